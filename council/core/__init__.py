@@ -1,0 +1,1 @@
+"""The rules and values of a conversation: pure, no clock, no disk."""

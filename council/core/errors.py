@@ -1,0 +1,156 @@
+"""Every refusal of the product, one class each.
+
+An error is built from values and knows its one-line message, what the user
+can do about it (`hint`), the exit code of the command line and the status of
+the web. Nothing here decides when to refuse.
+
+Source: XC-006, `cli.md` section 1.
+"""
+
+from __future__ import annotations
+
+
+class CouncilError(Exception):
+    """The base of every refusal that a user may see."""
+
+    exit_code = 1
+    http_status = 500
+    code = "unexpected"
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error as the JSON object that `--json` prints."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class UsageError(CouncilError):
+    """The command was called wrongly: exit 2."""
+
+    exit_code = 2
+    http_status = 400
+    code = "usage"
+
+
+class InvalidInputError(CouncilError):
+    """A text, a file or a value cannot be accepted: exit 3."""
+
+    exit_code = 3
+    http_status = 422
+    code = "invalid-input"
+
+
+class InvalidStateError(CouncilError):
+    """A file of the workspace is damaged or of a version we must not write: exit 3."""
+
+    exit_code = 3
+    http_status = 500
+    code = "invalid-state"
+
+
+class NewerVersionError(InvalidStateError):
+    """A file was written by a newer major version; it is read and never written."""
+
+    code = "newer-version"
+
+    def __init__(self, where: str, found: int, known: int) -> None:
+        super().__init__(
+            f"{where} has schemaVersion {found}; this council knows {known}",
+            f"install a council that knows schemaVersion {found}, then try again",
+        )
+
+
+class ConflictError(CouncilError):
+    """The wish contradicts what is already recorded: exit 4."""
+
+    exit_code = 4
+    http_status = 409
+    code = "conflict"
+
+
+class AlreadyAnsweredError(ConflictError):
+    """An agent sends another text after its answer was recorded (C0-042)."""
+
+    code = "already-answered"
+
+    def __init__(self, agent: str, phase: str, tour: int) -> None:
+        super().__init__(
+            f"{agent} has already answered {phase} (round {tour}) with another text",
+            "nothing was changed; wait for the next round, or correct it there",
+        )
+
+
+class LateAnswerError(ConflictError):
+    """An answer belongs to a round that is closed; its text was kept apart."""
+
+    code = "late"
+
+    def __init__(self, agent: str, phase: str, tour: int) -> None:
+        super().__init__(
+            f"the answer of {agent} came after {phase} (round {tour}) was closed",
+            "it is kept among the late contributions and will stand in the minutes",
+        )
+
+
+class LockTimeoutError(ConflictError):
+    """A lock was not obtained in time."""
+
+    code = "locked"
+
+    def __init__(self, path: str, holder: str, waited_s: float) -> None:
+        super().__init__(
+            f"waited {waited_s:.0f} s for {path}, held by {holder or 'an unknown process'}",
+            "try again; if that process hangs, stop it: its lock ends with it",
+        )
+
+
+class NotFoundError(CouncilError):
+    """A workspace, conversation, agent or revision does not exist: exit 5."""
+
+    exit_code = 5
+    http_status = 404
+    code = "not-found"
+
+
+class RefusedError(CouncilError):
+    """A guard or a permission says no: exit 6."""
+
+    exit_code = 6
+    http_status = 403
+    code = "refused"
+
+
+class NotAParticipantError(RefusedError):
+    """Somebody answers who does not take part."""
+
+    code = "not-a-participant"
+
+    def __init__(self, agent: str, participants: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{agent} does not take part in this conversation",
+            f"participants are: {', '.join(participants)}",
+        )
+
+
+class NotYourTurnError(RefusedError):
+    """Somebody answers whose turn it is not."""
+
+    code = "not-your-turn"
+
+    def __init__(self, agent: str, phase: str, speakers: tuple[str, ...]) -> None:
+        who = ", ".join(speakers) or "nobody"
+        super().__init__(
+            f"it is not the turn of {agent}: {phase} waits for {who}",
+            "see who is owed an answer with: council status",
+        )
+
+
+class TimedOutError(CouncilError):
+    """Something was waited for and did not come in time: exit 7."""
+
+    exit_code = 7
+    http_status = 504
+    code = "timed-out"

@@ -1,0 +1,84 @@
+"""Names and derived identifiers.
+
+Nothing random is stored: task ids follow from conversation, round, agent and
+attempt; the id of a contribution from its round and author. The one drawn id,
+the conversation's, is drawn by the caller.
+
+Source: XC-004, `store.md` section 6.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+from council.core.errors import InvalidInputError
+
+_NAME_START = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_NAME_REST = _NAME_START | frozenset("_-")
+NAME_MAX_CHARS = 64
+
+
+def is_name(text: str) -> bool:
+    """Tell whether `text` is a legal name: `[a-z0-9][a-z0-9_-]{0,63}`."""
+    return 0 < len(text) <= NAME_MAX_CHARS and text[0] in _NAME_START and not set(text) - _NAME_REST
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return `text` if it is a legal name.
+
+    Raises:
+        InvalidInputError: It is not; the message names `what`.
+    """
+    if not is_name(text):
+        raise InvalidInputError(
+            f"not a legal {what}: {text!r}",
+            "use lower-case letters, digits, - and _, up to 64, starting with a letter or digit",
+        )
+    return text
+
+
+def is_uuid4(text: str) -> bool:
+    """Tell whether `text` is a version 4 UUID in its usual form (C0-016)."""
+    parts = text.split("-")
+    return (
+        [len(part) for part in parts] == [8, 4, 4, 4, 12]
+        and not set("".join(parts)) - frozenset("0123456789abcdef")
+        and parts[2][0] == "4"
+        and parts[3][0] in "89ab"
+    )
+
+
+def task_id(conversation_id: str, tour: int, agent: str, attempt: int) -> str:
+    """Derive the id of one attempt to get one turn from one agent."""
+    return f"{conversation_id}.{tour}.{agent}.{attempt}"
+
+
+def split_task_id(task: str) -> tuple[str, int, str, int] | None:
+    """Return (conversation id, round, agent, attempt), or None when it is no task id."""
+    parts = task.rsplit(".", 3)
+    if len(parts) != 4 or not all(
+        part.isascii() and part.isdigit() and len(part) < 10 for part in (parts[1], parts[3])
+    ):
+        return None
+    return parts[0], int(parts[1]), parts[2], int(parts[3])
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes as lower-case hex."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def answer_op_id(conversation_id: str, tour: int, agent: str, text: str) -> str:
+    """Derive the idempotency key of a contribution (`store.md` section 2 step 5)."""
+    return f"answer:{tour}:{agent}:{text_digest(conversation_id + chr(10) + text)[:32]}"
+
+
+def slug(text: str, max_chars: int = 60) -> str:
+    """Return `text` as a file name part: ASCII, lower case, hyphens; `conversation` if empty."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    words = "".join(letter if letter.isalnum() else " " for letter in plain).split()
+    short = "-".join(words)
+    if len(short) > max_chars:
+        short = short[:max_chars].rsplit("-", 1)[0]
+    return short or "conversation"

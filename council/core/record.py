@@ -1,0 +1,87 @@
+"""The base of every value: a record with named, typed fields.
+
+It decides how values are built, compared, copied and shown, and nothing else.
+It exists because ``dataclasses`` costs a process about as much start-up time
+as the interpreter itself (it imports ``inspect``), and the commands that
+agents run all day pay that price each time. Type checkers see the records as
+dataclasses.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_options):
+        """Stand in for the decorator that only type checkers read."""
+        return lambda cls: cls
+
+
+@dataclass_transform(kw_only_default=True)
+class Record:
+    """A value made of the annotated attributes of its class.
+
+    A default that is a list or a dict is copied for every new value. Fields
+    without a default must be given by name.
+
+    Raises:
+        TypeError: A required field is missing, or an unknown one is given.
+    """
+
+    _fields: tuple[str, ...] = ()
+    _defaults: dict[str, object] = {}  # noqa: RUF012 - rebuilt for each subclass
+
+    def __init_subclass__(cls) -> None:
+        own = [
+            name
+            for name in cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow
+            if not name.startswith("_")
+        ]
+        cls._fields = cls._fields + tuple(own)
+        cls._defaults = {
+            **cls._defaults,
+            **{name: cls.__dict__[name] for name in own if name in cls.__dict__},
+        }
+
+    def __init__(self, **values: object) -> None:
+        given = self.__dict__
+        for name in self._fields:
+            if name in values:
+                given[name] = values.pop(name)
+            elif name in self._defaults:
+                default = self._defaults[name]
+                given[name] = default.copy() if isinstance(default, list | dict) else default
+            else:
+                raise TypeError(f"{type(self).__name__} needs {name}")
+        if values:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._fields)
+        return f"{type(self).__name__}({inside})"
+
+    def copy(self, **changes: Any) -> Self:
+        """Return a copy that shares nothing mutable with this value, with `changes` applied."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update({name: _copied(value) for name, value in self.__dict__.items()})
+        twin.__dict__.update(changes)
+        return twin
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.copy()
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,1 @@
+"""How an agent is woken, and how its answer comes back."""

@@ -1,0 +1,1 @@
+"""The disk and only the disk."""
