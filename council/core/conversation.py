@@ -132,7 +132,12 @@ class Entry(Record):
 
 
 class Task(Record):
-    """One attempt to get one turn. `ends_at` is the end of its lease (None while it waits)."""
+    """One attempt to get one turn.
+
+    `ends_at` is the end of its lease, None while it waits for a place and for
+    an agent that is handed its prompt and answers by itself. `final` marks a
+    failure after which no other attempt is made in this round.
+    """
 
     id: str
     agent: str
@@ -143,6 +148,7 @@ class Task(Record):
     ends_at: datetime | None = None
     driver: str = ""
     reason: str = ""
+    final: bool = False
 
 
 class Round(Record):
@@ -204,6 +210,7 @@ class Conversation(Record):
     cwd: str = ""
     paused_at: datetime | None = None
     finished_at: datetime | None = None
+    notified_tour: int = 1
     rev: int = 0
     schema_version: int = SCHEMA_VERSION
     entries: list[Entry] = []  # noqa: RUF012 - Record copies it
@@ -280,6 +287,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
         "cwd": state.cwd,
         "pausedAt": _time(state.paused_at),
         "finishedAt": _time(state.finished_at),
+        "notifiedTour": state.notified_tour,
         "briefDigest": state.brief_digest,
         "titles": dict(state.titles),
         "rounds": [
@@ -303,6 +311,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
                 "endsAt": _time(one.ends_at),
                 "driver": one.driver,
                 "reason": one.reason,
+                "final": one.final,
             }
             for one in state.tasks.values()
         },
@@ -500,6 +509,7 @@ def from_record(
         cwd=read.text("cwd"),
         paused_at=read.instant("pausedAt"),
         finished_at=read.instant("finishedAt"),
+        notified_tour=read.whole("notifiedTour", 1),
         rev=read.whole("rev", 0),
         schema_version=version,
         titles=read.text_table("titles"),
@@ -565,6 +575,7 @@ def _task(key: str, value: object) -> Task:
         ends_at=read.instant("endsAt"),
         driver=read.text("driver"),
         reason=read.text("reason"),
+        final=read.flag("final", False),
     )
 
 

@@ -1,0 +1,319 @@
+"""What an agent or a person says: contributions, syntheses, guidance.
+
+It decides who may speak now, what counts as a repeat, what comes late, and
+what is sealed. It does not decide what follows: that is the machine's.
+
+Source: C0-042 to C0-046, C0-063, C0-074, C0-080, XC-014, `trust.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from council.core.convergence import blocking_lines, measure, raise_blockers, withdraw_blockers
+from council.core.conversation import (
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+    ParticipantStatus,
+    SealedText,
+    TaskState,
+    has_answered,
+)
+from council.core.errors import (
+    AlreadyAnsweredError,
+    InvalidInputError,
+    NotAParticipantError,
+    NotYourTurnError,
+    RefusedError,
+    UsageError,
+)
+from council.core.events import Event
+from council.core.ids import split_task_id, text_digest
+from council.core.machine import DIGEST_AUTHOR, current_phase, is_blind, owing, tasks_of
+from council.core.record import Record
+from council.core.step import Step
+
+_STATUSES = {
+    "responded": ParticipantStatus.RESPONDED,
+    "agreed": ParticipantStatus.AGREED,
+    "done": ParticipantStatus.DONE,
+}
+
+
+def sealed_digest(nonce: str, text: str) -> str:
+    """Return the salted digest under which a sealed text is committed to (`trust.md`)."""
+    return hashlib.sha256(f"{nonce}\n{text}".encode()).hexdigest()
+
+
+def checked_text(text: str) -> str:
+    """Return a text that may enter a conversation.
+
+    Raises:
+        InvalidInputError: It is empty, or holds U+0000 or a lone surrogate.
+    """
+    if not text.strip():
+        raise InvalidInputError("the text is empty", "give it as argument, --file or - (stdin)")
+    if "\x00" in text:
+        raise InvalidInputError("the text holds a NUL character", "take it out and send it again")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"the text is not valid Unicode at character {error.start}", "send it as UTF-8"
+        ) from None
+    return text
+
+
+class _Answer(Record):
+    """One answer on its way in."""
+
+    agent: str
+    text: str
+    now: datetime
+    nonce: str
+    task: str
+    status: str
+    origin: Origin
+
+
+def respond(
+    state: Conversation,
+    agent: str,
+    text: str,
+    *,
+    now: datetime,
+    nonce: str = "",
+    task: str = "",
+    status: str = "responded",
+    origin: Origin = Origin.CLAIMED,
+) -> Step:
+    """Take an agent's answer to the round under way, or to the round its task names.
+
+    Args:
+        state: The conversation it answers.
+        agent: Who answers.
+        text: What it says, kept byte for byte.
+        now: The time of the answer.
+        nonce: The salt if the answer has to be sealed; drawn by the caller.
+        task: The task it answers, "" when the agent answers by itself.
+        status: `responded`, `agreed` or `done` (leaves for good, A-03).
+        origin: How sure the caller is who answers.
+
+    Returns:
+        A step whose outcome is `recorded`, `already-recorded` (the same text
+        again) or `late` (its round is closed; kept apart).
+
+    Raises:
+        InvalidInputError: The text cannot be kept.
+        NotAParticipantError: The agent does not take part.
+        NotYourTurnError: Somebody else writes the synthesis.
+        AlreadyAnsweredError: Another text of this agent stands already.
+        RefusedError: AGREED in a blind phase.
+    """
+    checked_text(text)
+    if status not in _STATUSES:
+        raise UsageError(f"unknown status {status!r}", "use responded, agreed or done")
+    answer = _Answer(
+        agent=agent, text=text, now=now, nonce=nonce, task=task, status=status, origin=origin
+    )
+    tour = _tour_of(state, agent, task)
+    if tour < state.tour or state.finished_at is not None:
+        return _late(state, answer, tour)
+    if current_phase(state).speakers == "synthesizer":
+        return _synthesize(state, answer)
+    participant = state.participants.get(agent)
+    if participant is None:
+        raise NotAParticipantError(agent, tuple(state.participants))
+    standing = _standing_text(state, participant)
+    if standing == text:
+        return Step(state=state.copy(), outcome="already-recorded")
+    left = participant.status is ParticipantStatus.DONE
+    if standing is not None or participant.sealed or left:
+        raise AlreadyAnsweredError(agent, state.phase, state.tour)
+    if status == "agreed" and is_blind(state):
+        raise RefusedError(
+            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
+            "answer without --status agreed; agreement is possible from the next phase on",
+        )
+    return _contribute(state, answer)
+
+
+def _tour_of(state: Conversation, agent: str, task: str) -> int:
+    if not task:
+        return state.tour
+    parts = split_task_id(task)
+    if parts is None or parts[0] != state.conversation_id or not 1 <= parts[1] <= state.tour:
+        raise InvalidInputError(
+            f"{task!r} is no task of this conversation", "see: council context --as " + agent
+        )
+    if parts[2] != agent:
+        raise RefusedError(f"task {task} belongs to {parts[2]}, not to {agent}")
+    return parts[1]
+
+
+def _standing_text(state: Conversation, participant: Participant) -> str | None:
+    """Return what the agent has already said in this round, None for nothing we can read."""
+    entry = state.entry_of(participant.id, state.tour)
+    if entry is not None:
+        return entry.text
+    sealed = state.sealed.get(participant.id)
+    if participant.sealed and sealed is not None:
+        return sealed.text
+    if participant.status is ParticipantStatus.DONE:
+        own = [one for one in state.entries if one.agent == participant.id]
+        return own[-1].text if own else None
+    return None
+
+
+def _contribute(state: Conversation, answer: _Answer) -> Step:
+    new = state.copy()
+    participant = new.participants[answer.agent]
+    status = _STATUSES[answer.status]
+    seal: list[SealedText] = []
+    if is_blind(new):
+        seal.append(_seal(new, participant, answer))
+    else:
+        entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
+        entry.status = str(status)
+        entry.blocking = blocking_lines(answer.text)
+        if status is ParticipantStatus.AGREED:
+            withdraw_blockers(new, answer.agent)
+        new.entries.append(entry)
+        raise_blockers(new, entry.blocking)
+    participant.status = status
+    participant.last_action = answer.now
+    _settle_tasks(new, answer.agent)
+    measure(new)
+    data = {
+        "phase": new.phase,
+        "tour": new.tour,
+        "status": str(status),
+        "origin": str(answer.origin),
+        "sealed": bool(seal),
+    }
+    event = Event(type="contribution.recorded", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="recorded", seal=seal)
+
+
+def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:
+    """Commit to a text without showing it; its digest is salted (`trust.md`)."""
+    if not answer.nonce:
+        raise UsageError("a sealed contribution needs a nonce")
+    sealed = SealedText(
+        agent=answer.agent,
+        tour=state.tour,
+        text=answer.text,
+        nonce=answer.nonce,
+        at=answer.now,
+        status=str(_STATUSES[answer.status]),
+        origin=answer.origin,
+        task=answer.task,
+    )
+    participant.sealed = sealed_digest(answer.nonce, answer.text)
+    state.sealed[answer.agent] = sealed
+    return sealed
+
+
+def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
+    phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
+    is_turn = kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
+    stem = f"{tour}-{answer.agent}" + ("" if is_turn else f"-{kind}")
+    taken = {one.id for one in state.entries}
+    entry_id, number = stem, 2
+    while entry_id in taken:
+        entry_id, number = f"{stem}-{number}", number + 1
+    return Entry(
+        id=entry_id,
+        kind=kind,
+        agent=answer.agent,
+        phase=phase,
+        tour=tour,
+        at=answer.now,
+        text=answer.text,
+        digest=text_digest(answer.text),
+        origin=answer.origin,
+        task=answer.task,
+    )
+
+
+def _settle_tasks(state: Conversation, agent: str) -> None:
+    """End the tasks of an agent that has answered: the running one is done."""
+    for task in tasks_of(state, agent):
+        if task.state is TaskState.R:
+            task.state = TaskState.D
+        elif task.state is TaskState.N:
+            task.state, task.reason = TaskState.X, "answered before it was started"
+
+
+def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
+    if answer.agent not in {state.synthesizer, state.coordinator, *state.participants}:
+        raise NotAParticipantError(answer.agent, tuple(state.participants))
+    for entry in state.entries:
+        if entry.agent == answer.agent and entry.tour == tour and entry.text == answer.text:
+            same = "late" if entry.kind is EntryKind.LATE else "already-recorded"
+            return Step(state=state.copy(), outcome=same)
+    new = state.copy()
+    entry = _entry(new, answer, EntryKind.LATE, tour)
+    new.entries.append(entry)
+    data = {"phase": entry.phase, "tour": tour, "entry": entry.id}
+    event = Event(type="contribution.late", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="late")
+
+
+def _synthesize(state: Conversation, answer: _Answer) -> Step:
+    agent = answer.agent
+    for standing in state.entries:
+        if standing.kind is EntryKind.SYNTHESIS:
+            if standing.agent == agent and standing.text == answer.text:
+                return Step(state=state.copy(), outcome="already-recorded")
+            raise AlreadyAnsweredError(standing.agent, state.phase, state.tour)
+    named = tuple(one for one in (state.synthesizer, state.coordinator) if one)
+    allowed = {*named, *owing(state)} if named else set(state.participants)
+    if agent not in allowed:
+        if agent in state.participants:
+            raise NotYourTurnError(agent, state.phase, owing(state) or named)
+        raise NotAParticipantError(agent, (*named, *state.participants))
+    new = state.copy()
+    new.entries.append(_entry(new, answer, EntryKind.SYNTHESIS, new.tour))
+    if agent in new.participants:
+        participant = new.participants[agent]
+        participant.last_action = answer.now
+        if not has_answered(participant):
+            participant.status = ParticipantStatus.RESPONDED
+    _settle_tasks(new, agent)
+    data = {"tour": new.tour, "origin": str(answer.origin)}
+    event = Event(type="synthesis.written", agent=agent, data=data)
+    return Step(state=new, events=[event], outcome="recorded")
+
+
+def inject(
+    state: Conversation, message: str, *, author: str, now: datetime, target: str = ""
+) -> Step:
+    """Add a person's guidance; all agents read it in their next prompt, or only `target`.
+
+    Raises:
+        InvalidInputError: The text cannot be kept.
+        NotAParticipantError: The target does not take part.
+    """
+    checked_text(message)
+    if target and target not in state.participants:
+        raise NotAParticipantError(target, tuple(state.participants))
+    new = state.copy()
+    said = _Answer(
+        agent=author or DIGEST_AUTHOR,
+        text=message,
+        now=now,
+        nonce="",
+        task="",
+        status="",
+        origin=Origin.CLAIMED,
+    )
+    entry = _entry(new, said, EntryKind.INJECTION, new.tour)
+    entry.target = target
+    new.entries.append(entry)
+    data = {"entry": entry.id, "target": target or None, "tour": new.tour}
+    return Step(state=new, events=[Event(type="guidance.added", agent=author, data=data)])

@@ -1,0 +1,77 @@
+"""Where a conversation stands: the response rate, the blockers, the consensus.
+
+Consensus is a rule over statuses and never a reading of words: all who take
+part AGREED and no blocker is open. The one thing read in a text is a line
+that starts with the marker of a blocker, in the author's own words.
+
+Source: C0-012, C0-018, C0-074, C0-080, A-08.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import (
+    Conversation,
+    Participant,
+    ParticipantStatus,
+    has_answered,
+)
+
+_MARKERS = ("BLOCKING:", "BLOQUANT:", "BLOQUANT :")
+
+
+def blocking_lines(text: str) -> list[str]:
+    """Return the issues raised by lines that start with `BLOCKING:` (fr: `BLOQUANT :`).
+
+    Lines inside a code fence, indented or quoted ones are somebody's example
+    or citation and do not count.
+    """
+    found, fence = [], ""
+    for line in text.splitlines():
+        if fence:
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if line.startswith(("```", "~~~")):
+            fence = line[0] * (len(line) - len(line.lstrip(line[0])))
+            continue
+        for marker in _MARKERS:
+            if line.startswith(marker):
+                issue = line[len(marker) :].strip()
+                if issue:
+                    found.append(issue)
+    return found
+
+
+def staying(state: Conversation) -> list[Participant]:
+    """Return the participants who have not left: all that are not DONE."""
+    return [one for one in state.participants.values() if one.status is not ParticipantStatus.DONE]
+
+
+def all_agreed(state: Conversation) -> bool:
+    """Tell whether all who are not DONE have AGREED, and at least one has."""
+    left = staying(state)
+    return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
+
+
+def withdraw_blockers(state: Conversation, agent: str) -> None:
+    """Take out the blockers that `agent` raised earlier, as it now agrees. Changes `state`."""
+    own = {issue for entry in state.entries if entry.agent == agent for issue in entry.blocking}
+    others = {issue for entry in state.entries if entry.agent != agent for issue in entry.blocking}
+    state.blocking_issues = [
+        issue for issue in state.blocking_issues if issue not in own or issue in others
+    ]
+
+
+def raise_blockers(state: Conversation, issues: list[str]) -> None:
+    """Add open blockers, each once. Changes `state`."""
+    for issue in issues:
+        if issue not in state.blocking_issues:
+            state.blocking_issues.append(issue)
+
+
+def measure(state: Conversation) -> None:
+    """Bring response rate and consensus up to date with the statuses. Changes `state`."""
+    everybody = state.participants.values()
+    answered = sum(1 for one in everybody if has_answered(one))
+    state.response_rate = round(answered / len(everybody), 4) if everybody else 0.0
+    state.has_consensus = all_agreed(state) and not state.blocking_issues

@@ -1,0 +1,405 @@
+"""The machine: what is due now, and what is owed to the world.
+
+A conversation is advanced by nobody in particular. Cron, a person's command,
+the last agent to answer: whoever has just changed the state calls `advance`,
+and whoever starts agents asks `pending`. Three properties make that safe.
+
+*Everything is in the state.* `advance` takes the state and the time and
+returns the next state; it is idempotent, so calling it again, late, or from
+eight processes in turn, changes nothing more. `pending` reads what is owed to
+the world (an agent to wake, minutes to write) from the saved state alone. An
+effect carried in memory from one to the other would be lost by a process that
+dies in between; an effect that can be read again from the state cannot.
+
+*Steps go forward only.* One call makes at most one phase transition. A phase
+closes when all have answered, when all who stay agree (in the modes where
+that ends early), or when its time is up; then the absent are written down,
+what was sealed is revealed, everybody but the DONE waits again, and the round
+is one higher. Phases only go forward, so any number of calls ends.
+
+*Time and chance come from outside.* `now` is an argument; identifiers follow
+from conversation, round, agent and attempt. The same state at the same time
+gives the same next state.
+
+An agent that waits for a place among the running ones (a task in state N)
+does not run out of time: the deadline stands still for it until it is
+started. What a task did is remembered for the current and the last round; the
+event log remembers the rest.
+
+Source: C0-025 to C0-037, C0-061 to C0-064, C0-071 to C0-079, A-01 to A-06.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.convergence import (
+    all_agreed,
+    blocking_lines,
+    measure,
+    raise_blockers,
+    staying,
+)
+from council.core.conversation import (
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+    ParticipantStatus,
+    Round,
+    Status,
+    Task,
+    TaskState,
+    has_answered,
+)
+from council.core.events import Event
+from council.core.ids import task_id, text_digest
+from council.core.procedures import PROCEDURES, SYNTHESIZE, Phase
+from council.core.record import Record
+from council.core.step import Step
+
+MAX_ATTEMPTS = 3
+RETRY_BACKOFF = (timedelta(seconds=10), timedelta(seconds=60))
+DIGEST_AUTHOR = "council"
+
+
+class Wake(Record):
+    """An agent that is owed a start, since `due_at`, as attempt `attempt` under `task`."""
+
+    agent: str
+    task: str
+    attempt: int
+    due_at: datetime
+
+
+class Notify(Record):
+    """The coordinator is owed a notice that round `tour` began."""
+
+    agent: str
+    tour: int
+
+
+class Archive(Record):
+    """The conversation is finished: its minutes are owed."""
+
+
+def current_phase(state: Conversation) -> Phase:
+    """Return the row of the procedure table for the phase under way."""
+    return PROCEDURES[state.procedure].phase(state.phase)
+
+
+def is_blind(state: Conversation) -> bool:
+    """Tell whether contributions of this round are sealed until it closes (C0-048)."""
+    return state.sealed_phases and current_phase(state).sight == "blind"
+
+
+def begin(state: Conversation, now: datetime) -> Step:
+    """Open a conversation: its first round starts, everybody waits (C0-037)."""
+    new = state.copy()
+    new.brief_digest = text_digest(new.brief)
+    new.rounds = [Round(tour=new.tour, phase=new.phase, started_at=now)]
+    measure(new)
+    opened = {"name": new.name, "topic": new.topic, "participants": list(new.participants)}
+    return Step(state=new, events=[Event(type="conversation.opened", data=opened)])
+
+
+def advance(state: Conversation, now: datetime) -> Step:
+    """Take every step that is due at `now`: at most one phase transition; idempotent."""
+    new = state.copy()
+    events: list[Event] = []
+    if new.finished_at is not None or new.paused_at is not None:
+        return Step(state=new)
+    _expire_leases(new, now, events)
+    if new.phase != SYNTHESIZE:
+        measure(new)
+        target = _due_transition(new, now)
+        if target is not None:
+            _enter(new, target[0], target[1], now, events)
+    if new.phase == SYNTHESIZE:
+        _finish_if_due(new, now, events)
+    return Step(state=new, events=events)
+
+
+def pending(
+    state: Conversation,
+    now: datetime,
+    *,
+    backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+) -> tuple[Wake | Notify | Archive, ...]:
+    """Return what is owed to the world at `now`, from the saved state alone."""
+    if state.finished_at is not None:
+        return (Archive(),)
+    if state.paused_at is not None:
+        return ()
+    owed: list[Wake | Notify | Archive] = []
+    if state.coordinator and state.notified_tour < state.tour:
+        owed.append(Notify(agent=state.coordinator, tour=state.tour))
+    for agent in owing(state):
+        wake = _wake(state, agent, now, backoff)
+        if wake is not None:
+            owed.append(wake)
+    return tuple(owed)
+
+
+def owing(state: Conversation) -> tuple[str, ...]:
+    """Return the agents who owe an answer in this round, in order."""
+    if state.finished_at is not None:
+        return ()
+    if current_phase(state).speakers == "synthesizer":
+        return synthesizers(state)[:1]
+    return tuple(one.id for one in state.participants.values() if not has_answered(one))
+
+
+def synthesizers(state: Conversation) -> tuple[str, ...]:
+    """Return who may still write the synthesis, best first (A-06, C0-063).
+
+    The named synthesizer, then the coordinator, then the participants who
+    answered the last round; without those whose attempts are used up.
+    """
+    named = [agent for agent in (state.synthesizer, state.coordinator) if agent]
+    played = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    absent = played[-1].absent if played else {}
+    present = [agent for agent in state.participants if agent not in absent]
+    order = dict.fromkeys(named + present)
+    return tuple(agent for agent in order if not attempts_used_up(state, agent))
+
+
+def attempts_used_up(state: Conversation, agent: str) -> bool:
+    """Tell whether no other run of `agent` will be started in this round."""
+    failed = [one for one in tasks_of(state, agent) if one.state is TaskState.F]
+    return len(failed) >= MAX_ATTEMPTS or any(one.final for one in failed)
+
+
+def tasks_of(state: Conversation, agent: str) -> list[Task]:
+    """Return the tasks of `agent` in this round, in the order of their attempts."""
+    mine = [one for one in state.tasks.values() if one.agent == agent and one.tour == state.tour]
+    return sorted(mine, key=lambda one: one.attempt)
+
+
+def _wake(
+    state: Conversation, agent: str, now: datetime, backoff: tuple[timedelta, ...]
+) -> Wake | None:
+    due_at = state.rounds[-1].started_at if state.rounds else state.created_at
+    mine = tasks_of(state, agent)
+    if mine and mine[-1].state is TaskState.N:
+        return Wake(agent=agent, task=mine[-1].id, attempt=mine[-1].attempt, due_at=mine[-1].at)
+    if mine and mine[-1].state is TaskState.R:
+        return None
+    if attempts_used_up(state, agent):
+        return None
+    failures = sum(1 for one in mine if one.state is TaskState.F)
+    if failures and backoff:
+        due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
+    if due_at > now and failures:
+        return None
+    attempt = mine[-1].attempt + 1 if mine else 1
+    task = task_id(state.conversation_id, state.tour, agent, attempt)
+    return Wake(agent=agent, task=task, attempt=attempt, due_at=due_at)
+
+
+def next_phase(state: Conversation) -> str:
+    """Return the name of the phase after the current one; the synthesis follows itself."""
+    at = state.phases.index(state.phase)
+    return state.phases[min(at + 1, len(state.phases) - 1)]
+
+
+def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | None:
+    """Return (phase, reason) of the transition that is due, None when none is."""
+    everybody = list(state.participants.values())
+    early = PROCEDURES[state.procedure].early_modes
+    end_now = _due_end(state, now)
+    if end_now is not None:
+        return SYNTHESIZE, end_now
+    if state.has_consensus and state.mode in early and current_phase(state).ends_early == "agreed":
+        return SYNTHESIZE, "agreed"
+    if all(has_answered(one) for one in everybody):
+        return next_phase(state), "all-answered"
+    waits_for_place = any(
+        one.state is TaskState.N and one.tour == state.tour for one in state.tasks.values()
+    )
+    if now >= state.timeout_at and not waits_for_place:
+        return next_phase(state), "timeout"
+    return None
+
+
+def _due_end(state: Conversation, now: datetime) -> str | None:
+    """Return why the rounds end now, whatever the phase; None when they do not."""
+    if state.status is not Status.ACTIVE:
+        return "stopped"
+    if state.ends_at is not None and now >= state.ends_at:
+        return "timeout"
+    return None if staying(state) else "all-answered"
+
+
+def enter_phase(state: Conversation, phase: str, reason: str, now: datetime) -> Step:
+    """Close the round under way and open the next one in `phase`, which must lie ahead."""
+    new = state.copy()
+    events: list[Event] = []
+    _enter(new, phase, reason, now, events)
+    return Step(state=new, events=events)
+
+
+def _enter(
+    state: Conversation, phase: str, reason: str, now: datetime, events: list[Event]
+) -> None:
+    left = state.phase
+    absent = close_round(state, reason, now, events)
+    if phase == SYNTHESIZE:
+        _conclude(state, reason)
+    state.tour += 1
+    state.phase = phase
+    state.timeout_at = now + state.phase_timeout
+    state.rounds.append(Round(tour=state.tour, phase=phase, started_at=now))
+    for one in state.participants.values():
+        one.sealed = ""
+        if one.status is not ParticipantStatus.DONE:
+            one.status = ParticipantStatus.WAITING
+    consensus = state.has_consensus
+    measure(state)
+    state.has_consensus = consensus and phase == SYNTHESIZE
+    events.append(
+        Event(
+            type="phase.changed",
+            data={
+                "from": left,
+                "to": phase,
+                "tour": state.tour,
+                "reason": reason,
+                "absent": sorted(absent),
+            },
+        )
+    )
+
+
+def close_round(
+    state: Conversation, reason: str, now: datetime, events: list[Event]
+) -> dict[str, str]:
+    """End the round under way and return who is absent and why. Changes `state`.
+
+    What was sealed is revealed, the absent are written down, open tasks end.
+    """
+    for one in state.participants.values():
+        if one.sealed:
+            _reveal(state, one, events)
+    measure(state)
+    absent = {
+        one.id: _absence(state, one.id)
+        for one in state.participants.values()
+        if not has_answered(one)
+    }
+    for agent, why in absent.items():
+        data = {"phase": state.phase, "tour": state.tour, "reason": why}
+        events.append(Event(type="turn.missed", agent=agent, data=data))
+    for task in list(state.tasks.values()):
+        if task.tour < state.tour:
+            del state.tasks[task.id]
+        elif task.state in (TaskState.N, TaskState.R):
+            task.state, task.reason = TaskState.X, "the round was closed"
+    if state.rounds and state.rounds[-1].ended_at is None:
+        last = state.rounds[-1]
+        last.ended_at, last.reason, last.absent = now, reason, absent
+    return absent
+
+
+def _absence(state: Conversation, agent: str) -> str:
+    """Return why an agent is absent: its last failure, or the time."""
+    failed = [one.reason for one in tasks_of(state, agent) if one.state is TaskState.F]
+    return failed[-1] if failed else "timeout"
+
+
+def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
+    sealed = state.sealed.get(one.id)
+    if sealed is None or sealed.tour != state.tour:
+        events.append(
+            Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
+        )
+        return
+    issues = blocking_lines(sealed.text)
+    state.entries.append(
+        Entry(
+            id=f"{state.tour}-{one.id}",
+            kind=EntryKind.CONTRIBUTION,
+            agent=one.id,
+            phase=state.phase,
+            tour=state.tour,
+            at=sealed.at,
+            text=sealed.text,
+            digest=one.sealed,
+            nonce=sealed.nonce,
+            status=sealed.status,
+            origin=sealed.origin,
+            task=sealed.task,
+            blocking=issues,
+        )
+    )
+    raise_blockers(state, issues)
+    events.append(
+        Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})
+    )
+
+
+def _conclude(state: Conversation, reason: str) -> None:
+    """Set status and reason of the end as the last round closes (A-01, C0-079)."""
+    played = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    everybody = set(state.participants)
+    silent_round = any(everybody <= set(one.absent) for one in played)
+    by_hand = state.status
+    if by_hand is Status.CONVERGED or reason == "agreed":
+        state.status, state.closed_reason = Status.CONVERGED, ClosedReason.CONSENSUS
+    elif by_hand is Status.TIMEOUT or reason == "timeout" or silent_round:
+        state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.TIMEOUT
+    elif played and played[-1].absent:
+        state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED
+    else:
+        agreed = state.has_consensus or (all_agreed(state) and not state.blocking_issues)
+        state.status = Status.CONVERGED
+        state.closed_reason = ClosedReason.CONSENSUS if agreed else ClosedReason.PHASES_EXHAUSTED
+
+
+def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
+    written = any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
+    if not written:
+        if now < state.timeout_at and synthesizers(state):
+            return
+        from council.core.digest import automatic_digest  # only an ending conversation needs it
+
+        text = automatic_digest(state)
+        state.entries.append(
+            Entry(
+                id=f"{state.tour}-{DIGEST_AUTHOR}",
+                kind=EntryKind.SYNTHESIS,
+                agent=DIGEST_AUTHOR,
+                phase=state.phase,
+                tour=state.tour,
+                at=now,
+                text=text,
+                digest=text_digest(text),
+                origin=Origin.TOOL,
+            )
+        )
+        events.append(Event(type="digest.written", data={"tour": state.tour}))
+    close(state, now, events)
+
+
+def close(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Mark a conversation as finished; its minutes are owed from now on. Changes `state`."""
+    state.finished_at = now
+    if state.rounds and state.rounds[-1].ended_at is None:
+        last = state.rounds[-1]
+        last.ended_at, last.reason = now, last.reason or "done"
+    for task in state.tasks.values():
+        if task.state in (TaskState.N, TaskState.R):
+            task.state, task.reason = TaskState.X, "the conversation ended"
+    reason = None if state.closed_reason is None else str(state.closed_reason)
+    data = {"status": str(state.status), "closedReason": reason}
+    events.append(Event(type="conversation.finished", data=data))
+
+
+def _expire_leases(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Give up runs whose lease is over: their process died without a word."""
+    for task in state.tasks.values():
+        if task.state is TaskState.R and task.ends_at is not None and task.ends_at <= now:
+            task.state, task.reason, task.at = TaskState.F, "lost: no word from the run", now
+            events.append(Event(type="task.lost", agent=task.agent, data={"task": task.id}))

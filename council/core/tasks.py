@@ -1,0 +1,73 @@
+"""The life of a task in one conversation: queued, started, failed.
+
+A task is one attempt to get one turn (states N R D F X). A run is claimed in
+the state before it is started, with a lease; an answer ends it (see
+`answers`), and so does the end of its round (see `machine`).
+
+Source: `architecture.md` section 3, `cli.md` section 5, XC-016, C0-076.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversation import Conversation, Task, TaskState
+from council.core.events import Event
+from council.core.machine import Wake
+from council.core.step import Step
+
+
+def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
+    """Write down that an agent is due and waits for a place; its deadline stands still."""
+    if wake.task in state.tasks:
+        return Step(state=state.copy())
+    new = state.copy()
+    new.tasks[wake.task] = Task(
+        id=wake.task,
+        agent=wake.agent,
+        tour=new.tour,
+        attempt=wake.attempt,
+        state=TaskState.N,
+        at=now,
+        driver=driver,
+    )
+    data = {"task": wake.task}
+    return Step(state=new, events=[Event(type="task.queued", agent=wake.agent, data=data)])
+
+
+def task_started(
+    state: Conversation, wake: Wake, *, driver: str, now: datetime, ends_at: datetime | None
+) -> Step:
+    """Claim a run: `ends_at` is the end of its lease, None for an agent that answers by itself.
+
+    The time it waited for a place is given back to the phase.
+    """
+    new = state.copy()
+    queued = new.tasks.get(wake.task)
+    if queued is not None and queued.state is TaskState.N and now > queued.at:
+        new.timeout_at = max(new.timeout_at, now + new.phase_timeout)
+    new.tasks[wake.task] = Task(
+        id=wake.task,
+        agent=wake.agent,
+        tour=new.tour,
+        attempt=wake.attempt,
+        state=TaskState.R,
+        at=now,
+        ends_at=ends_at,
+        driver=driver,
+    )
+    data = {"task": wake.task, "driver": driver, "attempt": wake.attempt}
+    return Step(state=new, events=[Event(type="task.started", agent=wake.agent, data=data)])
+
+
+def task_failed(
+    state: Conversation, task: str, reason: str, *, now: datetime, final: bool = False
+) -> Step:
+    """Write down that a run ended without an answer; `final` if no other is to be tried."""
+    new = state.copy()
+    failed = new.tasks.get(task)
+    if failed is None or failed.state is not TaskState.R:
+        return Step(state=new)
+    failed.state, failed.reason, failed.at, failed.final = TaskState.F, reason, now, final
+    data = {"task": task, "reason": reason, "final": final}
+    return Step(state=new, events=[Event(type="task.failed", agent=failed.agent, data=data)])
