@@ -1,0 +1,198 @@
+"""The automatic digest: what stands as the synthesis when nobody wrote one in time.
+
+It says what it is, counts by rule and quotes literally. It judges nothing and
+decides nothing, and the words of the participants change no line of it but
+the quoted ones.
+
+Source: C0-063, C0-073, A-06.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from council.core.account import (
+    absences,
+    answered_in,
+    discussion_rounds,
+    display_name,
+    last_contributions,
+    one_line,
+    open_blockers,
+    stances,
+)
+from council.core.conversation import Conversation, EntryKind
+
+EXCERPT_MAX_CHARS = 300
+ISSUE_MAX_CHARS = 400
+_CUT = " […]"
+_SENTENCE_ENDS = ".!?…。！？"
+_JOINER = "\u200d"
+
+_WORDS = {
+    "en": {
+        "first": "Automatic digest, no judgement: nobody wrote a synthesis in time, so this was "
+        "put together by rule. It contains no decision.",
+        "answered": "Who answered",
+        "round": "{phase} (round {tour})",
+        "nobody": "nobody",
+        "none": "none",
+        "agreement": "Agreement",
+        "agreed": "AGREED in their last contribution",
+        "not_agreed": "answered without AGREED",
+        "silent": "never answered",
+        "blockers": "Open blocking issues",
+        "raised": "raised by",
+        "absent": "Absent",
+        "late": "Came late, not counted",
+        "last": "The beginning of each last contribution, word for word",
+        "colon": ": ",
+    },
+    "fr": {
+        "first": "Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, "
+        "ceci a donc été établi par règle. Il ne contient aucune décision.",
+        "answered": "Qui a répondu",
+        "round": "{phase} (tour {tour})",
+        "nobody": "personne",
+        "none": "aucun",
+        "agreement": "Accord",
+        "agreed": "AGREED dans leur dernière contribution",
+        "not_agreed": "ont répondu sans AGREED",
+        "silent": "n'ont jamais répondu",
+        "blockers": "Points bloquants ouverts",
+        "raised": "soulevé par",
+        "absent": "Absents",
+        "late": "Arrivées en retard, non comptées",
+        "last": "Le début de chaque dernière contribution, mot pour mot",
+        "colon": " : ",
+    },
+}
+
+
+def automatic_digest(state: Conversation) -> str:
+    """Return the text that stands as the synthesis of agent `council`.
+
+    Source: C0-063.
+    """
+    words = _WORDS.get(state.lang, _WORDS["en"])
+    parts = [
+        [words["first"]],
+        [f"## {words['answered']}", "", *_answered(state, words)],
+        [f"## {words['agreement']}", "", *_agreement(state, words)],
+        [f"## {words['blockers']}", "", *_blockers(state, words)],
+    ]
+    missing = [
+        f"- {display_name(state, one.agent)}: NO RESPONSE ({one.cause})" for one in absences(state)
+    ]
+    if missing:
+        parts.append([f"## {words['absent']}", "", *missing])
+    parts.append([f"## {words['last']}", "", *_last_words(state, words)])
+    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+def _round(words: dict[str, str], tour: int, phase: str) -> str:
+    return words["round"].format(phase=phase, tour=tour)
+
+
+def _names(state: Conversation, agents: list[str], nobody: str) -> str:
+    return ", ".join(display_name(state, agent) for agent in agents) or nobody
+
+
+def _answered(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines = [
+        f"- {_round(words, tour, phase)}{words['colon']}"
+        + _names(state, answered_in(state, tour), words["nobody"])
+        for tour, phase in discussion_rounds(state)
+    ]
+    late = [
+        f"{display_name(state, one.agent)}, {_round(words, one.tour, one.phase)}"
+        for one in state.entries
+        if one.kind is EntryKind.LATE
+    ]
+    if late:
+        lines.append(f"- {words['late']}{words['colon']}{'; '.join(late)}")
+    return lines
+
+
+def _agreement(state: Conversation, words: dict[str, str]) -> list[str]:
+    stood = stances(state)
+    lines = [f"- {words['agreed']}{words['colon']}{_names(state, stood.agreed, words['nobody'])}"]
+    for key, agents in (("not_agreed", stood.not_agreed), ("silent", stood.silent)):
+        if agents:
+            lines.append(f"- {words[key]}{words['colon']}{_names(state, agents, '')}")
+    return lines
+
+
+def _blockers(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines = []
+    for blocker in open_blockers(state):
+        line = f"- {excerpt(one_line(blocker.text), ISSUE_MAX_CHARS)}"
+        authors = dict.fromkeys(
+            f"{display_name(state, entry.agent)}, {_round(words, entry.tour, entry.phase)}"
+            for entry in blocker.raised_in
+        )
+        lines.append(line + (f" ({words['raised']} {'; '.join(authors)})" if authors else ""))
+    return lines or [f"- {words['none']}"]
+
+
+def _last_words(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines: list[str] = []
+    for agent, entry in last_contributions(state).items():
+        where = _round(words, entry.tour, entry.phase)
+        lines += [f"- {display_name(state, agent)}, {where}{words['colon'].rstrip()}", ""]
+        quoted = excerpt(first_paragraph(entry.text)).splitlines()
+        lines += [*(f"  > {line}" for line in quoted), ""]
+    return lines[:-1] or [f"- {words['nobody']}"]
+
+
+def first_paragraph(text: str) -> str:
+    """Return the first paragraph of an author's own prose, as it stands, or the first of any kind.
+
+    Headings, quotations of others, fences, rules and issues counted elsewhere
+    are passed over.
+    """
+    paragraph: list[str] = []
+    anything = ""
+    for line in text.splitlines():
+        bare = line.strip()
+        anything = anything or bare
+        if bare and not bare.startswith(_NOT_PROSE):
+            paragraph.append(line)
+        elif paragraph:
+            break
+    return "\n".join(paragraph) or anything
+
+
+_NOT_PROSE = ("#", ">", "```", "~~~", "---", "***", "===", "<!--", "|", "BLOCKING:", "BLOQUANT")
+
+
+def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:
+    """Return the beginning of `text`, whole or cut where it may be cut and marked `[…]`.
+
+    It is cut after a sentence where there is one in the second half of what
+    fits, else between two words; inside a word only where the text is a single
+    one, and never between a sign and what combines with it.
+    """
+    bare = text.strip()
+    if len(bare) <= max_chars:
+        return bare
+    for at in range(max_chars, max_chars // 2, -1):
+        if bare[at - 1] in _SENTENCE_ENDS and (bare[at].isspace() or bare[at - 1] in "。！？"):
+            return bare[:at] + _CUT
+    for at in range(max_chars, 0, -1):
+        if bare[at].isspace():
+            return bare[:at].rstrip() + _CUT
+    at = max_chars
+    while at > 1 and _belongs_together(bare[at - 1], bare[at]):
+        at -= 1
+    return bare[:at] + _CUT
+
+
+def _belongs_together(left: str, right: str) -> bool:
+    """Tell whether cutting between two signs would tear one visible character apart."""
+    return (
+        _JOINER in (left, right)
+        or unicodedata.category(right).startswith("M")
+        or "\U0001f3fb" <= right <= "\U0001f3ff"
+        or ("\U0001f1e6" <= left <= "\U0001f1ff" and "\U0001f1e6" <= right <= "\U0001f1ff")
+    )
