@@ -1,0 +1,144 @@
+"""What every test may ask for: a workspace, the installed command, a fixed instant.
+
+No test sees the COUNCIL_ variables, the language or the home of whoever runs
+the tests; no test needs a network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import settings
+
+BIN = Path(sys.executable).parent
+NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
+
+# A shared machine is slow at times: no example has a deadline.
+settings.register_profile("house", deadline=None, max_examples=100)
+settings.load_profile("house")
+
+
+class Ran(NamedTuple):
+    """What a command left behind: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Return standard output as the one JSON document it must be."""
+        return json.loads(self.out)
+
+
+class Council:
+    """The installed `council` command, run as a process of its own in a workspace."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.home = home
+
+    def __call__(
+        self,
+        *words: str | Path,
+        stdin: str | bytes = b"",
+        now: datetime | str | None = None,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        timeout_s: float = 60,
+    ) -> Ran:
+        """Run `council WORDS`; `cwd` is the workspace unless told, `now` sets COUNCIL_NOW."""
+        done = subprocess.run(
+            self.argv(*words),
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            cwd=cwd or self.root,
+            env=self.env(now=now, env=env),
+            timeout=timeout_s,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(
+        self,
+        *words: str | Path,
+        now: datetime | str | None = None,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> subprocess.Popen[bytes]:
+        """Start `council WORDS` and return the process, for many at once."""
+        return subprocess.Popen(
+            self.argv(*words),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd or self.root,
+            env=self.env(now=now, env=env),
+        )
+
+    def argv(self, *words: str | Path) -> list[str]:
+        """Return the argv of the console script that belongs to this interpreter."""
+        return [str(BIN / "council"), *map(str, words)]
+
+    def env(
+        self, *, now: datetime | str | None = None, env: dict[str, str] | None = None
+    ) -> dict[str, str]:
+        """Return the whole environment of a run: a short list, and what the test adds."""
+        path = os.environ.get("PATH", os.defpath)
+        clean = {
+            "PATH": f"{BIN}{os.pathsep}{path}",
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+        }
+        if "TMPDIR" in os.environ:
+            clean["TMPDIR"] = os.environ["TMPDIR"]
+        if now is not None:
+            clean["COUNCIL_NOW"] = now.isoformat() if isinstance(now, datetime) else now
+        return {**clean, **(env or {})}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def clean_environment(tmp_path_factory: pytest.TempPathFactory):
+    """Take the outer settings away from tests that work inside this process, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("COUNCIL_", "LC_", "XDG_")) or name in (
+                "LANGUAGE",
+                "NO_COLOR",
+                "FORCE_COLOR",
+                "traceparent",
+            ):
+                patch.delenv(name)
+        patch.setenv("LANG", "C.UTF-8")
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """An empty workspace: a folder that holds `memory/shared/`."""
+    root = tmp_path / "workspace"
+    (root / "memory" / "shared").mkdir(parents=True)
+    return root
+
+
+@pytest.fixture
+def council(workspace: Path, tmp_path: Path) -> Council:
+    """The installed command in `workspace`, with an empty home and a clean environment."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return Council(workspace, home)
+
+
+@pytest.fixture
+def now() -> datetime:
+    """A fixed instant: the evening on which the worked example takes place."""
+    return NOW

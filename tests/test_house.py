@@ -1,0 +1,280 @@
+"""The house itself: the entrances, the pins, the layers, the count of requirements."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.coverage_of_requirements import DOCUMENTS, read_citations, read_table, render_report
+
+HOUSE = Path(__file__).resolve().parent.parent
+ENTRANCES = ("demo", "test", "check", "bench", "fmt", "clean")
+
+
+def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+def set_up_venv():
+    """Return the set-up script as a module."""
+    spec = importlib.util.spec_from_file_location("set_up_venv", HOUSE / ".ci" / "set_up_venv.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def copy_of_house(tmp_path: Path) -> Path:
+    """A copy of the code and its settings, in a folder whose name holds spaces."""
+    root = tmp_path / "a house with spaces"
+    root.mkdir()
+    shutil.copytree(
+        HOUSE / "council", root / "council", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name in ("pyproject.toml", "constraints.txt", "Makefile"):
+        shutil.copy(HOUSE / name, root / name)
+    shutil.copytree(HOUSE / ".ci", root / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def test_make_alone_names_every_entrance_with_one_line():
+    shown = run("make", "--no-print-directory", cwd=HOUSE)
+
+    assert shown.returncode == 0
+    lines = [line.split(maxsplit=2) for line in shown.stdout.splitlines()]
+    told = {words[1]: words[2] for words in lines}
+    assert set(ENTRANCES) <= set(told)
+    assert all(told.values())
+
+
+def test_make_alone_creates_nothing(copy_of_house: Path):
+    before = sorted(copy_of_house.rglob("*"))
+
+    run("make", cwd=copy_of_house)
+
+    assert sorted(copy_of_house.rglob("*")) == before
+
+
+def test_make_clean_leaves_conversations_and_minutes_alone(copy_of_house: Path):
+    kept = [copy_of_house / "memory/shared/a.md", copy_of_house / "conseils/b.md"]
+    removed = [copy_of_house / ".venv/pyvenv.cfg", copy_of_house / "council/__pycache__/a.pyc"]
+    for path in kept + removed:
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+    done = run("make", "clean", cwd=copy_of_house)
+
+    assert done.returncode == 0
+    assert all(path.exists() for path in kept)
+    assert not any(path.exists() for path in removed)
+
+
+def test_continuous_integration_runs_check_and_test_from_any_folder(
+    copy_of_house: Path, tmp_path: Path
+):
+    (copy_of_house / "Makefile").write_text('check test:\n\t@echo "$@ CI=$$CI"; cat\n')
+
+    done = run(copy_of_house / ".ci" / "run", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "check CI=true" in done.stdout
+    assert "test CI=true" in done.stdout
+
+
+def test_continuous_integration_stops_at_the_first_failure(copy_of_house: Path):
+    (copy_of_house / "Makefile").write_text("check:\n\t@false\ntest:\n\t@echo reached\n")
+
+    done = run(copy_of_house / ".ci" / "run", cwd=copy_of_house)
+
+    assert done.returncode != 0
+    assert "reached" not in done.stdout
+
+
+def test_environment_counts_as_ready_only_with_a_stamp_of_the_same_sources():
+    ready = set_up_venv().is_ready
+
+    assert ready("abc", "", ["abc"])
+    assert ready("abc", "", ["abc", "dev"])
+    assert ready("abc", "dev", ["abc", "dev"])
+    assert not ready("abc", "dev", ["abc"])
+    assert not ready("abc", "", ["other", "dev"])
+    assert not ready("abc", "", [])
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_stamp_follows_every_source_of_the_environment(copy_of_house: Path, name: str):
+    script = copy_of_house / ".ci" / "set_up_venv.py"
+    ask = f"import runpy; print(runpy.run_path({str(script)!r})['stamp_text']())"
+    before = run(sys.executable, "-c", ask, cwd=copy_of_house).stdout
+    with (copy_of_house / name).open("a") as file:
+        file.write("\n# changed\n")
+
+    after = run(sys.executable, "-c", ask, cwd=copy_of_house).stdout
+
+    assert before and after and before != after
+
+
+def test_every_package_that_make_installs_is_pinned():
+    pins = [Requirement(line) for line in (HOUSE / "constraints.txt").read_text().splitlines()]
+    assert all(len(pin.specifier) == 1 and str(pin.specifier)[:2] == "==" for pin in pins)
+    pinned = {canonicalize_name(pin.name) for pin in pins}
+    project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
+    open_ends = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    installed: set[str] = set()
+    while open_ends:
+        wanted = Requirement(open_ends.pop())
+        name = canonicalize_name(wanted.name)
+        if name in installed or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        installed.add(name)
+        open_ends += requires(name) or []
+
+    assert sorted(installed - pinned) == []
+
+
+def test_pins_allow_what_the_project_asks_for():
+    pins = {
+        canonicalize_name(pin.name): str(pin.specifier)[2:]
+        for pin in map(Requirement, (HOUSE / "constraints.txt").read_text().splitlines())
+    }
+    project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
+
+    for line in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
+        wanted = Requirement(line)
+        assert wanted.specifier.contains(pins[canonicalize_name(wanted.name)]), line
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "contract"),
+    [
+        ("core/ids.py", "import os", "The core is pure"),
+        ("core/ids.py", "import council.store", "Imports go downwards"),
+        ("store/extra.py", "import council.drivers", "Imports go downwards"),
+        ("drivers/extra.py", "import council.store", "Imports go downwards"),
+        ("attic.py", "", "Imports go downwards"),
+        ("operations/extra.py", "import rich", "Typer and rich"),
+        ("operations/extra.py", "import jinja2", "Templates"),
+        ("core/ids.py", "import yaml", "Front matter"),
+        ("drivers/extra.py", "import watchdog", "File watching"),
+    ],
+)
+def test_import_contract_is_broken_by(copy_of_house: Path, module: str, line: str, contract: str):
+    with (copy_of_house / "council" / module).open("a") as file:
+        file.write(f"\n{line}\n")
+
+    done = run(Path(sys.executable).parent / "lint-imports", "--no-cache", cwd=copy_of_house)
+
+    assert done.returncode != 0
+    assert next(text for text in done.stdout.splitlines() if text.startswith(contract)).endswith(
+        "BROKEN"
+    )
+
+
+def test_table_of_requirements_holds_each_id_once_and_no_foreign_document():
+    table = read_table()
+
+    assert len(table) == len(set(table)) == 539
+    assert {row.split("-")[0] for row in table} == set(DOCUMENTS)
+
+
+def cited(tmp_path: Path, text: str) -> tuple[set[str], list[str]]:
+    tests = tmp_path / "tests" / "core"
+    tests.mkdir(parents=True)
+    (tests / "test_something.py").write_text(f"import pytest\n{text}\n")
+    return read_citations(tmp_path / "tests", ["C0-001", "C0-002", "C0-003"])
+
+
+REQ = "@pytest.mark.req"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{REQ}("C0-001", "C0-002")\ndef test_a(): ...',
+        f'{REQ}("C0-001")\n{REQ}("C0-002")\ndef test_a(): ...',
+        f'{REQ}("C0-001")\nclass TestA:\n    {REQ}("C0-002")\n    def test_a(self): ...',
+        'pytestmark = [pytest.mark.req("C0-001"), pytest.mark.req("C0-002")]',
+        '@pytest.mark.parametrize("a", [pytest.param(1, marks=pytest.mark.req("C0-001", "C0-002"))'
+        "])\ndef test_a(a): ...",
+        'TestA = pytest.mark.req("C0-001", "C0-002")(Machine.TestCase)',
+    ],
+    ids=["one mark", "two marks", "class", "module", "parameter", "state machine"],
+)
+def test_citations_are_found_wherever_pytest_takes_a_mark(tmp_path: Path, text: str):
+    assert cited(tmp_path, text) == ({"C0-001", "C0-002"}, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f'{REQ}("C0-999")\ndef test_a(): ...', "there is no requirement C0-999"),
+        (f"{REQ}(ROW)\ndef test_a(): ...", "write the id as a plain string"),
+        (f"{REQ}()\ndef test_a(): ...", "name at least one requirement, and nothing else"),
+        (f'{REQ}("C0-001")\ndef helper(): ...', "this mark is on no test"),
+        (
+            f'class Rules:\n    {REQ}("C0-001")\n    def test_a(self): ...',
+            "this mark is on no test",
+        ),
+    ],
+    ids=["unknown", "computed", "empty", "helper", "class that is not collected"],
+)
+def test_wrong_citation_is_a_fault_that_names_its_line(tmp_path: Path, text: str, fault: str):
+    shown, faults = cited(tmp_path, text)
+
+    line = 1 + next(n for n, part in enumerate(text.splitlines(), 1) if "mark.req" in part)
+    assert faults == [f"tests/core/test_something.py:{line}: {fault}"]
+    assert not shown
+
+
+@pytest.mark.parametrize("mark", ["skip", "skip('later')", "xfail(reason='later')"])
+def test_a_test_that_does_not_have_to_pass_shows_nothing(tmp_path: Path, mark: str):
+    assert cited(tmp_path, f'{REQ}("C0-001")\n@pytest.mark.{mark}\ndef test_a(): ...') == (
+        set(),
+        [],
+    )
+
+
+def test_report_counts_each_document_and_names_the_missing_rows_when_asked():
+    report = render_report(["C0-001", "C0-002", "XC-001"], {"C0-002"}, verbose=True)
+
+    assert "  C0    1 /   2  000 council conversation\n      missing: C0-001\n" in report
+    assert "  XC    0 /   1  across the documents\n      missing: XC-001\n" in report
+    assert "missing" not in render_report(["C0-001"], set(), verbose=False)
+
+
+def test_every_citation_of_our_tests_is_in_the_table():
+    shown, faults = read_citations(HOUSE / "tests", read_table())
+
+    assert faults == []
+    assert shown <= set(read_table())
+
+
+@pytest.mark.parametrize(("name", "count"), [("messages", 325), ("rules", 171)])
+def test_vectors_are_whole(name: str, count: int):
+    text = (HOUSE / "tests" / "vectors" / f"{name}.jsonl").read_text(encoding="utf-8")
+
+    assert len({json.loads(line)["id"] for line in text.splitlines()}) == count
+
+
+def test_the_command_fixture_hides_the_outer_environment(council, monkeypatch, now):
+    monkeypatch.setenv("COUNCIL_ROOT", "/elsewhere")
+    monkeypatch.setenv("SECRET_KEY", "hidden")
+
+    seen = council.env(now=now, env={"EXTRA": "1"})
+
+    assert seen["COUNCIL_NOW"] == "2026-02-08T20:00:00+00:00"
+    assert set(seen) - {"TMPDIR"} == {"PATH", "HOME", "LANG", "TERM", "COUNCIL_NOW", "EXTRA"}
+    assert not [name for name in os.environ if name.startswith("COUNCIL_") and name[8:] != "ROOT"]
