@@ -154,3 +154,10 @@ class TimedOutError(CouncilError):
     exit_code = 7
     http_status = 504
     code = "timed-out"
+
+
+class StorageError(CouncilError):
+    """The disk does not do what it should: it is full, or reading or writing it fails."""
+
+    http_status = 507
+    code = "storage"
