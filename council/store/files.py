@@ -1,0 +1,344 @@
+# ruff: noqa: PTH, SIM105
+# Importing pathlib or contextlib costs the commands that agents run all day milliseconds each.
+"""Single files: written whole and durably or not at all, read whole and unchanged.
+
+It knows nothing of conversations. Every refusal of the operating system comes
+out as an error that says what could not be done, where, and what to do.
+
+Source: XC-001, `store.md` sections 2 and 6.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import time
+
+from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+SETTLE_TRIES = 15
+SETTLE_PAUSE_S = 0.005
+_TEMPORARY = ".tmp-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
+_NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+_NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+class Reading(Record):
+    """A file as it was read: its bytes and the facts that identify this version of it."""
+
+    data: bytes
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    mode: int
+    uid: int
+    gid: int
+    settled: bool
+
+
+def explained(error: OSError, doing: str, path: str) -> CouncilError:
+    """Return the refusal that tells a user what an error of the system means."""
+    where = path
+    if isinstance(error.filename, str):
+        where = error.filename
+    what = f"cannot {doing} {where}: {os.strerror(error.errno or 0)}"
+    if error.errno in _FULL:
+        return StorageError(what, "free some disk space, then run the same command again")
+    if error.errno in _FORBIDDEN:
+        return RefusedError(what, "check the owner, the permissions and the mount of that place")
+    if error.errno in _NOT_A_FILE:
+        return InvalidStateError(what, "put a regular file in its place")
+    return StorageError(what, "check the disk, then run the same command again")
+
+
+class explaining:  # noqa: N801 - reads as a statement: with explaining("write", path)
+    """Turn every error of the system inside the block into a refusal."""
+
+    def __init__(self, doing: str, path: str) -> None:
+        self._doing, self._path = doing, path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            raise explained(error, self._doing, self._path) from error
+
+
+def write_all(descriptor: int, data: bytes, offset: int | None = None) -> None:
+    """Write all of `data`; the system may take it in pieces."""
+    left = memoryview(data)
+    while left:
+        if offset is None:
+            done = os.write(descriptor, left)
+        else:
+            done = os.pwrite(descriptor, left, offset)
+            offset += done
+        left = left[done:]
+
+
+def sync(descriptor: int) -> None:
+    """Bring a file to the disk. When it fails, never call it again on this descriptor."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
+
+
+def sync_data(descriptor: int) -> None:
+    """Bring the content and size of a file to the disk, under the rule of `sync`."""
+    if sys.platform == "darwin":
+        sync(descriptor)
+    else:
+        os.fdatasync(descriptor)
+
+
+def sync_folder(path: str) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: str, mode: int = 0o777) -> None:
+    """Make a folder and those above it, durably; one that is there is left alone."""
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_folder(os.path.dirname(path))
+        make_folder(path, mode)
+        return
+    sync_folder(os.path.dirname(path))
+
+
+def write_temporary(
+    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = _TEMPORARY, like: Reading | None
+) -> str:
+    """Write `data` durably under a new random name in `folder` and return its path.
+
+    Args:
+        folder: Where; it must lie on the file system of the file it is meant for.
+        data: The content.
+        mode: Permissions, before the umask.
+        prefix: How its name begins.
+        like: The file it will replace: permissions and owner are taken from it.
+    """
+    path = os.path.join(folder, prefix + os.urandom(8).hex())
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    try:
+        if like is not None:
+            _resemble(descriptor, like)
+        write_all(descriptor, data)
+        sync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        remove(path)
+        raise
+    os.close(descriptor)
+    return path
+
+
+def _resemble(descriptor: int, like: Reading) -> None:
+    now = os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (like.uid, like.gid):
+        try:
+            os.fchown(descriptor, like.uid, like.gid)
+        except PermissionError:
+            pass  # only its owner or root could; the permissions below still follow
+    if stat.S_IMODE(now.st_mode) != stat.S_IMODE(like.mode):
+        os.fchmod(descriptor, stat.S_IMODE(like.mode))
+
+
+def remove(path: str) -> bool:
+    """Remove a file; tell whether it was there. Never fails: what stays is only litter."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
+    return True
+
+
+def write_new(path: str, data: bytes, *, mode: int = 0o666) -> bool:
+    """Write a file that must not exist yet, whole and durable under its name.
+
+    Returns:
+        False when the name is taken; the file there is untouched.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    folder = os.path.dirname(path)
+    with explaining("write", path):
+        temporary = write_temporary(folder, data, mode=mode, like=None)
+        try:
+            if not link(temporary, path):
+                return False
+        finally:
+            remove(temporary)
+        sync_folder(folder)
+    return True
+
+
+def link(existing: str, new: str) -> bool:
+    """Give a file a second name; False when that name is taken."""
+    try:
+        os.link(existing, new, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        # A file system without hard links: claim the name, then put the file there.
+        try:
+            claim = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW)
+        except FileExistsError:
+            return False
+        os.close(claim)
+        os.replace(existing, new)
+    return True
+
+
+def replace(path: str, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file whole and durable in the place of what is there, keeping mode and owner.
+
+    Raises:
+        CouncilError: The system refuses; the old file is untouched.
+    """
+    with explaining("write", path):
+        standing = read_stable(path)
+        folder = os.path.dirname(path)
+        temporary = write_temporary(folder, data, mode=mode, like=standing)
+        try:
+            os.rename(temporary, path)
+        except BaseException:
+            remove(temporary)
+            raise
+        sync_folder(folder)
+
+
+def exchange(one: str, other: str) -> bool:
+    """Swap two files atomically; False where kernel or file system cannot.
+
+    Raises:
+        OSError: One of them is missing, or the system refuses.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        return False
+    done = rename(
+        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), ctypes.c_uint(_RENAME_EXCHANGE)
+    )
+    if done == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _NO_EXCHANGE:
+        return False
+    raise OSError(code, os.strerror(code), other)
+
+
+def read_stable(path: str) -> Reading | None:
+    """Read a whole regular file, again while somebody is writing it; None when there is none.
+
+    `settled` is False when it still changed after all tries.
+
+    Raises:
+        InvalidStateError: It is a link, a pipe, a device, a folder, or far too big.
+        CouncilError: The system refuses.
+    """
+    for attempt in range(SETTLE_TRIES):
+        if attempt:
+            time.sleep(SETTLE_PAUSE_S)
+        with explaining("read", path):
+            try:
+                reading = _read_once(path)
+            except FileNotFoundError:
+                return None
+        if reading.settled:
+            break
+    return reading
+
+
+def _read_once(path: str) -> Reading:
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            raise InvalidStateError(
+                f"{path} is not a regular file", "put the regular file back in its place"
+            )
+        if before.st_size > MAX_FILE_BYTES:
+            raise InvalidStateError(
+                f"{path} is larger than {MAX_FILE_BYTES // 2**20} MiB", "make it smaller"
+            )
+        data = read_all(descriptor, before.st_size)
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return Reading(
+        data=data,
+        device=after.st_dev,
+        inode=after.st_ino,
+        size=after.st_size,
+        modified_ns=after.st_mtime_ns,
+        mode=after.st_mode,
+        uid=after.st_uid,
+        gid=after.st_gid,
+        settled=(before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+        and len(data) == after.st_size,
+    )
+
+
+def read_all(descriptor: int, size: int) -> bytes:
+    """Read an open file from its beginning to its end, which `size` is a guess of."""
+    pieces: list[bytes] = []
+    while True:
+        piece = os.read(descriptor, max(size, 4096) + 1)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+
+
+def is_same(path: str, reading: Reading) -> bool:
+    """Tell whether `path` still is the very version of the file that was read."""
+    try:
+        now = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) == (
+        reading.device,
+        reading.inode,
+        reading.size,
+        reading.modified_ns,
+    )

@@ -1,0 +1,45 @@
+# ruff: noqa: PTH, SIM105
+# Importing pathlib or contextlib costs the commands that agents run all day milliseconds each.
+"""The secret of a workspace, with which the tokens of runs are made.
+
+Source: XC-014, `trust.md`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import InvalidStateError
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.paths import Workspace
+
+_KEY_BYTES = 32
+
+
+def run_key(workspace: Workspace) -> bytes:
+    """Return the key of the workspace; the first who asks makes it, for all who ask at once.
+
+    Raises:
+        InvalidStateError: The file is there and holds no key.
+        CouncilError: It can be neither read nor made.
+    """
+    path = workspace.key
+    standing = files.read_stable(path)
+    if standing is None:
+        with files.explaining("make", path):
+            files.make_folder(os.path.dirname(path))
+        files.write_new(path, os.urandom(_KEY_BYTES).hex().encode() + b"\n", mode=0o600)
+        standing = files.read_stable(path)
+    text = b"" if standing is None else standing.data.strip()
+    try:
+        key = bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise InvalidStateError(
+            f"{path} does not hold a key", "remove it: a new one is made; running tasks lose trust"
+        )
+    return key

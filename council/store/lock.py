@@ -1,0 +1,242 @@
+# ruff: noqa: PTH, SIM105
+# Importing pathlib or contextlib costs the commands that agents run all day milliseconds each.
+"""The one module that locks.
+
+A lock is a kernel lock (`flock`) on a file that stays: it ends with its
+process whatever happens to it, waiting is done by the kernel in order of
+arrival, and a program that holds the same file through `filelock.FileLock`
+is excluded and excludes us. The file names its holder for people to read;
+nothing is decided by that text.
+
+A child made by `fork` gives up its copies at once and one made by `exec`
+never has them, so a lock cannot outlive the process that took it.
+
+Source: XC-002, C0-077, `store.md` section 2 step 2.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import sys
+import time
+
+from council.core.errors import InvalidStateError, LockTimeoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+
+DEFAULT_TIMEOUT_S = 30.0
+NOTICE_AFTER_S = 1.0
+_POLL_S = 0.01
+_HOLDER_BYTES = 160
+
+_held: set[int] = set()
+
+
+def _let_go_in_child() -> None:
+    for descriptor in list(_held):
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+class _TimeIsUpError(Exception):
+    """The alarm rang while the kernel still kept us waiting."""
+
+
+class Lock:
+    """An exclusive lock on a file, held inside a `with` block.
+
+    Args:
+        path: The lock file; it is made if need be and never removed.
+        timeout_s: How long to wait at most.
+        say: Takes the one line for people who wait longer than a second.
+
+    Raises:
+        LockTimeoutError: It was held for all that time; the error names the holder.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        say: Callable[[str], None] = _say,
+    ) -> None:
+        self.path = path
+        self._timeout_s = timeout_s
+        self._say = say
+        self._descriptor = -1
+
+    def __enter__(self) -> Lock:
+        started = time.monotonic()
+        while True:
+            descriptor = self._open()
+            _held.add(descriptor)
+            try:
+                if not _take(descriptor):
+                    self._wait(descriptor, started)
+                if self._still_there(descriptor):
+                    self._write_holder(descriptor)
+                    self._descriptor = descriptor
+                    return self
+            except BaseException:
+                _close(descriptor)
+                raise
+            # Somebody removed or replaced the file while we waited for it.
+            _close(descriptor)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor not in _held:
+            return  # this is a forked child: the lock is its parent's
+        try:
+            os.ftruncate(descriptor, 0)
+        except OSError:
+            pass  # the name of the holder is only for people
+        _close(descriptor)
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InvalidStateError(f"{self.path} is not a regular file", "remove it")
+        return descriptor
+
+    def _still_there(self, descriptor: int) -> bool:
+        try:
+            named = os.lstat(self.path)
+        except FileNotFoundError:
+            return False
+        ours = os.fstat(descriptor)
+        return (named.st_dev, named.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def _write_holder(self, descriptor: int) -> None:
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        text = f"pid {os.getpid()} on {os.uname().nodename} since {at}\n".encode()
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, text, 0)
+        except OSError:
+            pass  # a full disk must not keep anybody from reading under the lock
+
+    def _wait(self, descriptor: int, started: float) -> None:
+        import signal
+
+        deadline = started + self._timeout_s
+        notice_at = started + NOTICE_AFTER_S
+        waiting = True
+
+        def on_alarm(_number: int, _frame: FrameType | None) -> None:
+            nonlocal notice_at
+            now = time.monotonic()
+            if waiting and now >= deadline:
+                raise _TimeIsUpError
+            if waiting and now >= notice_at:
+                notice_at = deadline + 1
+                self._tell()
+            # Rings again even if it came just before the kernel began to wait.
+            signal.setitimer(signal.ITIMER_REAL, max(0.01, min(deadline - now, 1.0)), 1.0)
+
+        try:
+            before = signal.signal(signal.SIGALRM, on_alarm)
+        except ValueError:  # only the main thread may have alarms
+            self._poll(descriptor, deadline, notice_at)
+            return
+        mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        begun = time.monotonic()
+        first = max(0.001, min(deadline, notice_at) - begun)
+        timer = signal.setitimer(signal.ITIMER_REAL, first, 1.0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            waiting = False
+        except _TimeIsUpError:
+            waiting = False
+            if not _take(descriptor):
+                raise self._too_late(time.monotonic() - started) from None
+        finally:
+            waiting = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            if timer[0]:
+                left = timer[0] - (time.monotonic() - begun)
+                signal.setitimer(signal.ITIMER_REAL, max(0.001, left), timer[1])
+
+    def _poll(self, descriptor: int, deadline: float, notice_at: float) -> None:
+        while not _take(descriptor):
+            now = time.monotonic()
+            if now >= deadline:
+                raise self._too_late(self._timeout_s)
+            if now >= notice_at:
+                notice_at = deadline + 1
+                self._tell()
+            time.sleep(min(_POLL_S, deadline - now))
+
+    def _tell(self) -> None:
+        self._say(f"waiting for {self.path}, held by {holder_of(self.path) or 'another process'}")
+
+    def _too_late(self, waited_s: float) -> LockTimeoutError:
+        return LockTimeoutError(self.path, holder_of(self.path), waited_s)
+
+
+def holder_of(path: str) -> str:
+    """Return who holds a lock file, as far as can be told, "" otherwise.
+
+    Ours write it into the file; of others the kernel may know the process.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        text = os.read(descriptor, _HOLDER_BYTES).decode("utf-8", "replace").strip()
+        inode = os.fstat(descriptor).st_ino
+    finally:
+        os.close(descriptor)
+    return " ".join(text.split()) or _holder_by_kernel(inode)
+
+
+def _holder_by_kernel(inode: int) -> str:
+    try:
+        descriptor = os.open("/proc/locks", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        lines = os.read(descriptor, 2**20).decode("ascii", "replace").splitlines()
+    finally:
+        os.close(descriptor)
+    for line in lines:
+        words = line.split()
+        if len(words) > 5 and words[1] == "FLOCK" and words[5].endswith(f":{inode}"):
+            return f"pid {words[4]}"
+    return ""
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _close(descriptor: int) -> None:
+    if descriptor in _held:
+        _held.discard(descriptor)
+        os.close(descriptor)
