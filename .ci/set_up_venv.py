@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "made-from"
 OLDEST = (3, 11)
 SOURCES = ("pyproject.toml", "constraints.txt")
@@ -62,17 +63,20 @@ def taking_turns():
 
 
 def stamp_text() -> str:
-    """Return what .venv depends on as one word: the pins, the interpreter, the place."""
+    """Return what .venv is made from as one word: the pins, and the place it stands in."""
     digest = hashlib.sha256()
     for name in SOURCES:
         digest.update((ROOT / name).read_bytes())
     # A virtual environment holds absolute paths: a moved folder needs a new one.
-    digest.update(repr((str(VENV), sys.version)).encode())
+    digest.update(str(VENV).encode())
     return digest.hexdigest()
 
 
 def read_stamp() -> list[str]:
     """Return the words of the stamp, or none when the environment is not complete."""
+    # A symbolic link: gone when the interpreter that it was made with was removed.
+    if not PYTHON.exists():
+        return []
     try:
         return STAMP.read_text().split()
     except OSError:
@@ -105,7 +109,7 @@ def create() -> None:
         return
     # Debian leaves ensurepip out of python3: let the pip outside fill the environment.
     if attempt("-m", "venv", "--clear", "--without-pip", str(VENV)) and attempt(
-        "-m", "pip", "--python", str(VENV / "bin" / "python"), "install", "--quiet", "pip"
+        "-m", "pip", "--python", str(PYTHON), "install", "--quiet", "pip"
     ):
         return
     if attempt("-m", "virtualenv", "--quiet", "--clear", str(VENV)):
@@ -121,7 +125,7 @@ def create() -> None:
 
 def pip(*words: str) -> None:
     """Run the pip of .venv in the project's folder; relative names keep spaces in paths safe."""
-    run([str(VENV / "bin" / "python"), "-m", "pip", *words])
+    run([str(PYTHON), "-m", "pip", *words])
 
 
 def attempt(*words: str) -> bool:
