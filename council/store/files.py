@@ -1,5 +1,5 @@
-# ruff: noqa: PTH, SIM105
-# Importing pathlib or contextlib costs the commands that agents run all day milliseconds each.
+# ruff: noqa: PTH102, PTH104, PTH105, PTH108, PTH118, PTH120, SIM105
+# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """Single files: written whole and durably or not at all, read whole and unchanged.
 
 It knows nothing of conversations. Every refusal of the operating system comes

@@ -1,5 +1,5 @@
-# ruff: noqa: PTH, SIM105
-# Importing pathlib or contextlib costs the commands that agents run all day milliseconds each.
+# ruff: noqa: SIM105
+# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The one module that locks.
 
 A lock is a kernel lock (`flock`) on a file that stays: it ends with its
