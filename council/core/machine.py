@@ -33,13 +33,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.convergence import (
-    all_agreed,
-    blocking_lines,
-    measure,
-    raise_blockers,
-    staying,
-)
+from council.core.convergence import blocking_lines, measure, raise_blockers, staying
 from council.core.conversation import (
     ClosedReason,
     Conversation,
@@ -148,8 +142,12 @@ def owing(state: Conversation) -> tuple[str, ...]:
     if state.finished_at is not None:
         return ()
     if current_phase(state).speakers == "synthesizer":
-        return synthesizers(state)[:1]
+        return () if _is_synthesized(state) else synthesizers(state)[:1]
     return tuple(one.id for one in state.participants.values() if not has_answered(one))
+
+
+def _is_synthesized(state: Conversation) -> bool:
+    return any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
 
 
 def synthesizers(state: Conversation) -> tuple[str, ...]:
@@ -216,12 +214,16 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
         return SYNTHESIZE, "agreed"
     if all(has_answered(one) for one in everybody):
         return next_phase(state), "all-answered"
-    waits_for_place = any(
-        one.state is TaskState.N and one.tour == state.tour for one in state.tasks.values()
-    )
-    if now >= state.timeout_at and not waits_for_place:
+    if _time_is_up(state, now):
         return next_phase(state), "timeout"
     return None
+
+
+def _time_is_up(state: Conversation, now: datetime) -> bool:
+    """Tell whether the phase is over: its deadline has passed and nobody awaited is queued."""
+    return now >= state.timeout_at and not any(
+        one.state is TaskState.N for agent in owing(state) for one in tasks_of(state, agent)
+    )
 
 
 def _due_end(state: Conversation, now: datetime) -> str | None:
@@ -253,7 +255,6 @@ def _enter(
     state.timeout_at = now + state.phase_timeout
     state.rounds.append(Round(tour=state.tour, phase=phase, started_at=now))
     for one in state.participants.values():
-        one.sealed = ""
         if one.status is not ParticipantStatus.DONE:
             one.status = ParticipantStatus.WAITING
     consensus = state.has_consensus
@@ -283,6 +284,7 @@ def close_round(
     for one in state.participants.values():
         if one.sealed:
             _reveal(state, one, events)
+            one.sealed = ""
     measure(state)
     absent = {
         one.id: _absence(state, one.id)
@@ -297,10 +299,16 @@ def close_round(
             del state.tasks[task.id]
         elif task.state in (TaskState.N, TaskState.R):
             task.state, task.reason = TaskState.X, "the round was closed"
-    if state.rounds and state.rounds[-1].ended_at is None:
-        last = state.rounds[-1]
-        last.ended_at, last.reason, last.absent = now, reason, absent
+    over = _round_under_way(state)
+    over.ended_at, over.reason, over.absent = now, reason, absent
     return absent
+
+
+def _round_under_way(state: Conversation) -> Round:
+    """Return the round under way, made up for a file in the document's form: it names none."""
+    if not state.rounds or state.rounds[-1].tour != state.tour:
+        state.rounds.append(Round(tour=state.tour, phase=state.phase, started_at=state.created_at))
+    return state.rounds[-1]
 
 
 def _absence(state: Conversation, agent: str) -> str:
@@ -353,15 +361,15 @@ def _conclude(state: Conversation, reason: str) -> None:
     elif played and played[-1].absent:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED
     else:
-        agreed = state.has_consensus or (all_agreed(state) and not state.blocking_issues)
         state.status = Status.CONVERGED
-        state.closed_reason = ClosedReason.CONSENSUS if agreed else ClosedReason.PHASES_EXHAUSTED
+        state.closed_reason = (
+            ClosedReason.CONSENSUS if state.has_consensus else ClosedReason.PHASES_EXHAUSTED
+        )
 
 
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
-    written = any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
-    if not written:
-        if now < state.timeout_at and synthesizers(state):
+    if not _is_synthesized(state):
+        if synthesizers(state) and not _time_is_up(state, now):
             return
         from council.core.digest import automatic_digest  # only an ending conversation needs it
 
