@@ -1,0 +1,160 @@
+# ruff: noqa: PTH208
+# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
+"""The event log: one file a day, one JSON object a line, only ever added to.
+
+The events of a revision stand in its journal line first and are copied here;
+a copy that a dying process did not make is made by the next edit, so the same
+event may stand here twice and readers tell by its id. Events without a
+revision stand here only.
+
+Source: XC-008, `store.md` section 2, `cli.md` section 4.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.events import Event
+from council.core.times import render_instant
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from typing import Any
+
+    from council.store.paths import Workspace
+
+
+def revision_records(
+    events: list[Event], conversation_id: str, rev: int, now: datetime
+) -> list[dict[str, Any]]:
+    """Return the records of the events of one revision; their ids follow from it."""
+    return [
+        event.to_record(
+            f"{conversation_id}:{rev}:{number}",
+            trace_of(conversation_id),
+            name,
+            render_instant(now),
+        )
+        for number, event in enumerate(events)
+    ]
+
+
+def loose_records(events: list[Event], conversation_id: str, now: datetime) -> list[dict[str, Any]]:
+    """Return the records of events that belong to no revision; their ids are drawn."""
+    owner = conversation_id or "workspace"
+    return [
+        event.to_record(
+            f"{owner}:x{os.urandom(8).hex()}",
+            trace_of(conversation_id) or os.urandom(16).hex(),
+            conversation_id,
+            render_instant(now),
+        )
+        for event in events
+    ]
+
+
+def trace_of(conversation_id: str) -> str:
+    """Return the trace that everything a conversation causes belongs to."""
+    return conversation_id.replace("-", "")
+
+
+def append(workspace: Workspace, records: list[dict[str, Any]]) -> None:
+    """Add events to the files of their days, each file in one write.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    by_day: dict[str, list[bytes]] = {}
+    for record in records:
+        line = json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+        by_day.setdefault(record["at"][:10], []).append(line + b"\n")
+    if not by_day:
+        return
+    folder = workspace.events
+    for day, lines in by_day.items():
+        path = f"{folder}/{day}.jsonl"
+        with files.explaining("write", path):
+            _append_lines(folder, path, b"".join(lines))
+
+
+def _append_lines(folder: str, path: str, data: bytes) -> None:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        files.make_folder(folder)
+        descriptor = os.open(path, flags, 0o666)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            data = b"\n" + data  # somebody died in the middle of a line: leave it alone
+        files.write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def tail(
+    workspace: Workspace,
+    *,
+    since: str = "",
+    more: Callable[[], bool] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the events in the order in which they were written, each once.
+
+    Args:
+        workspace: Whose events.
+        since: The first day wanted (`2026-02-08`), "" for all.
+        more: Called whenever everything was yielded; it may wait, and returns
+            whether to look again. None stops at the end.
+    """
+    seen: set[str] = set()
+    offsets: dict[str, int] = {}
+    while True:
+        for day in _days(workspace, since):
+            path = f"{workspace.events}/{day}"
+            lines, offsets[day] = _lines_from(path, offsets.get(day, 0))
+            for line in lines:
+                record = _parsed(line)
+                if record is not None and record["eventId"] not in seen:
+                    seen.add(record["eventId"])
+                    yield record
+        if more is None or not more():
+            return
+
+
+def _days(workspace: Workspace, since: str) -> list[str]:
+    try:
+        names = os.listdir(workspace.events)
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in names if name.endswith(".jsonl") and name[:10] >= since[:10])
+
+
+def _lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
+    """Return the whole lines after `offset` and where they end."""
+    with files.explaining("read", path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return [], offset
+        try:
+            os.lseek(descriptor, offset, os.SEEK_SET)
+            data = files.read_all(descriptor, max(0, os.fstat(descriptor).st_size - offset))
+        finally:
+            os.close(descriptor)
+    whole = data[: data.rfind(b"\n") + 1]
+    return whole.split(b"\n"), offset + len(whole)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if isinstance(record, dict) and isinstance(record.get("eventId"), str):
+        return record
+    return None

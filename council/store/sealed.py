@@ -1,0 +1,82 @@
+"""The contributions of a blind phase, out of sight until the phase closes.
+
+Each lies in a file of its own, named by its salted digest, readable by the
+owner alone. Which ones count is decided by the state: the digest that stands
+with the participant.
+
+Source: C0-048, A-05, `trust.md` (the seal), `store.md` section 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from council.core.conversation import Conversation, Origin, SealedText
+from council.core.errors import InvalidStateError, UsageError
+from council.core.times import parse_instant, render_instant
+from council.store import files
+
+
+def _digest(nonce: str, text: str) -> str:
+    return hashlib.sha256(f"{nonce}\n{text}".encode()).hexdigest()
+
+
+def write_sealed(folder: str, sealed: SealedText) -> None:
+    """Put a sealed text away, durably; the same one twice is one.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    record = {
+        "agent": sealed.agent,
+        "tour": sealed.tour,
+        "text": sealed.text,
+        "nonce": sealed.nonce,
+        "at": render_instant(sealed.at),
+        "status": sealed.status,
+        "origin": str(sealed.origin),
+        "task": sealed.task,
+    }
+    data = json.dumps(record, indent=1).encode("ascii") + b"\n"
+    path = f"{folder}/{_digest(sealed.nonce, sealed.text)}.json"
+    standing = files.read_stable(path)
+    if standing is not None and standing.data == data:
+        # Whoever wrote it may have died before its name was on the disk.
+        files.sync_folder(folder)
+    elif not files.write_new(path, data, mode=0o600):
+        files.replace(path, data, mode=0o600)
+
+
+def read_sealed(folder: str, state: Conversation) -> dict[str, SealedText]:
+    """Return the sealed texts that the state commits to, by agent; missing ones are left out."""
+    found = {}
+    for participant in state.participants.values():
+        if participant.sealed:
+            sealed = _read_one(folder, participant.sealed)
+            if sealed is not None and sealed.agent == participant.id:
+                found[participant.id] = sealed
+    return found
+
+
+def _read_one(folder: str, digest: str) -> SealedText | None:
+    if set(digest) - frozenset("0123456789abcdef"):
+        return None
+    try:
+        standing = files.read_stable(f"{folder}/{digest}.json")
+        if standing is None:
+            return None
+        record = json.loads(standing.data)
+        sealed = SealedText(
+            agent=record["agent"],
+            tour=record["tour"],
+            text=record["text"],
+            nonce=record["nonce"],
+            at=parse_instant(record["at"]),
+            status=record["status"],
+            origin=Origin(record["origin"]),
+            task=record["task"],
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError, UsageError):
+        return None
+    return sealed if _digest(sealed.nonce, sealed.text) == digest else None
