@@ -36,7 +36,7 @@ def revision_records(
         event.to_record(
             f"{conversation_id}:{rev}:{number}",
             trace_of(conversation_id),
-            name,
+            conversation_id,
             render_instant(now),
         )
         for number, event in enumerate(events)
