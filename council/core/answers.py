@@ -11,7 +11,13 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from council.core.convergence import blocking_lines, measure, raise_blockers, withdraw_blockers
+from council.core.convergence import (
+    blocking_lines,
+    measure,
+    raise_blockers,
+    response_rate,
+    withdraw_blockers,
+)
 from council.core.conversation import (
     Conversation,
     Entry,
@@ -42,6 +48,7 @@ _STATUSES = {
     "agreed": ParticipantStatus.AGREED,
     "done": ParticipantStatus.DONE,
 }
+_TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 
 def sealed_digest(nonce: str, text: str) -> str:
@@ -151,7 +158,10 @@ def _tour_of(state: Conversation, agent: str, task: str) -> int:
             f"{task!r} is no task of this conversation", "see: council context --as " + agent
         )
     if parts[2] != agent:
-        raise RefusedError(f"task {task} belongs to {parts[2]}, not to {agent}")
+        raise RefusedError(
+            f"task {task} belongs to {parts[2]}, not to {agent}",
+            "answer with your own task, or without one",
+        )
     return parts[1]
 
 
@@ -164,8 +174,9 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
     if participant.sealed and sealed is not None:
         return sealed.text
     if participant.status is ParticipantStatus.DONE:
-        own = [one for one in state.entries if one.agent == participant.id]
-        return own[-1].text if own else None
+        mine = [one for one in state.entries if one.agent == participant.id]
+        said = [one.text for one in mine if one.kind in _TURNS]
+        return said[-1] if said else None
     return None
 
 
@@ -202,7 +213,7 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
 def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:
     """Commit to a text without showing it; its digest is salted (`trust.md`)."""
     if not answer.nonce:
-        raise UsageError("a sealed contribution needs a nonce")
+        raise UsageError("a sealed contribution needs a nonce", "draw one and give it")
     sealed = SealedText(
         agent=answer.agent,
         tour=state.tour,
@@ -220,8 +231,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
 
 def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
     phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
-    is_turn = kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
-    stem = f"{tour}-{answer.agent}" + ("" if is_turn else f"-{kind}")
+    stem = f"{tour}-{answer.agent}" + ("" if kind in _TURNS else f"-{kind}")
     taken = {one.id for one in state.entries}
     entry_id, number = stem, 2
     while entry_id in taken:
@@ -253,9 +263,12 @@ def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
     if answer.agent not in {state.synthesizer, state.coordinator, *state.participants}:
         raise NotAParticipantError(answer.agent, tuple(state.participants))
     for entry in state.entries:
-        if entry.agent == answer.agent and entry.tour == tour and entry.text == answer.text:
-            same = "late" if entry.kind is EntryKind.LATE else "already-recorded"
-            return Step(state=state.copy(), outcome=same)
+        if (entry.agent, entry.tour, entry.text) != (answer.agent, tour, answer.text):
+            continue
+        if entry.kind is EntryKind.LATE:
+            return Step(state=state.copy(), outcome="late")
+        if entry.kind in _TURNS:
+            return Step(state=state.copy(), outcome="already-recorded")
     new = state.copy()
     entry = _entry(new, answer, EntryKind.LATE, tour)
     new.entries.append(entry)
@@ -284,6 +297,7 @@ def _synthesize(state: Conversation, answer: _Answer) -> Step:
         participant.last_action = answer.now
         if not has_answered(participant):
             participant.status = ParticipantStatus.RESPONDED
+        new.response_rate = response_rate(new)
     _settle_tasks(new, agent)
     data = {"tour": new.tour, "origin": str(answer.origin)}
     event = Event(type="synthesis.written", agent=agent, data=data)

@@ -69,9 +69,14 @@ def raise_blockers(state: Conversation, issues: list[str]) -> None:
             state.blocking_issues.append(issue)
 
 
-def measure(state: Conversation) -> None:
-    """Bring response rate and consensus up to date with the statuses. Changes `state`."""
+def response_rate(state: Conversation) -> float:
+    """Return answered / total, from 0 to 1 (C0-018)."""
     everybody = state.participants.values()
     answered = sum(1 for one in everybody if has_answered(one))
-    state.response_rate = round(answered / len(everybody), 4) if everybody else 0.0
+    return round(answered / len(everybody), 4) if everybody else 0.0
+
+
+def measure(state: Conversation) -> None:
+    """Bring response rate and consensus up to date with the statuses. Changes `state`."""
+    state.response_rate = response_rate(state)
     state.has_consensus = all_agreed(state) and not state.blocking_issues
