@@ -1,0 +1,96 @@
+"""What is known of one agent, and what the settings say of it.
+
+Values only: the files they are read from belong to the store, the ways to run
+an agent to the drivers, and both need these words.
+
+Source: `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ANSWER_STDOUT = "stdout"
+ANSWER_TOOL = "tool"
+
+
+# Zero-width joiners build emoji; no-break spaces stand before French colons.
+_ALSO_PRINTABLE = {ord(letter): None for letter in "\u200c\u200d\u00a0\u202f"}
+
+
+def is_line(text: str) -> bool:
+    """Tell whether `text` can stand in a heading: one line, nothing that cannot be seen."""
+    return text.translate(_ALSO_PRINTABLE).isprintable()
+
+
+class AgentSettings(Record):
+    """The table `[agents.<id>]` of `council.toml`.
+
+    Args:
+        driver: The driver by name, "" when the table does not say.
+        argv: The command and its arguments, with placeholders.
+        preset: The name of a ready-made argv, instead of `argv`.
+        answer: Where the answer of a run comes from: `stdout` or `tool`.
+        timeout: The time limit of a run, None for the default.
+        env: Names of further environment variables that a run may see.
+        answers: The file of canned answers, relative to the workspace.
+        workspace: The folder of the agent, "" for `memory/agents/<id>`.
+    """
+
+    driver: str = ""
+    argv: list[str] = []  # noqa: RUF012 - Record copies it
+    preset: str = ""
+    answer: str = ANSWER_STDOUT
+    timeout: timedelta | None = None
+    env: list[str] = []  # noqa: RUF012 - Record copies it
+    answers: str = ""
+    workspace: str = ""
+    name: str = ""
+    emoji: str = ""
+    role: str = ""
+    model: str = ""
+    persona: str = ""
+    capabilities: list[str] = []  # noqa: RUF012 - Record copies it
+    handles: list[str] = []  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def implied_driver(self) -> str:
+        """Return the driver the table names, or the one that its other keys only fit."""
+        if self.driver:
+            return self.driver
+        if self.argv or self.preset:
+            return "command"
+        return "scripted" if self.answers else ""
+
+
+class Agent(Record):
+    """One agent of the workspace, every fact from its own place.
+
+    `settings` are what a driver needs to run it; `faults` say which facts of
+    its files could not be used.
+    """
+
+    id: str
+    name: str
+    emoji: str
+    role: str = ""
+    model: str = ""
+    driver: str = "manual"
+    capabilities: list[str] = []  # noqa: RUF012 - Record copies it
+    handles: list[str] = []  # noqa: RUF012 - Record copies it
+    persona: str = ""
+    workspace: str = ""
+    settings: AgentSettings
+    faults: list[str] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def label(self) -> str:
+        """Return emoji and display name, as headings show them."""
+        return f"{self.emoji} {self.name}".strip()

@@ -1,0 +1,167 @@
+# ruff: noqa: PTH112, PTH118
+# pathlib costs a command that agents run all day milliseconds of start-up.
+"""The driver that runs a program: an argv, or a preset for a well-known tool.
+
+It decides what is started and what counts as an answer. The prompt goes in by
+standard input; no shell is involved. What a program does wrong is a failed
+attempt with a reason, never an exception.
+
+Source: C0-046, C0-076, XC-017, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.agents import ANSWER_TOOL
+from council.core.errors import InvalidInputError
+from council.drivers import run_log
+from council.drivers.environment import run_environment, secrets_of
+from council.drivers.presets import PRESETS
+from council.drivers.processes import run_process
+from council.drivers.runs import Answer, failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from council.core.agents import AgentSettings
+    from council.drivers.processes import Finished
+    from council.drivers.runs import Run
+
+_LINE_END_BYTES = 2
+
+
+def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
+    """Run the program of an agent and take its answer.
+
+    Args:
+        run: What is to be run.
+        settings: `argv` or `preset`, `answer` and `env` of the agent.
+        base: The environment of the caller, of which the run sees a part.
+
+    Source: C0-046, C0-076, XC-017.
+    """
+    argv, extra_names, fault = _command(run, settings)
+    cwd = run.cwd or run.root
+    if not fault and not os.path.isdir(cwd):
+        fault = f"no such folder: {cwd}"
+    if fault:
+        return failed(fault)
+    by_tool = settings.answer == ANSWER_TOOL
+    environment = run_environment(base, run, extra_names)
+    secrets = secrets_of(environment, extra_names)
+    log_error = run_log.append(run.log_file, run_log.started(run, argv, cwd, secrets))
+    try:
+        finished = run_process(
+            argv,
+            cwd=cwd,
+            environment=environment,
+            stdin=run.prompt.encode("utf-8"),
+            timeout_s=run.timeout.total_seconds(),
+            max_stdout_bytes=None if by_tool else run.max_text_bytes + _LINE_END_BYTES,
+        )
+    except (OSError, ValueError) as error:
+        answer = failed(_not_started(argv[0], error))
+        run_log.append(run.log_file, f"outcome: {answer.reason}\n")
+        return answer
+    answer = _answer(run, settings, finished)
+    answer.log_error = (
+        run_log.append(run.log_file, run_log.ended(finished, answer.reason, secrets)) or log_error
+    )
+    return answer
+
+
+def filled(argument: str, values: Mapping[str, str]) -> str:
+    """Return an argument with its placeholders replaced; other braces stay.
+
+    Values are put in once and not looked at again: a name in braces inside a
+    value is no placeholder.
+
+    >>> filled("--as={agent} {other}", {"agent": "henry"})
+    '--as=henry {other}'
+    """
+    first, *others = argument.split("{")
+    parts = [first]
+    for other in others:
+        name, closed, rest = other.partition("}")
+        parts.append(values[name] + rest if closed and name in values else "{" + other)
+    return "".join(parts)
+
+
+def _command(run: Run, settings: AgentSettings) -> tuple[list[str], tuple[str, ...], str]:
+    """Return the argv, the variables it may see besides the common ones, and what is wrong."""
+    extra_names = tuple(settings.env)
+    if not settings.argv:
+        if not settings.preset:
+            return [], (), "no command: set argv or preset in council.toml"
+        preset = PRESETS.get(settings.preset)
+        if preset is None:
+            return [], (), f"no preset {settings.preset!r}, only {', '.join(PRESETS)}"
+        if preset.needs_model and not run.model:
+            return [], (), f"preset {settings.preset!r} needs a model"
+        return preset.command(run.model), (*preset.env, *extra_names), ""
+    values = {
+        "prompt_file": run.prompt_file,
+        "agent": run.agent,
+        "conversation": run.conversation,
+        "task": run.task,
+        "workspace": run.workspace,
+    }
+    program, *arguments = [filled(argument, values) for argument in settings.argv]
+    if os.sep in program:
+        # A path written in council.toml means the same wherever the agent works.
+        program = os.path.join(run.root, program)
+    return [program, *arguments], extra_names, ""
+
+
+def _not_started(program: str, error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"not found: {program}"
+    if isinstance(error, PermissionError):
+        return f"not executable: {program}"
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot start {program}: {said or error}"
+
+
+def _answer(run: Run, settings: AgentSettings, finished: Finished) -> Answer:
+    reason = _failure(run, finished)
+    if reason:
+        return failed(reason, timed_out=finished.timed_out, exit_code=finished.exit_code)
+    if settings.answer == ANSWER_TOOL:
+        return Answer(ok=True, exit_code=0, by_tool=True)
+    try:
+        return Answer(ok=True, exit_code=0, text=_text(finished.stdout, run.max_text_bytes))
+    except InvalidInputError as error:
+        return failed(error.message, exit_code=0)
+
+
+def _failure(run: Run, finished: Finished) -> str:
+    """Return why a run failed before its answer is looked at, "" if it did not."""
+    if finished.timed_out:
+        return f"timed out after {run.timeout.total_seconds():g}s"
+    if finished.too_long:
+        return _too_long(run.max_text_bytes)
+    if finished.exit_code is None:
+        return f"ended by {finished.ended_by}"
+    return f"exit {finished.exit_code}" if finished.exit_code else ""
+
+
+def _text(content: bytes, max_bytes: int) -> str:
+    """Return what was printed, without the line ends after it, if it can be an answer."""
+    content = content.rstrip(b"\r\n")
+    if len(content) > max_bytes:
+        raise InvalidInputError(_too_long(max_bytes))
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInputError("output is not UTF-8") from None
+    if "\0" in text:
+        raise InvalidInputError("output holds a NUL character")
+    if not text.strip():
+        raise InvalidInputError("no answer")
+    return text
+
+
+def _too_long(max_bytes: int) -> str:
+    return f"answer longer than {max_bytes} bytes"

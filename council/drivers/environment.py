@@ -1,0 +1,119 @@
+"""Which environment variables a run may see, and what its log must not show.
+
+Pure: the variables of the caller come in as a mapping. What is not named here
+or in the settings does not reach an agent, whatever the caller's shell holds.
+
+Source: XC-017, `trust.md`, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from council.drivers.runs import Run
+
+ALLOWED = ("PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "COUNCIL_NOW")
+ALLOWED_PREFIX = "LC_"
+MASK = "***"
+
+# Shorter values are switches, not secrets; masking every "1" would make a log unreadable.
+_MIN_SECRET_CHARS = 4
+_MIN_LINE_CHARS = 8
+_HEX = frozenset("0123456789abcdef")
+
+
+def run_environment(
+    base: Mapping[str, str], run: Run, extra_names: Iterable[str]
+) -> dict[str, str]:
+    """Return the whole environment of a run.
+
+    Args:
+        base: The environment of the caller.
+        run: What is to be run.
+        extra_names: The variables that settings or preset add.
+
+    Source: XC-017.
+    """
+    wanted = {*ALLOWED, *extra_names}
+    seen = {
+        name: value
+        for name, value in base.items()
+        if name in wanted or name.startswith(ALLOWED_PREFIX)
+    }
+    seen.update(
+        COUNCIL_ROOT=run.root,
+        COUNCIL_NAME=run.name,
+        COUNCIL_AGENT=run.agent,
+        COUNCIL_TASK_ID=run.task,
+        COUNCIL_PHASE=run.phase,
+        COUNCIL_TOUR=str(run.tour),
+        traceparent=run.traceparent or traceparent(run.conversation, run.task),
+    )
+    seen.pop("COUNCIL_TOKEN", None)
+    if run.token:
+        seen["COUNCIL_TOKEN"] = run.token
+    return seen
+
+
+def traceparent(conversation: str, task: str) -> str:
+    """Return a W3C trace context: the conversation is the trace, the task the span."""
+    trace = conversation.replace("-", "").lower()
+    if len(trace) != 32 or set(trace) - _HEX or set(trace) == {"0"}:
+        trace = hashlib.sha256(conversation.encode()).hexdigest()[:32]
+    return f"00-{trace}-{hashlib.sha256(task.encode()).hexdigest()[:16]}-01"
+
+
+def secrets_of(environment: Mapping[str, str], extra_names: Iterable[str]) -> tuple[str, ...]:
+    """Return the values that no log may show, the longest first.
+
+    A value of several lines counts as a whole and by each of its longer lines,
+    since programs indent or quote what they print.
+    """
+    secrets = set()
+    for name in (*extra_names, "COUNCIL_TOKEN"):
+        value = environment.get(name, "")
+        if name in ALLOWED or len(value) < _MIN_SECRET_CHARS:
+            continue
+        secrets.add(value)
+        secrets.update(
+            line.strip() for line in value.splitlines() if len(line.strip()) >= _MIN_LINE_CHARS
+        )
+    return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return `text` with every secret replaced by `***`.
+
+    White space is not looked at, so a value wrapped over lines is found as
+    well; so is a part of one at either end, where the text may have been cut.
+    """
+    places = [place for place, letter in enumerate(text) if not letter.isspace()]
+    solid = "".join(text[place] for place in places)
+    hidden: list[tuple[int, int]] = []
+    for secret in ("".join(one.split()) for one in secrets):
+        start = solid.find(secret) if secret else -1
+        while start >= 0:
+            hidden.append((start, start + len(secret)))
+            start = solid.find(secret, start + len(secret))
+        for size in range(len(secret) - 1, _MIN_SECRET_CHARS - 1, -1):
+            if solid.startswith(secret[-size:]):
+                hidden.append((0, size))
+            if solid.endswith(secret[:size]):
+                hidden.append((len(solid) - size, len(solid)))
+    return _with_masks(text, sorted((places[start], places[end - 1] + 1) for start, end in hidden))
+
+
+def _with_masks(text: str, hidden: list[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for start, end in hidden:
+        if end <= at:
+            continue
+        if start >= at:
+            parts += [text[at:start], MASK]
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)

@@ -1,0 +1,80 @@
+"""What is to be run, and what came back: the two values every driver speaks.
+
+Source: `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.record import Record
+
+
+class Run(Record):
+    """One turn that an agent is woken for.
+
+    Args:
+        agent: The id of the agent.
+        conversation: The id of the conversation.
+        name: The name of the conversation.
+        task: The id of the attempt; the answer names it.
+        prompt: The whole prompt, as the agent reads it.
+        prompt_file: The same in a file that the caller has written, "" for none.
+        root: The workspace of everybody.
+        workspace: The folder of the agent.
+        cwd: Where the agent works, "" for `root`.
+        timeout: The time limit of the run.
+        max_text_bytes: The largest answer that is taken.
+        model: The model the agent is to use, "" for its own choice.
+        token: Proof that the answer comes from this run, "" for none.
+        traceparent: The W3C trace context, "" to derive it from the ids.
+        log_file: Where the log of the run goes, "" for nowhere.
+    """
+
+    agent: str
+    conversation: str
+    name: str
+    task: str
+    phase: str
+    tour: int
+    prompt: str
+    prompt_file: str = ""
+    root: str
+    workspace: str = ""
+    cwd: str = ""
+    timeout: timedelta = timedelta(seconds=120)
+    max_text_bytes: int = 1024 * 1024
+    model: str = ""
+    token: str = ""
+    traceparent: str = ""
+    log_file: str = ""
+
+
+class Answer(Record):
+    """What came back from a run.
+
+    Args:
+        ok: False for a failed attempt, then `reason` says why in a few words.
+        text: The contribution, "" when it came or comes another way.
+        status: `agreed` or `done` when the answer says so, else "".
+        timed_out: The time limit ended the run; it is not tried again.
+        exit_code: What the program returned, None when none ran or a signal ended it.
+        waits: Nothing runs; the answer comes by itself, whenever it comes.
+        by_tool: The run was to answer by `council respond`; the caller looks whether it did.
+        log_error: Why the log of the run is missing or not complete, else "".
+    """
+
+    ok: bool
+    text: str = ""
+    status: str = ""
+    reason: str = ""
+    timed_out: bool = False
+    exit_code: int | None = None
+    waits: bool = False
+    by_tool: bool = False
+    log_error: str = ""
+
+
+def failed(reason: str, *, timed_out: bool = False, exit_code: int | None = None) -> Answer:
+    """Return a failed attempt."""
+    return Answer(ok=False, reason=reason, timed_out=timed_out, exit_code=exit_code)

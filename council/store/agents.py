@@ -1,0 +1,210 @@
+# ruff: noqa: PTH111, PTH118, PTH123
+# pathlib costs a command that agents run all day milliseconds of start-up.
+"""The agents of a workspace: `SOUL.md`, the settings and defaults made one value.
+
+Each fact has one place that counts first: the driver in `council.toml`, all
+that makes a person (name, emoji, role, model, persona, capabilities, handles)
+in `SOUL.md`. A `SOUL.md` that cannot be used is a fault of that agent and
+stops nobody.
+
+Source: `cli.md` sections 1, 4 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from council.core.agents import Agent, is_line
+from council.core.errors import CouncilError, InvalidInputError
+from council.core.ids import checked_name, is_name
+from council.store.paths import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.store.settings import Settings
+
+SOUL_FILE = "SOUL.md"
+DEFAULT_DRIVER = "manual"
+
+_MAX_SOUL_BYTES = 1024 * 1024
+_MAX_LINE_CHARS = 200
+_FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮"}
+_EMOJI = (
+    "🦊",
+    "🐢",
+    "🐝",
+    "🦜",
+    "🐙",
+    "🦔",
+    "🐬",
+    "🦋",
+    "🌵",
+    "🍀",
+    "🔭",
+    "🧭",
+    "⚓",
+    "🎻",
+    "🪁",
+    "🕯️",
+)
+
+
+def agent(root: str, settings: Settings, agent_id: str) -> Agent:
+    """Gather what is known of one agent; one nobody wrote about has the defaults.
+
+    Raises:
+        UsageError: `agent_id` is not a legal id.
+    """
+    told = settings.agent(agent_id)
+    faults: list[str] = []
+    soul, persona = _soul(root, settings, checked_name(agent_id, "agent id"), faults)
+    known = _Facts(soul, faults, f"{SOUL_FILE} of {agent_id}")
+    preset = known.line("preset")
+    if preset and not (told.preset or told.argv):
+        told = told.copy(preset=preset)
+    return Agent(
+        id=agent_id,
+        name=known.line("name") or told.name or agent_id.capitalize(),
+        emoji=known.line("emoji") or told.emoji or default_emoji(agent_id),
+        role=known.line("role") or told.role,
+        model=known.line("model") or told.model,
+        driver=settings.agent(agent_id).implied_driver
+        or known.line("driver")
+        or told.implied_driver
+        or DEFAULT_DRIVER,
+        capabilities=known.lines("capabilities") or told.capabilities,
+        handles=known.lines("handles") or told.handles,
+        persona=persona or told.persona,
+        workspace=agent_workspace(root, settings, agent_id),
+        settings=told,
+        faults=faults,
+    )
+
+
+def known_agents(root: str, settings: Settings) -> list[str]:
+    """Return the ids of all agents that have settings or a folder, in order."""
+    try:
+        with os.scandir(Workspace(root, settings.paths).agents) as found:
+            folders = {
+                one.name for one in found if is_name(one.name) and one.is_dir(follow_symlinks=False)
+            }
+    except OSError:
+        folders = set()
+    return sorted(folders | set(settings.agents))
+
+
+def agent_of_directory(root: str, settings: Settings, cwd: str) -> str | None:
+    """Return whose folder `cwd` lies in, None when it is nobody's or more than one's."""
+    here = os.path.realpath(cwd)
+    owners: dict[str, set[str]] = {}
+    home = Workspace(root, settings.paths).agents
+    for one in known_agents(root, settings):
+        folders = {os.path.join(home, one), agent_workspace(root, settings, one)}
+        for folder in map(os.path.realpath, folders):
+            if here == folder or here.startswith(folder.rstrip(os.sep) + os.sep):
+                owners.setdefault(folder, set()).add(one)
+    nearest = owners[max(owners, key=len)] if owners else set()
+    return nearest.pop() if len(nearest) == 1 else None
+
+
+def agent_workspace(root: str, settings: Settings, agent_id: str) -> str:
+    """Return the folder an agent works in."""
+    configured = settings.agent(agent_id).workspace
+    if configured:
+        return os.path.normpath(os.path.join(root, os.path.expanduser(configured)))
+    return os.path.join(Workspace(root, settings.paths).agents, agent_id)
+
+
+def default_emoji(agent_id: str) -> str:
+    """Return the emoji of an agent that has none of its own, always the same one."""
+    if agent_id in _FAMILY:
+        return _FAMILY[agent_id]
+    import hashlib
+
+    return _EMOJI[hashlib.sha256(agent_id.encode()).digest()[0] % len(_EMOJI)]
+
+
+def _soul(
+    root: str, settings: Settings, agent_id: str, faults: list[str]
+) -> tuple[dict[str, Any], str]:
+    """Return the front matter and the body of a `SOUL.md`; what is wrong goes to `faults`.
+
+    The one in the agent's own folder counts before the one in its workspace.
+    """
+    path = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
+    try:
+        own = os.path.join(Workspace(root, settings.paths).agent(agent_id), SOUL_FILE)
+        if os.path.lexists(own):
+            path = own
+        text = _soul_text(path)
+        if not text.startswith("---"):
+            return {}, text.strip()
+        import frontmatter
+
+        front, body = frontmatter.parse(text)
+        return dict(front), body.strip()
+    except FileNotFoundError:
+        return {}, ""
+    except CouncilError as error:
+        said = error.message
+    except OSError as error:
+        said = f"cannot be read: {error.strerror or error}"
+    # Any exception of a YAML parser means the same: this file's front matter is broken.
+    except Exception as error:
+        said = f"has front matter that is not YAML: {' '.join(str(error).split())[:200]}"
+    faults.append(f"{os.path.relpath(path, root)} {said}")
+    return {}, ""
+
+
+def _soul_text(path: str) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InvalidInputError("is not a plain file")
+        content = file.read(_MAX_SOUL_BYTES + 1)
+    if len(content) > _MAX_SOUL_BYTES:
+        raise InvalidInputError(f"is larger than {_MAX_SOUL_BYTES} bytes")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InvalidInputError("is not UTF-8") from None
+
+
+class _Facts:
+    """Takes facts of the right form out of front matter and reports the others."""
+
+    def __init__(self, front: dict[str, Any], faults: list[str], where: str) -> None:
+        self._front = front
+        self._faults = faults
+        self._where = where
+
+    def line(self, key: str) -> str:
+        value = self._front.get(key)
+        if value is None:
+            return ""
+        text = _as_line(value)
+        if text is None:
+            self._faults.append(f"{self._where}: {key} is not a text of one line")
+            return ""
+        return text
+
+    def lines(self, key: str) -> list[str]:
+        value = self._front.get(key)
+        if value is None:
+            return []
+        given = value if isinstance(value, list) else [value]
+        texts = [_as_line(one) for one in given]
+        if None in texts:
+            self._faults.append(f"{self._where}: {key} is not a list of texts")
+        return [text for text in texts if text]
+
+
+def _as_line(value: object) -> str | None:
+    """Return a fact as one line; YAML reads `model: 4` as a number, which is fine."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = str(value).strip()
+    return text if is_line(text) and len(text) <= _MAX_LINE_CHARS else None

@@ -1,0 +1,288 @@
+"""The settings of a workspace: `council.toml` as typed values.
+
+This module decides what a setting may be and what holds when it is missing.
+It leaves reading the file to `settings_file`, and never writes it.
+
+Source: XC-012, XC-013, `cli.md` sections 4 and 5, `trust.md`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.agents import AgentSettings, is_line
+from council.core.errors import CouncilError, InvalidInputError, UsageError
+from council.core.ids import is_name
+from council.core.record import Record
+from council.core.times import parse_duration
+from council.store.paths import SETTINGS as SETTINGS_FILE
+from council.store.settings_file import read_settings_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+SCHEMA_VERSION = 1
+LANGUAGES = ("en", "fr")
+
+_VARIABLE_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+_VARIABLE_REST = _VARIABLE_START | frozenset("0123456789")
+
+
+class Settings(Record):
+    """Everything `council.toml` may say; each field has the value that holds without it.
+
+    `faults` names what was not understood and is harmless. `hooks`, `paths`
+    and `limits` are kept as they stand for those who use them.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    language: str = ""
+    coordinator: str = ""
+    trust: str = "open"
+    max_runs: int = 4
+    run_timeout: timedelta = timedelta(seconds=120)
+    preset_timeout: timedelta = timedelta(minutes=15)
+    phase_timeout: timedelta = timedelta(hours=1)
+    retry_backoff: tuple[timedelta, ...] = (timedelta(seconds=10), timedelta(seconds=60))
+    max_text_bytes: int = 1024 * 1024
+    force_network_fs: bool = False
+    paths: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    hooks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
+    faults: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def agent(self, agent_id: str) -> AgentSettings:
+        """Return what the file says of an agent, the defaults when it says nothing."""
+        return self.agents.get(agent_id) or AgentSettings()
+
+    def timeout_of(self, agent: AgentSettings) -> timedelta:
+        """Return the time limit of one run of an agent.
+
+        Source: C0-076, `cli.md` section 5.
+        """
+        if agent.timeout is not None:
+            return agent.timeout
+        return self.preset_timeout if agent.preset and not agent.argv else self.run_timeout
+
+
+def load_settings(root: str) -> Settings:
+    """Read the settings of the workspace at `root`; no file means the defaults.
+
+    Raises:
+        InvalidInputError: The file is no TOML, or a value cannot be what it is.
+    """
+    document = read_settings_file(root)
+    return Settings() if document is None else settings_of(document)
+
+
+def language(settings: Settings, option: str, env: Mapping[str, str]) -> str:
+    """Choose the language: the option, else the settings, else a French locale, else English.
+
+    Raises:
+        UsageError: The option names a language we do not speak.
+
+    Source: XC-012.
+    """
+    if option:
+        if option not in LANGUAGES:
+            raise UsageError(f"no language {option!r}", f"choose one of: {', '.join(LANGUAGES)}")
+        return option
+    if settings.language:
+        return settings.language
+    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
+    for mark in "_.@":
+        locale = locale.partition(mark)[0]
+    return "fr" if locale.lower() == "fr" else "en"
+
+
+def settings_of(document: dict[str, Any]) -> Settings:
+    """Turn the parsed file into values, all its faults found at once.
+
+    Raises:
+        InvalidInputError: At least one value cannot be what it is; each is named.
+    """
+    read = _Reader(document, "")
+    settings = Settings(
+        schema_version=read.whole("schemaVersion", SCHEMA_VERSION, 1),
+        language=read.choice("language", "", LANGUAGES),
+        coordinator=read.name("coordinator"),
+        trust=read.choice("trust", "open", ("open", "strict")),
+        max_runs=read.whole("max_runs", 4, 1),
+        run_timeout=read.duration("run_timeout") or timedelta(seconds=120),
+        preset_timeout=read.duration("preset_timeout") or timedelta(minutes=15),
+        phase_timeout=read.duration("phase_timeout") or timedelta(hours=1),
+        retry_backoff=read.durations("retry_backoff", ("10s", "60s")),
+        max_text_bytes=read.whole("max_text_bytes", 1024 * 1024, 1),
+        force_network_fs=read.flag("force_network_fs", False),
+        paths=read.text_table("paths"),
+        limits=read.whole_table("limits"),
+        hooks=read.table("hooks"),
+        agents=_agents(read),
+    )
+    if read.wrong:
+        raise InvalidInputError(
+            f"{SETTINGS_FILE}: {'; '.join(read.wrong)}", f"correct it in {SETTINGS_FILE}"
+        )
+    if settings.schema_version > SCHEMA_VERSION:
+        read.odd.append(
+            f"schemaVersion is {settings.schema_version}; this council knows {SCHEMA_VERSION}"
+        )
+    settings.faults = [
+        *(f"{SETTINGS_FILE}: {fault}" for fault in read.odd),
+        *(f"{SETTINGS_FILE}: no setting is called {key}" for key in read.left),
+    ]
+    return settings
+
+
+def _agents(read: _Reader) -> dict[str, AgentSettings]:
+    agents = {}
+    for agent_id, table in read.table("agents").items():
+        where = f"agents.{agent_id}"
+        if not is_name(agent_id):
+            read.wrong.append(f"{where} is not a legal agent id")
+        elif not isinstance(table, dict):
+            read.wrong.append(f"{where} is not a table")
+        else:
+            agents[agent_id] = _agent(_Reader(table, where, read))
+    return agents
+
+
+def _agent(read: _Reader) -> AgentSettings:
+    settings = AgentSettings(
+        driver=read.name("driver"),
+        argv=read.texts("argv"),
+        preset=read.name("preset"),
+        answer=read.choice("answer", "stdout", ("stdout", "tool")),
+        timeout=read.duration("timeout"),
+        env=read.texts("env"),
+        answers=read.text("answers"),
+        workspace=read.text("workspace"),
+        name=read.line("name"),
+        emoji=read.line("emoji"),
+        role=read.line("role"),
+        model=read.line("model"),
+        persona=read.text("persona"),
+        capabilities=read.texts("capabilities"),
+        handles=read.texts("handles"),
+    )
+    for name in settings.env:
+        if not name or name[0] not in _VARIABLE_START or set(name) - _VARIABLE_REST:
+            read.fail("env", f"a list of names of variables (it has {name!r})")
+    if settings.argv and not settings.argv[0]:
+        read.fail("argv", "a command and its arguments (the command is empty)")
+    settings.extra = dict(read.left)
+    read.odd.extend(f"no setting is called {read.where}.{key}" for key in read.left)
+    return settings
+
+
+class _Reader:
+    """Takes typed values out of one table and collects what is wrong instead of stopping."""
+
+    def __init__(self, table: Mapping[str, Any], where: str, parent: _Reader | None = None) -> None:
+        self.left: dict[str, Any] = dict(table)
+        self.where = where
+        self.wrong: list[str] = parent.wrong if parent else []
+        self.odd: list[str] = parent.odd if parent else []
+
+    def fail(self, key: str, expected: str) -> None:
+        place = f"{self.where}.{key}" if self.where else key
+        self.wrong.append(f"{place} is not {expected}")
+
+    def _take(self, key: str, default: Any, expected: str, good: Callable[[Any], bool]) -> Any:
+        if key not in self.left:
+            return default
+        value = self.left.pop(key)
+        if good(value):
+            return value
+        shown = repr(value)
+        self.fail(key, f"{expected} (it is {shown if len(shown) < 60 else shown[:57] + '...'})")
+        return default
+
+    def text(self, key: str) -> str:
+        value: str = self._take(key, "", "a text", _is_text)
+        return value
+
+    def line(self, key: str) -> str:
+        value: str = self._take(key, "", "a text of one line", _is_line)
+        return value.strip()
+
+    def name(self, key: str) -> str:
+        value: str = self._take(
+            key, "", "a name", lambda one: isinstance(one, str) and (not one or is_name(one))
+        )
+        return value
+
+    def choice(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
+        value: str = self._take(
+            key, default, f"one of {', '.join(allowed)}", lambda one: one in allowed
+        )
+        return value
+
+    def whole(self, key: str, default: int, least: int) -> int:
+        value: int = self._take(
+            key, default, f"a whole number from {least}", lambda one: _is_whole(one, least)
+        )
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value: bool = self._take(key, default, "true or false", lambda one: isinstance(one, bool))
+        return value
+
+    def duration(self, key: str) -> timedelta | None:
+        value = self._take(key, None, "a duration like 90s, 15m or 1h", _is_duration)
+        return None if value is None else parse_duration(value)
+
+    def durations(self, key: str, default: tuple[str, ...]) -> tuple[timedelta, ...]:
+        values = self._take(
+            key,
+            default,
+            "a list of durations like 10s",
+            lambda many: isinstance(many, list) and all(map(_is_duration, many)),
+        )
+        return tuple(parse_duration(one) for one in values)
+
+    def texts(self, key: str) -> list[str]:
+        values: list[str] = self._take(
+            key,
+            [],
+            "a list of texts",
+            lambda many: isinstance(many, list) and all(map(_is_text, many)),
+        )
+        return list(values)
+
+    def table(self, key: str) -> dict[str, Any]:
+        value: dict[str, Any] = self._take(key, {}, "a table", lambda one: isinstance(one, dict))
+        return dict(value)
+
+    def text_table(self, key: str) -> dict[str, str]:
+        table = _Reader(self.table(key), key, self)
+        return {one: table.text(one) for one in tuple(table.left)}
+
+    def whole_table(self, key: str) -> dict[str, int]:
+        table = _Reader(self.table(key), key, self)
+        return {one: table.whole(one, 0, 0) for one in tuple(table.left)}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, str) and is_line(value)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int) and least <= value < 2**53
+
+
+def _is_duration(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        parse_duration(value)
+    except CouncilError:
+        return False
+    return True
