@@ -34,7 +34,7 @@ _WORDS = {
         "first": "Automatic digest, no judgement: nobody wrote a synthesis in time, so this was "
         "put together by rule. It contains no decision.",
         "answered": "Who answered",
-        "round": "{phase} (round {tour})",
+        "round": "round {tour}, {phase}",
         "nobody": "nobody",
         "none": "none",
         "agreement": "Agreement",
@@ -52,7 +52,7 @@ _WORDS = {
         "first": "Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, "
         "ceci a donc été établi par règle. Il ne contient aucune décision.",
         "answered": "Qui a répondu",
-        "round": "{phase} (tour {tour})",
+        "round": "tour {tour}, {phase}",
         "nobody": "personne",
         "none": "aucun",
         "agreement": "Accord",
@@ -152,11 +152,13 @@ def first_paragraph(text: str) -> str:
     are passed over.
     """
     paragraph: list[str] = []
-    anything = ""
+    anything, fence = "", ""
     for line in text.splitlines():
         bare = line.strip()
         anything = anything or bare
-        if bare and not bare.startswith(_NOT_PROSE):
+        if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
+            fence = "" if fence else bare[:3]
+        if bare and not fence and not bare.startswith(_NOT_PROSE):
             paragraph.append(line)
         elif paragraph:
             break
@@ -185,6 +187,11 @@ def excerpt(text: str, max_chars: int = EXCERPT_MAX_CHARS) -> str:
     at = max_chars
     while at > 1 and _belongs_together(bare[at - 1], bare[at]):
         at -= 1
+    flags = at
+    while flags and _is_flag_letter(bare[flags - 1]):
+        flags -= 1
+    if (at - flags) % 2 and _is_flag_letter(bare[at]) and at > 1:
+        at -= 1
     return bare[:at] + _CUT
 
 
@@ -194,5 +201,9 @@ def _belongs_together(left: str, right: str) -> bool:
         _JOINER in (left, right)
         or unicodedata.category(right).startswith("M")
         or "\U0001f3fb" <= right <= "\U0001f3ff"
-        or ("\U0001f1e6" <= left <= "\U0001f1ff" and "\U0001f1e6" <= right <= "\U0001f1ff")
     )
+
+
+def _is_flag_letter(sign: str) -> bool:
+    """Tell whether a sign is one of the two letters that make a flag."""
+    return "\U0001f1e6" <= sign <= "\U0001f1ff"

@@ -1,0 +1,160 @@
+"""The minutes of a finished conversation: one markdown file that a stranger can read.
+
+Front matter for tools, a title that states the real outcome, what matters
+first, the whole record after it, and the state at the end. It renders and
+reads texts; where the file goes and when it is written the store decides.
+
+Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, `cli.md` section 4.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+
+from council.core.account import absences, is_agreed, one_line
+from council.core.conversation import SCHEMA_VERSION, Conversation, to_record
+from council.core.digest import excerpt
+from council.core.ids import slug
+from council.core.times import render_duration
+from council.store.minute_summary import outcome_of, summary
+from council.store.minute_transcript import transcript
+from council.store.minute_words import words_for
+from council.store.quoting import inline, state_block
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HEAD_BYTES = 4096
+TITLE_MAX_CHARS = 200
+_FENCE = "---"
+
+
+def minutes_file_name(state: Conversation, now: datetime) -> str:
+    """Return `YYYY-MM-DD-<slug>.md`; the day is the one on which the conversation ended."""
+    return f"{state.finished_at or now:%Y-%m-%d}-{slug(state.topic)}.md"
+
+
+def render_minutes(state: Conversation, *, now: datetime) -> str:
+    """Return the minutes of a conversation.
+
+    Args:
+        state: The conversation, with the texts of its entries.
+        now: Taken as its end when the state names none.
+
+    Source: C0-030, C0-063, C0-073, C0-079.
+    """
+    import frontmatter  # brings the YAML library
+
+    ended_at = state.finished_at or now
+    words = words_for(state.lang)
+    blocks = [
+        f"# {_title(state, words, inline(state.topic))}",
+        *summary(state, ended_at, words),
+        *transcript(state, words),
+        f"## {words['state']}",
+        f"*{words['state.note']}*",
+        state_block(to_record(state)),
+    ]
+    meta = _front_matter(state, ended_at, words)
+    head = frontmatter.dumps(
+        frontmatter.Post("", **meta), sort_keys=False, width=100_000, allow_unicode=True
+    )
+    return f"{head.rstrip()}\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _title(state: Conversation, words: dict[str, str], topic: str) -> str:
+    return f"{words[f'title.{outcome_of(state)}']}{words['colon']}{topic}"
+
+
+def _front_matter(state: Conversation, ended_at: datetime, words: dict[str, str]) -> dict[str, Any]:
+    outcome = outcome_of(state)
+    reason = state.closed_reason
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "title": excerpt(_title(state, words, one_line(state.topic)), TITLE_MAX_CHARS),
+        "date": ended_at.date(),
+        "conversation": state.conversation_id,
+        "name": state.name,
+        "mode": state.mode,
+        "procedure": state.procedure,
+        "outcome": outcome,
+        "consensus": is_agreed(state),
+        "closed_reason": None if reason is None else str(reason),
+        "rounds": len(state.rounds) or state.tour,
+        "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
+        "lang": state.lang,
+        "participants": list(state.participants),
+        "absent": [one.agent for one in absences(state)],
+        "tags": list(dict.fromkeys(["council", state.mode, outcome])),
+    }
+
+
+def read_minutes(text: str) -> dict[str, Any]:
+    """Return the front matter of minutes, as JSON values; `{}` when there is none.
+
+    Where a person's edit made it unreadable as YAML, its plain `key: value`
+    lines are read. Unknown keys are kept.
+    """
+    head = _head_of(text.removeprefix("\ufeff"))
+    return {} if head is None else _read_head(head)
+
+
+def read_minutes_head(start: bytes) -> dict[str, Any]:
+    """Return the front matter from the first `HEAD_BYTES` of a file of minutes.
+
+    What does not fit there is left out; the keys that lists of minutes show
+    stand first.
+    """
+    whole = len(start) < HEAD_BYTES
+    text = start[:HEAD_BYTES].decode("utf-8", "ignore").removeprefix("\ufeff")
+    head = _head_of(text)
+    if head is not None:
+        return _read_head(head)
+    opened, _, rest = text.partition("\n")
+    if whole or opened.rstrip() != _FENCE:
+        return {}
+    return _plain_lines(rest.rpartition("\n")[0])
+
+
+def _head_of(text: str) -> str | None:
+    """Return the text between the two fences, None when it is not closed."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return None
+    for at, line in enumerate(lines[1:], 1):
+        if line.rstrip() == _FENCE:
+            return "\n".join(lines[1:at])
+    return None
+
+
+def _read_head(head: str) -> dict[str, Any]:
+    import frontmatter  # brings the YAML library
+
+    try:
+        meta = frontmatter.loads(f"{_FENCE}\n{head}\n{_FENCE}\n").metadata
+    except Exception:  # every fault of the YAML library, which has no one base for all of them
+        return _plain_lines(head)
+    return {str(key): _json_value(value) for key, value in meta.items()}
+
+
+def _json_value(value: object) -> Any:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_json_value(item) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def _plain_lines(head: str) -> dict[str, Any]:
+    """Read the lines `key: value` that are plain enough to be read without YAML."""
+    found: dict[str, Any] = {}
+    for line in head.split("\n"):
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == key and key.replace("_", "").isalnum() and value.strip():
+            bare = value.strip()
+            quoted = len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'"
+            found[key] = bare[1:-1] if quoted else bare
+    return found

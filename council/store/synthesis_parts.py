@@ -1,0 +1,145 @@
+"""The parts of a synthesis that minutes show first.
+
+It finds decision, dissent, recommendation and next step by their usual
+headings in both languages, and gives each part as it stands. It makes up
+nothing: a text without such headings has no parts.
+
+Source: C0-063, XC-012.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from council.core.record import Record
+
+DECISION = "decision"
+DISSENT = "dissent"
+RECOMMENDATION = "recommendation"
+NEXT_STEP = "next-step"
+
+_TITLES = (
+    (DECISION, ("decision", "verdict")),
+    (
+        DISSENT,
+        (
+            "dissent",
+            "disagreement",
+            "objection",
+            "minority",
+            "blocker",
+            "desaccord",
+            "divergence",
+            "points bloquants",
+            "opinion minoritaire",
+        ),
+    ),
+    (RECOMMENDATION, ("recommend", "recommand")),
+    (NEXT_STEP, ("next step", "next action", "prochaine etape", "prochaines etapes", "suites")),
+)
+_ARTICLES = ("the ", "our ", "la ", "le ", "les ", "notre ")
+_LABEL_LEVEL = 7
+_LABEL_MAX_CHARS = 60
+
+
+class Part(Record):
+    """One part: what it is, its heading as the author wrote it, and its text as it stands."""
+
+    kind: str
+    heading: str
+    text: str
+
+
+class _Heading(Record):
+    """A heading or label: where it stands, its level, and what follows it on its line."""
+
+    line: int
+    level: int
+    title: str
+    rest: str
+
+
+def synthesis_parts(text: str) -> list[Part]:
+    """Return the recognised parts in the order of the text.
+
+    A part ends with the next heading of its level, or with a part of another
+    kind; a part inside one of its own kind is none.
+
+    A heading is `# Decision`, a line of its own `**Decision**`, or a label
+    `Decision:` with text after it.
+    """
+    lines = text.splitlines(keepends=True)
+    headings = _headings(lines)
+    parts: list[Part] = []
+    covered: dict[str, int] = {}
+    for at, heading in enumerate(headings):
+        kind = _kind(heading.title)
+        if not kind or heading.line < covered.get(kind, 0):
+            continue
+        end = len(lines)
+        for later in headings[at + 1 :]:
+            if later.level <= heading.level or _kind(later.title) not in ("", kind):
+                end = later.line
+                break
+        covered[kind] = end
+        body = (heading.rest + "".join(lines[heading.line + 1 : end])).strip("\r\n")
+        if body.strip():
+            parts.append(Part(kind=kind, heading=heading.title, text=body))
+    return parts
+
+
+def _headings(lines: list[str]) -> list[_Heading]:
+    found: list[_Heading] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        if fence:
+            fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+        elif bare.startswith(("```", "~~~")):
+            fence = bare[:3]
+        else:
+            heading = _heading(line, number)
+            if heading is not None:
+                found.append(heading)
+    return found
+
+
+def _heading(line: str, number: int) -> _Heading | None:
+    bare = line.strip()
+    level = len(bare) - len(bare.lstrip("#"))
+    if 1 <= level <= 6 and bare[level : level + 1].isspace():
+        title = bare[level:].strip().rstrip("#").strip()
+        return _Heading(line=number, level=level, title=title, rest="")
+    if bare.startswith("**") and (end := bare.find("**", 2)) > 2:
+        title, rest = bare[2:end], bare[end + 2 :]
+        if not rest or title.rstrip().endswith(":") or rest.lstrip().startswith(":"):
+            left = line.lstrip()[end + 2 :].lstrip(" \t\u00a0:")
+            return _Heading(line=number, level=_LABEL_LEVEL, title=title, rest=left)
+        return None
+    title, colon, rest = line.partition(":")
+    if colon and len(title) <= _LABEL_MAX_CHARS and _is_label(title):
+        return _Heading(line=number, level=_LABEL_LEVEL, title=title, rest=rest.lstrip(" \t"))
+    return None
+
+
+def _is_label(title: str) -> bool:
+    """Tell whether a plain `Word:` is one of the titles, and nothing longer."""
+    plain = _plain(title)
+    return _kind(title) != "" and len(plain.split()) <= 2 and title[:1].isalpha()
+
+
+def _plain(title: str) -> str:
+    """Return a title as lower-case ASCII words, without numbering, emphasis and articles."""
+    folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = " ".join("".join(sign if sign.isalpha() else " " for sign in folded).split())
+    for article in _ARTICLES:
+        words = words.removeprefix(article)
+    return words
+
+
+def _kind(title: str) -> str:
+    plain = _plain(title)
+    for kind, starts in _TITLES:
+        if plain.startswith(starts):
+            return kind
+    return ""
