@@ -240,3 +240,18 @@ def _close(descriptor: int) -> None:
     if descriptor in _held:
         _held.discard(descriptor)
         os.close(descriptor)
+
+
+def try_lock(path: str) -> int | None:
+    """Take a lock that goes over to child processes; None when somebody has it.
+
+    Returns:
+        A descriptor. The lock is free when the last copy of it is closed; a
+        program started by `exec` gets none.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    if _take(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None

@@ -196,6 +196,30 @@ class Workspace:
         return resolve_inside(self.control, "runs")
 
     @property
+    def places(self) -> str:
+        """The folder of the kernel locks that bound how many runs there are."""
+        return resolve_inside(self.runs, "places")
+
+    @property
+    def heartbeat_lock(self) -> str:
+        """The lock under which one heartbeat at a time claims runs."""
+        return resolve_inside(self.control, "heartbeat.lock")
+
+    @property
+    def beat_mark(self) -> str:
+        """The empty file whose time stamp says when the last heartbeat ran."""
+        return resolve_inside(self.control, "last-heartbeat")
+
+    @property
+    def failure_log(self) -> str:
+        """The file in which detached work that failed leaves its trace."""
+        return resolve_inside(self.control, "failures.log")
+
+    def run_file(self, task: str, kind: str) -> str:
+        """Return the file of one run: its `prompt.md` or its `log`."""
+        return resolve_inside(self.runs, f"{task}.{kind}")
+
+    @property
     def key(self) -> str:
         """The file of the key that run tokens are made with."""
         return resolve_inside(self.control, "key")

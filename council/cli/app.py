@@ -1,0 +1,91 @@
+"""The command line: all commands, in panels, on Typer.
+
+Each command parses, calls one operation and returns an `Output`; this module
+puts them together and turns Typer's own complaints into ours.
+
+Source: `cli.md` sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from council import __version__
+from council.cli import conversations, workspace
+from council.cli.edge import INTERRUPTED, carry_out, refuse
+from council.cli.hot_commands import RUN
+from council.cli.options import HOT
+from council.cli.parameters import typer_function
+from council.core.errors import UsageError
+
+WORKSPACE = "Workspace"
+CONVERSATIONS = "Conversations"
+
+app = typer.Typer(
+    name="council",
+    help="Let agents and people deliberate through files. Start with: council init",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"council {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version
+
+
+def _hot(name: str) -> Any:
+    def run(values: dict[str, Any]) -> None:
+        raise typer.Exit(carry_out(name, lambda: RUN[name](values), as_json=values["json"]))
+
+    return typer_function(HOT[name], run)
+
+
+def _add_commands() -> None:
+    order = [
+        (WORKSPACE, workspace.COMMANDS),
+        (CONVERSATIONS, conversations.COMMANDS),
+    ]
+    for panel, commands in order:
+        for name, function in commands.items():
+            made = _hot(name) if function is None else function
+            app.command(name, rich_help_panel=panel)(made)
+    app.add_typer(workspace.events_app, name="events", rich_help_panel="Delegation")
+
+
+_add_commands()
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; return its exit code."""
+    as_json = "--json" in argv
+    try:
+        code = app(args=argv, prog_name="council", standalone_mode=False)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "council"
+        if not error.format_message():
+            return UsageError.exit_code
+        return refuse(
+            UsageError(error.format_message(), f"see: {command} --help"), as_json=as_json
+        )
+    except (Abort, KeyboardInterrupt):
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0

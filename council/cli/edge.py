@@ -1,0 +1,144 @@
+"""Where a command meets the world: text in, text out, exit codes.
+
+Every command is a function that returns an `Output` or raises; this module
+prints it, or says in one line what went wrong, and answers the exit code.
+
+Source: XC-005, XC-006, `cli.md` section 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from council.core.errors import CouncilError, InvalidInputError, UsageError
+from council.core.record import Record
+from council.core.trust import permit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+INTERRUPTED = 130
+
+
+class Output(Record):
+    """What a command answers.
+
+    `record` is printed with `--json`, `text` without; `notes` are for people
+    and go to standard error either way. `code` is the exit code.
+    """
+
+    record: Any = None
+    text: str = ""
+    notes: list[str] = []  # noqa: RUF012 - Record copies it
+    code: int = 0
+
+
+def carry_out(verb: str, command: Callable[[], Output | None], *, as_json: bool) -> int:
+    """Carry out one command, print what it answers, return its exit code.
+
+    Args:
+        verb: The command as the table of allowed verbs knows it.
+        command: The command; None means it has printed everything itself.
+        as_json: Whether `--json` was given.
+    """
+    try:
+        permit(verb, in_run=bool(os.environ.get("COUNCIL_TASK_ID")))
+        output = command()
+        if output is None:
+            return 0
+        _print(output, as_json)
+        return output.code
+    except CouncilError as error:
+        return refuse(error, as_json=as_json)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        return _unexpected(error, as_json)
+
+
+def refuse(error: CouncilError, *, as_json: bool) -> int:
+    """Say in one line what is wrong and what to do; return the exit code."""
+    line = f"council: {error.message}" + (f" ({error.hint})" if error.hint else "")
+    sys.stderr.write(_one_line(line) + "\n")
+    if as_json:
+        sys.stdout.write(json.dumps({"error": error.to_record()}) + "\n")
+    return error.exit_code
+
+
+def _print(output: Output, as_json: bool) -> None:
+    for note in output.notes:
+        sys.stderr.write(note + "\n")
+    if as_json:
+        text = json.dumps(output.record, ensure_ascii=False, indent=None) + "\n"
+    else:
+        text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
+    if text:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+
+
+def _one_line(text: str) -> str:
+    shown = "".join(
+        character if character.isprintable() else " " for character in " ".join(text.split())
+    )
+    return shown.encode("utf-8", "replace").decode("utf-8")
+
+
+def _unexpected(error: Exception, as_json: bool) -> int:
+    import tempfile
+    import traceback
+
+    handle, path = tempfile.mkstemp(prefix="council-failure-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as log:
+        log.write(traceback.format_exc())
+    kind = type(error).__name__
+    failed = CouncilError(f"unexpected failure: {kind}: {error}", f"the details are in {path}")
+    return refuse(failed, as_json=as_json)
+
+
+def read_text(argument: str, file: str, max_bytes: int) -> str:
+    """Return the text a command was given: as argument, by `--file`, or with `-` from stdin.
+
+    Raises:
+        UsageError: None or two of the three were given.
+        InvalidInputError: It is too long, no UTF-8, or cannot be read.
+    """
+    if argument and file:
+        raise UsageError("the text was given twice", "give it as argument or with --file")
+    if file and file != "-":
+        data = _read_file(file, max_bytes)
+    elif argument == "-" or file == "-":
+        data = sys.stdin.buffer.read(max_bytes + 1)
+    elif argument:
+        data = os.fsencode(argument)
+    else:
+        raise UsageError("no text was given", "give it as argument, with --file PATH, or - (stdin)")
+    if len(data) > max_bytes:
+        raise InvalidInputError(
+            f"the text is longer than {max_bytes} bytes",
+            "shorten it, or raise max_text_bytes in council.toml",
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"the text is not UTF-8 (byte {error.start})", "save it as UTF-8 and send it again"
+        ) from None
+
+
+def _read_file(path: str, max_bytes: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(max_bytes + 1)
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {path}: {error.strerror}", "give the path of a readable file"
+        ) from None

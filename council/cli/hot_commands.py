@@ -1,0 +1,103 @@
+"""What `respond`, `synthesize`, `context` and `heartbeat` do, for both parsers.
+
+Source: `cli.md` sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.cli.edge import Output, read_text
+from council.core.errors import ConflictError
+from council.operations.place import Place, conversation_name, open_place, speaker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+NOTHING_OPEN = "nothing is open; start with: council convene"
+
+
+def _place(values: dict[str, Any]) -> Place:
+    return open_place(values["root"], values["now"], os.environ)
+
+
+def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
+    """Record an answer and say what became of it."""
+    from council.operations.answer import respond as record
+
+    place = _place(values)
+    name = conversation_name(place, values["name"])
+    agent = speaker(place, values["as_"])
+    answered = record(
+        place,
+        name,
+        agent,
+        read_text(values["text"], values["file"], place.settings.max_text_bytes),
+        task=values["task"] or place.environ.get("COUNCIL_TASK_ID", ""),
+        status=values.get("status") or "responded",
+        token=place.environ.get("COUNCIL_TOKEN", ""),
+        synthesis_only=synthesis_only,
+    )
+    where = f"{answered.phase} (round {answered.tour})"
+    said = {
+        "recorded": f"{agent}: recorded for {where}",
+        "already-recorded": f"{agent}: this answer for {where} stands already",
+        "late": f"{agent}: {where} is closed; the text is kept among the late contributions",
+    }[answered.outcome]
+    if answered.moved_to:
+        said += f"; {answered.moved_from} is complete, {answered.moved_to} begins"
+    late = answered.outcome == "late"
+    return Output(
+        record=answered.to_record(),
+        text="" if late else said,
+        notes=[f"council: {said}"] if late else [],
+        code=ConflictError.exit_code if late else 0,
+    )
+
+
+def synthesize(values: dict[str, Any]) -> Output:
+    """Record the synthesis."""
+    return respond(values, synthesis_only=True)
+
+
+def context(values: dict[str, Any]) -> Output:
+    """Show what an agent may see now."""
+    from council.operations.prompting import context as see
+
+    place = _place(values)
+    name = conversation_name(place, values["name"])
+    seen = see(place, name, speaker(place, values["as_"]), values["lang"], parts=values["json"])
+    return Output(record=seen.parts, text=seen.prompt)
+
+
+def heartbeat(values: dict[str, Any]) -> Output:
+    """Advance what is due, wake who is owed a start."""
+    from council.operations.heartbeat import beat, wait
+
+    place = _place(values)
+    only = values["name"]
+    if values["wait"]:
+        from council.core.times import parse_duration
+
+        report, timed_out = wait(place, only, parse_duration(values["wait"]))
+    else:
+        report, timed_out = beat(place, only, dry_run=values["dry_run"]), False
+    if values["reply_token"] and not report.changed and not report.errors:
+        return Output(record=report.to_record(), text=values["reply_token"])
+    notes = [f"council: {name}: {error.message}" for name, error in report.errors]
+    return Output(
+        record=report.to_record(),
+        text=report.to_text() or NOTHING_OPEN,
+        notes=notes,
+        code=7 if timed_out else 3 if report.errors else 0,
+    )
+
+
+RUN: dict[str, Callable[[dict[str, Any]], Output]] = {
+    "respond": respond,
+    "synthesize": synthesize,
+    "context": context,
+    "heartbeat": heartbeat,
+}

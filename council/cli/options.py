@@ -1,0 +1,181 @@
+"""The options of the commands that programs call all day, in one literal table.
+
+From this table both the small parser of the hot path and the parameters of
+the Typer commands are made, so the two cannot drift apart.
+
+Source: `cli.md` sections 1 and 2, `architecture.md` section 4.
+"""
+
+from __future__ import annotations
+
+from council.core.record import Record
+
+
+class Option(Record):
+    """One option or argument of a command.
+
+    `flags` is empty for a positional argument. A `flag` takes no value; a
+    `optional` value may be left out (`--wait` or `--wait 5m`).
+    """
+
+    name: str
+    flags: tuple[str, ...] = ()
+    help: str = ""
+    metavar: str = "TEXT"
+    flag: bool = False
+    optional_value: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class Command(Record):
+    """One command: its summary, its options, one example."""
+
+    name: str
+    panel: str
+    summary: str
+    example: str
+    options: tuple[Option, ...]
+
+
+ROOT = Option(
+    name="root",
+    flags=("--root",),
+    metavar="DIR",
+    help="The workspace; else COUNCIL_ROOT or upwards.",
+)
+NOW = Option(
+    name="now", flags=("--now",), metavar="ISO8601", help="Take this instant for the present time."
+)
+JSON = Option(
+    name="json", flags=("--json",), flag=True, help="Print one JSON document and nothing else."
+)
+NAME = Option(
+    name="name",
+    flags=("--name",),
+    metavar="NAME",
+    help="Which conversation; else COUNCIL_NAME, the only open one, or `active`.",
+)
+AS = Option(
+    name="as_",
+    flags=("--as",),
+    metavar="AGENT",
+    help="Who is speaking; else COUNCIL_AGENT or the agent's folder.",
+)
+LANG = Option(name="lang", flags=("--lang",), metavar="en|fr", help="Language of the texts.")
+EVERYWHERE = (ROOT, NOW, JSON)
+
+_ANSWER = (
+    Option(name="text", metavar="[TEXT|-]", help="The text, or - to read standard input."),
+    Option(
+        name="file", flags=("--file",), metavar="PATH", help="Read the text from a file (UTF-8)."
+    ),
+    AS,
+    NAME,
+    Option(
+        name="task",
+        flags=("--task",),
+        metavar="TASK",
+        help="The task this answers; else COUNCIL_TASK_ID.",
+    ),
+)
+
+HOT: dict[str, Command] = {
+    "respond": Command(
+        name="respond",
+        panel="Conversations",
+        summary="Answer the round under way as an agent.",
+        example='council respond --as henry "We should build it, and here is why."',
+        options=(
+            *_ANSWER,
+            Option(
+                name="status",
+                flags=("--status",),
+                metavar="responded|agreed|done",
+                choices=("responded", "agreed", "done"),
+                help="responded (default), agreed (nothing left to argue), done (leaves for good).",
+            ),
+            *EVERYWHERE,
+        ),
+    ),
+    "synthesize": Command(
+        name="synthesize",
+        panel="Conversations",
+        summary="Write the synthesis; only in the synthesis phase.",
+        example="council synthesize --as henry --file synthesis.md",
+        options=(*_ANSWER, *EVERYWHERE),
+    ),
+    "context": Command(
+        name="context",
+        panel="Conversations",
+        summary="Print exactly what an agent may see now, as its prompt.",
+        example="council context --as henry",
+        options=(AS, NAME, LANG, *EVERYWHERE),
+    ),
+    "heartbeat": Command(
+        name="heartbeat",
+        panel="Workspace",
+        summary="Advance everything that is due and wake the next agents; for cron.",
+        example="council heartbeat --json",
+        options=(
+            NAME,
+            Option(
+                name="wait",
+                flags=("--wait",),
+                metavar="[DURATION]",
+                optional_value="3650d",
+                help="Stay until nothing is open, or for a duration such as 10m (then exit 7).",
+            ),
+            Option(
+                name="dry_run", flags=("--dry-run",), flag=True, help="Say what is due, do nothing."
+            ),
+            Option(
+                name="reply_token",
+                flags=("--reply-token",),
+                metavar="WORD",
+                help="Print exactly this word when nothing changed.",
+            ),
+            *EVERYWHERE,
+        ),
+    ),
+}
+
+
+def hoisted(argv: list[str]) -> list[str]:
+    """Move options that every command has from before the command to behind it.
+
+    So `council --root X status` means what users of git expect. A bare
+    `--wait` gets its default value here, as no value may follow it.
+    """
+    moved: list[str] = []
+    rest = list(argv)
+    while rest and rest[0].startswith("--"):
+        word, _, value = rest[0].partition("=")
+        if word == "--json":
+            moved.append(rest.pop(0))
+        elif word in _GLOBAL_WITH_VALUE and (value or len(rest) > 1):
+            moved += [rest.pop(0)] if value else [rest.pop(0), rest.pop(0)]
+        else:
+            break
+    if rest and rest[0] in HOT:
+        rest = rest[:1] + _with_optional_values(HOT[rest[0]], rest[1:])
+    return rest[:1] + moved + rest[1:] if rest else moved
+
+
+_GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
+
+
+def _with_optional_values(command: Command, words: list[str]) -> list[str]:
+    optional = {
+        flag: option.optional_value
+        for option in command.options
+        for flag in option.flags
+        if option.optional_value
+    }
+    filled: list[str] = []
+    for at, word in enumerate(words):
+        following = words[at + 1] if at + 1 < len(words) else "-"
+        if word in optional and following.startswith("-"):
+            filled.append(f"{word}={optional[word]}")
+        else:
+            filled.append(word)
+    return filled

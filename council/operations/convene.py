@@ -1,0 +1,224 @@
+"""Convening: a new conversation with its participants, woken at once.
+
+Source: C0-002, C0-005, C0-037, C0-064, C0-071, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from council.core import machine
+from council.core.conversation import Conversation, Participant
+from council.core.errors import InvalidInputError, UsageError
+from council.core.ids import checked_name
+from council.core.procedures import MODES, PROCEDURES, chosen_phases
+from council.core.record import Record
+from council.operations import prompting
+from council.operations.heartbeat import Report, beat
+from council.operations.place import Place
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.settings import language
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULT_NAME = "active"
+TOPIC_MAX_CHARS = 300
+
+
+class Invitation(Record):
+    """Everything `council convene` can be told; "" and empty mean the default."""
+
+    topic: str
+    brief: str = ""
+    name: str = ""
+    procedure: str = "council"
+    mode: str = "debate"
+    agents: tuple[str, ...] = ()
+    roles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    models: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    phases: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    coordinator: str = ""
+    synthesizer: str = ""
+    sealed: bool = True
+    lang: str = ""
+    cwd: str = ""
+
+
+class Convened(Record):
+    """A conversation that was opened, or with `--dry-run` would be.
+
+    `prompt_chars` maps each agent of the first phase to the size of its prompt.
+    """
+
+    state: Conversation
+    path: str
+    report: Report | None
+    runs: int
+    prompt_chars: dict[str, int]
+    warnings: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `convene --json`."""
+        woken = (
+            [one for seen in self.report.conversations for one in seen.woken]
+            if (self.report)
+            else []
+        )
+        return {
+            "name": self.state.name,
+            "conversationId": self.state.conversation_id,
+            "path": self.path,
+            "phase": self.state.phase,
+            "tour": self.state.tour,
+            "participants": list(self.state.participants),
+            "woken": woken,
+            "runs": self.runs,
+            "promptChars": self.prompt_chars,
+            "warnings": self.warnings,
+            "dryRun": self.report is None,
+        }
+
+
+def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> Convened:
+    """Open a conversation and wake the participants of its first phase.
+
+    Raises:
+        UsageError: A choice does not exist, or fewer than two agents take part.
+        InvalidInputError: The topic or the brief cannot be kept.
+        ConflictError: A conversation of that name is open.
+    """
+    state = _conversation(place, invitation)
+    warnings = _warnings(place, state)
+    planned = machine.begin(state, place.now())
+    prompts = {
+        agent: len(prompting.turn_prompt(place, planned.state, agent))
+        for agent in machine.owing(planned.state)
+    }
+    runs = len(state.participants) * (len(state.phases) - 1) + 1
+    path = place.paths.conversation_file(state.name)
+    if dry_run:
+        return Convened(
+            state=planned.state,
+            path=path,
+            report=None,
+            runs=runs,
+            prompt_chars=prompts,
+            warnings=warnings,
+        )
+    created = place.conversations.create(planned, now=place.now())
+    report = beat(place, only=state.name)
+    return Convened(
+        state=created.state,
+        path=path,
+        report=report,
+        runs=runs,
+        prompt_chars=prompts,
+        warnings=warnings,
+    )
+
+
+def _conversation(place: Place, invitation: Invitation) -> Conversation:
+    procedure = PROCEDURES.get(invitation.procedure)
+    if procedure is None:
+        raise UsageError(
+            f"no procedure {invitation.procedure!r}", f"choose one of: {', '.join(PROCEDURES)}"
+        )
+    if invitation.mode not in MODES:
+        raise UsageError(f"no mode {invitation.mode!r}", f"choose one of: {', '.join(MODES)}")
+    now = place.now()
+    phases = chosen_phases(procedure, invitation.phases)
+    timeout = invitation.timeout or place.settings.phase_timeout
+    topic = _checked_topic(invitation.topic)
+    return Conversation(
+        conversation_id=str(uuid.uuid4()),
+        name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
+        topic=topic,
+        brief=_checked_brief(invitation.brief) or topic,
+        mode=invitation.mode,
+        procedure=procedure.name,
+        phases=phases,
+        phase=phases[0],
+        created_at=now,
+        updated_at=now,
+        timeout_at=now + timeout,
+        phase_timeout=timeout,
+        participants=_participants(place, invitation),
+        sealed_phases=invitation.sealed,
+        lang=language(place.settings, invitation.lang, place.environ),
+        coordinator=_optional_agent(invitation.coordinator or place.settings.coordinator),
+        synthesizer=_optional_agent(invitation.synthesizer),
+        cwd=invitation.cwd,
+    )
+
+
+def _participants(place: Place, invitation: Invitation) -> dict[str, Participant]:
+    ids = invitation.agents or tuple(
+        agent
+        for agent in known_agents(place.root, place.settings)
+        if agent != (invitation.coordinator or place.settings.coordinator)
+    )
+    if len(set(ids)) != len(ids):
+        raise UsageError(f"an agent is named twice: {', '.join(ids)}")
+    if len(ids) < 2:
+        raise UsageError(
+            "a council needs at least two agents",
+            "name them: --agents a,b,c, or add [agents.<id>] tables to council.toml",
+        )
+    for table, what in ((invitation.roles, "--role"), (invitation.models, "--model")):
+        for agent in table:
+            if agent not in ids:
+                raise UsageError(f"{what} names {agent}, who does not take part")
+    participants: dict[str, Participant] = {}
+    for agent_id in ids:
+        one = agent_of(place.root, place.settings, checked_name(agent_id.strip(), "agent id"))
+        participants[one.id] = Participant(
+            id=one.id,
+            name=one.name,
+            emoji=one.emoji,
+            role=invitation.roles.get(one.id) or one.role,
+            model=invitation.models.get(one.id) or one.model,
+        )
+    return participants
+
+
+def _warnings(place: Place, state: Conversation) -> list[str]:
+    known = set(known_agents(place.root, place.settings))
+    unknown = [agent for agent in state.participants if agent not in known]
+    if not unknown:
+        return []
+    return [
+        f"{', '.join(unknown)}: no driver is set, so each answers by hand "
+        "(council respond --as ID); set one under [agents.ID] in council.toml"
+    ]
+
+
+def _optional_agent(agent: str) -> str:
+    return checked_name(agent, "agent id") if agent else ""
+
+
+def _checked_topic(topic: str) -> str:
+    line = " ".join(topic.split())
+    if not line:
+        raise InvalidInputError("the topic is empty", 'say it: council convene "…"')
+    if len(line) > TOPIC_MAX_CHARS:
+        raise InvalidInputError(
+            f"the topic has {len(line)} characters; {TOPIC_MAX_CHARS} are allowed",
+            "put the details into the brief: --brief-file FILE",
+        )
+    _checked_brief(line)
+    return line
+
+
+def _checked_brief(brief: str) -> str:
+    if "\x00" in brief:
+        raise InvalidInputError("the brief holds a NUL character")
+    try:
+        brief.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInputError("the brief is not valid Unicode", "send it as UTF-8") from None
+    return brief

@@ -1,0 +1,67 @@
+"""Work that goes on after the command has returned.
+
+A detached process has its own session and no terminal; whoever called the
+command waits for nothing. It is forked, not started anew: what was imported
+is there already, which is most of what a start costs.
+
+Source: `architecture.md` section 3, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def detach(work: Callable[[], object], *, log_file: str, keep: tuple[int, ...] = ()) -> None:
+    """Do `work` in a new process that outlives this one.
+
+    Args:
+        work: What to do; an exception ends the process and goes to `log_file`.
+        log_file: Where a failure is written down.
+        keep: File descriptors that go over to the new process; the caller
+            closes its own copies.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    middle = os.fork()
+    if middle:
+        os.waitpid(middle, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        _run(work, log_file, keep)
+    finally:
+        os._exit(1)
+
+
+def _run(work: Callable[[], object], log_file: str, keep: tuple[int, ...]) -> None:
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        _close_others(keep)
+        work()
+        os._exit(0)
+    except BaseException:
+        import traceback
+
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        log = os.open(log_file, flags, 0o600)
+        os.write(log, traceback.format_exc().encode("utf-8", "replace"))
+        os._exit(1)
+
+
+def _close_others(keep: tuple[int, ...]) -> None:
+    """Close what was open in the parent, so that no pipe or lock is held by accident."""
+    start = 3
+    for kept in sorted(keep):
+        os.closerange(start, kept)
+        start = kept + 1
+    os.closerange(start, 4096)

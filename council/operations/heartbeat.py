@@ -1,0 +1,352 @@
+"""The heartbeat: whatever is due in any conversation is done, once.
+
+Three steps. Look at every open conversation without a lock and without
+writing; most of the time nothing is due and that is all. Otherwise, under the
+heartbeat's own lock, advance what is due and claim the runs that are owed,
+oldest first and as many as there are places. Then, with no lock held, start
+what was claimed. A process that dies anywhere in between leaves a state from
+which the next heartbeat goes on.
+
+Source: C0-021 to C0-037, XC-007, XC-016, `architecture.md` section 3.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+from council.core import machine
+from council.core.agents import Agent
+from council.core.conversation import Conversation, TaskState
+from council.core.errors import CouncilError
+from council.core.machine import Archive, Notify, Wake
+from council.core.record import Record
+from council.core.step import Step
+from council.core.tasks import task_queued, task_started
+from council.core.times import render_instant
+from council.operations import archive, prompting
+from council.operations.place import Place
+from council.operations.runs import LEASE_MARGIN, Job, start
+from council.store.agents import agent as agent_of
+from council.store.lock import Lock
+from council.store.slots import Slot, Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+_LOOK_AGAIN_S = 0.2
+
+
+class Beaten(Record):
+    """What a heartbeat found and did in one conversation."""
+
+    name: str
+    conversation_id: str
+    status: str
+    phase: str
+    tour: int
+    moved_from: str = ""
+    moved_to: str = ""
+    reason: str = ""
+    woken: list[str] = []  # noqa: RUF012 - Record copies it
+    waiting: list[str] = []  # noqa: RUF012 - Record copies it
+    archived: str = ""
+    edited: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the conversation's part of `heartbeat --json`."""
+        moved = {"from": self.moved_from, "to": self.moved_to, "reason": self.reason}
+        return {
+            "name": self.name,
+            "conversationId": self.conversation_id,
+            "status": self.status,
+            "phase": self.phase,
+            "tour": self.tour,
+            "transition": moved if self.moved_to else None,
+            "woken": self.woken,
+            "waiting": self.waiting,
+            "archived": self.archived or None,
+        }
+
+    def to_text(self) -> str:
+        """Return the line that tells a person what was found and done."""
+        said = [f"{self.phase} (round {self.tour})"]
+        if self.moved_to:
+            said = [f"{self.moved_from} → {self.moved_to} ({self.reason})"]
+        if self.woken:
+            said.append(f"woke {', '.join(self.woken)}")
+        waiting = [agent for agent in self.waiting if agent not in self.woken]
+        if waiting:
+            said.append(f"waiting for {', '.join(waiting)}")
+        if self.archived:
+            said.append(f"minutes in {self.archived}")
+        return f"{self.name}: " + "; ".join(said)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the heartbeat did anything here."""
+        return bool(self.moved_to or self.woken or self.archived or self.edited)
+
+
+class Report(Record):
+    """What one heartbeat found and did."""
+
+    now: datetime
+    conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
+    errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done."""
+        return any(one.changed for one in self.conversations)
+
+    def take_over(self, later: Report) -> None:
+        """Add what a later heartbeat did to this report."""
+        known = {one.name: one for one in self.conversations}
+        for seen in later.conversations:
+            before = known.get(seen.name)
+            if before is None:
+                self.conversations.append(seen)
+                continue
+            seen.woken = before.woken + seen.woken
+            seen.edited = before.edited or seen.edited
+            seen.moved_from = before.moved_from or seen.moved_from
+            seen.moved_to = seen.moved_to or before.moved_to
+            seen.reason = seen.reason or before.reason
+            self.conversations[self.conversations.index(before)] = seen
+        self.errors = later.errors
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `heartbeat --json`."""
+        return {
+            "now": render_instant(self.now),
+            "conversations": [one.to_record() for one in self.conversations],
+            "channels": [],
+            "tasks": [],
+            "changed": self.changed,
+            "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
+        }
+
+    def to_text(self) -> str:
+        """Return one line for each conversation, for people."""
+        return "\n".join(one.to_text() for one in self.conversations)
+
+
+class _Owed(Record):
+    """A wake that is due in a conversation; `by_hand` for an agent that answers by itself."""
+
+    name: str
+    wake: Wake
+    agent: Agent
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether nothing is run: the prompt is handed over."""
+        return self.agent.driver == "manual"
+
+
+def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
+    """Advance what is due, wake who is owed a start, archive what is finished.
+
+    Args:
+        place: The workspace.
+        only: Serve just this conversation; "" serves all.
+        dry_run: Say what would be done and do nothing.
+    """
+    now = place.now()
+    report = Report(now=now)
+    names = [only] if only else place.conversations.names()
+    busy = []
+    for name in names:
+        try:
+            seen, due = _look(place, name, now)
+        except CouncilError as error:
+            report.errors.append((name, error))
+            continue
+        report.conversations.append(seen)
+        if due:
+            busy.append(seen)
+    if dry_run:
+        return report
+    if not busy:
+        place.mark_beat()
+        return report
+    with Lock(place.paths.heartbeat_lock):
+        jobs = _serve(place, busy, now, report)
+    for job in jobs:
+        start(place, job)
+    place.mark_beat()
+    return report
+
+
+def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool]:
+    """Look at one conversation without writing; tell whether anything is due in it."""
+    state = place.conversations.read(name)
+    step = machine.advance(state, now)
+    owed = _pending(place, step.state, now)
+    seen = _seen(name, state, step)
+    wakes = [one for one in owed if isinstance(one, Wake)]
+    seen.woken = [one.agent for one in wakes if one.task not in step.state.tasks]
+    queued = [one for one in wakes if one.task in step.state.tasks]
+    due = bool(step.events) or len(owed) > len(queued) or not place.conversations.is_clean(name)
+    if queued and not due:
+        slots = Slots(place.paths.places, place.settings.max_runs)
+        due = slots.taken() < place.settings.max_runs and any(
+            one.agent not in slots.running_agents() for one in queued
+        )
+    return seen, due
+
+
+def _seen(name: str, before: Conversation, step: Step) -> Beaten:
+    after = step.state
+    seen = Beaten(
+        name=name,
+        conversation_id=after.conversation_id,
+        status=str(after.status),
+        phase=after.phase,
+        tour=after.tour,
+        waiting=list(machine.owing(after)),
+    )
+    for event in step.events:
+        if event.type == "phase.changed":
+            seen.moved_from, seen.moved_to = before.phase, after.phase
+            seen.reason = event.data["reason"]
+    return seen
+
+
+def _serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> list[Job]:
+    """Advance the busy conversations and claim what they are owed, oldest first."""
+    states: dict[str, Conversation] = {}
+    for seen in busy:
+        seen.woken = []
+        try:
+            states[seen.name] = _advance(place, seen, now)
+        except CouncilError as error:
+            report.conversations.remove(seen)
+            report.errors.append((seen.name, error))
+    owed = [
+        _Owed(name=name, wake=one, agent=agent_of(place.root, place.settings, one.agent))
+        for name, state in states.items()
+        for one in _pending(place, state, now)
+        if isinstance(one, Wake)
+    ]
+    owed.sort(key=lambda one: (one.wake.due_at, one.name))
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    places: dict[str, Slot] = {}
+    for one in owed:
+        slot = None if one.by_hand else slots.take(one.agent.id)
+        if slot is not None:
+            places[one.wake.task] = slot
+    jobs: list[Job] = []
+    for seen in busy:
+        if seen.name in states:
+            mine = [one for one in owed if one.name == seen.name]
+            try:
+                jobs += _claim(place, seen, states[seen.name], mine, places)
+            except CouncilError as error:
+                report.errors.append((seen.name, error))
+    started = {job.wake.task for job in jobs}
+    for task, slot in places.items():
+        if task not in started:
+            slot.release()
+    return jobs
+
+
+def _pending(
+    place: Place, state: Conversation, now: datetime
+) -> tuple[Wake | Notify | Archive, ...]:
+    return machine.pending(state, now, backoff=place.settings.retry_backoff)
+
+
+def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
+    """Take the steps that are due in one conversation, and archive it when it has ended."""
+
+    def change(state: Conversation) -> Step:
+        step = machine.advance(state, now)
+        fresh = _seen(seen.name, state, step)
+        for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
+            setattr(seen, field, getattr(fresh, field))
+        return step
+
+    edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
+    seen.edited = edited.taken_in
+    if edited.state.finished_at is not None:
+        seen.archived = archive.archive(place, edited.state)
+    return edited.state
+
+
+def _claim(
+    place: Place, seen: Beaten, state: Conversation, mine: list[_Owed], places: dict[str, Slot]
+) -> list[Job]:
+    """Claim the wakes that have a place, hand over those by hand, queue the rest.
+
+    What is put down for people and agents to read is put down before the
+    claim: killed in between, the next heartbeat writes the same files again.
+    """
+    now = place.now()
+    notices = [one for one in _pending(place, state, now) if isinstance(one, Notify)]
+    if not mine and not notices:
+        return []
+    for notice in notices:
+        prompting.write_notice(place, state, notice)
+    for one in mine:
+        if one.by_hand:
+            claimed = task_started(state, one.wake, driver="manual", now=now, ends_at=None)
+            prompting.hand_over(place, claimed.state, one.wake)
+    started: list[_Owed] = []
+
+    def change(state: Conversation) -> Step:
+        started.clear()
+        step = Step(state=state.copy())
+        for notice in notices:
+            step.state.notified_tour = max(step.state.notified_tour, notice.tour)
+        for one in mine:
+            if one.wake not in _pending(place, step.state, now):
+                continue  # it answered, or the round went on, while we looked
+            taken = _take(place, step.state, one, one.wake.task in places, now)
+            step = step.then(taken)
+            if taken.state.tasks[one.wake.task].state is TaskState.R:
+                started.append(one)
+        return step
+
+    state = place.conversations.edit(seen.name, change, actor="heartbeat", now=now).state
+    seen.woken = [one.wake.agent for one in started]
+    return [
+        Job(
+            name=seen.name,
+            agent=one.agent,
+            wake=one.wake,
+            state=state,
+            slot=places[one.wake.task],
+        )
+        for one in started
+        if not one.by_hand
+    ]
+
+
+def _take(place: Place, state: Conversation, one: _Owed, has_place: bool, now: datetime) -> Step:
+    driver = one.agent.driver
+    if one.by_hand:
+        return task_started(state, one.wake, driver=driver, now=now, ends_at=None)
+    if has_place:
+        ends_at = now + place.settings.timeout_of(one.agent.settings) + LEASE_MARGIN
+        return task_started(state, one.wake, driver=driver, now=now, ends_at=ends_at)
+    return task_queued(state, one.wake, driver=driver, now=now)
+
+
+def wait(place: Place, only: str, longest: timedelta) -> tuple[Report, bool]:
+    """Beat until nothing is open (or `only` is not), or the time is up.
+
+    Returns:
+        The report of everything that was done, and whether the time ran out.
+    """
+    ends_at = time.monotonic() + longest.total_seconds()
+    whole = Report(now=place.now())
+    while True:
+        report = beat(place, only)
+        whole.take_over(report)
+        if not report.conversations or time.monotonic() >= ends_at:
+            return whole, bool(report.conversations)
+        time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))

@@ -1,0 +1,138 @@
+"""Where an operation works: the workspace, its settings and stores, the clock.
+
+It decides which workspace, which conversation and which agent a command
+means. It does nothing with them.
+
+Source: `cli.md` section 1, XC-003.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.ids import checked_name
+from council.core.times import parse_instant
+from council.store.conversations import Conversations
+from council.store.files import make_folder, replace
+from council.store.paths import Workspace, find_root
+from council.store.settings import Settings, load_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Place:
+    """An open workspace.
+
+    Attributes:
+        root: Its absolute path.
+        environ: The environment the command was called with.
+        settings: What `council.toml` says.
+        paths: Where everything lies.
+        conversations: The conversations on the disk.
+        fixed_now: The instant that stands for the present, None for the clock.
+    """
+
+    def __init__(self, root: str, environ: Mapping[str, str], fixed_now: datetime | None) -> None:
+        self.root = root
+        self.environ = environ
+        self.fixed_now = fixed_now
+        self.settings: Settings = load_settings(root)
+        self.paths = Workspace(root, self.settings.paths)
+        self.conversations = Conversations(
+            self.paths, allow_network_fs=self.settings.force_network_fs
+        )
+
+    def now(self) -> datetime:
+        """Return the present instant in whole seconds, as files keep it."""
+        return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
+
+    def mark_beat(self) -> None:
+        """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""
+        stamp = self.now().timestamp()
+        try:
+            os.utime(self.paths.beat_mark, (stamp, stamp))
+        except FileNotFoundError:
+            self._first_beat(stamp)
+        except OSError:
+            return  # a workspace that cannot be written still can be looked at
+
+    def _first_beat(self, stamp: float) -> None:
+        try:
+            make_folder(self.paths.control)
+            replace(self.paths.beat_mark, b"")
+            os.utime(self.paths.beat_mark, (stamp, stamp))
+        except (OSError, CouncilError):
+            return
+
+    def last_beat(self) -> datetime | None:
+        """Return when the last heartbeat ran, None if none ever did."""
+        try:
+            return datetime.fromtimestamp(os.stat(self.paths.beat_mark).st_mtime, UTC)
+        except OSError:
+            return None
+
+
+def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
+    """Open the workspace a command means: `--root`, `COUNCIL_ROOT`, else upwards.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: `--now` or `COUNCIL_NOW` is not an instant.
+    """
+    wanted = now or environ.get("COUNCIL_NOW", "")
+    fixed = parse_instant(wanted) if wanted else None
+    return Place(root_directory(root, environ), environ, fixed)
+
+
+def root_directory(root: str, environ: Mapping[str, str]) -> str:
+    """Return the absolute path of the workspace a command means."""
+    given = root or environ.get("COUNCIL_ROOT", "")
+    if given:
+        if not os.path.isdir(given):
+            raise NotFoundError(f"no such directory: {given}", f"create it: council init {given}")
+        return os.path.realpath(given)
+    return find_root(os.getcwd(), environ)
+
+
+def conversation_name(place: Place, given: str) -> str:
+    """Return which conversation a command means, whether or not it exists.
+
+    Raises:
+        UsageError: Several are open and none is named `active`.
+    """
+    wanted = given or place.environ.get("COUNCIL_NAME", "")
+    if wanted:
+        return checked_name(wanted, "conversation name")
+    names = place.conversations.names()
+    if len(names) == 1:
+        return names[0]
+    if names and "active" not in names:
+        raise UsageError(
+            f"several conversations are open: {', '.join(names)}",
+            f"say which: --name {names[0]}",
+        )
+    return "active"
+
+
+def speaker(place: Place, given: str) -> str:
+    """Return which agent speaks: `--as`, `COUNCIL_AGENT`, else the agent whose folder this is.
+
+    Raises:
+        UsageError: None of the three says.
+    """
+    wanted = given or place.environ.get("COUNCIL_AGENT", "")
+    if wanted:
+        return checked_name(wanted, "agent id")
+    from council.store.agents import agent_of_directory
+
+    found = agent_of_directory(place.root, place.settings, os.getcwd())
+    if found is None:
+        raise UsageError(
+            "who is speaking?",
+            "say --as AGENT, set COUNCIL_AGENT, or work in the agent's folder",
+        )
+    return found

@@ -1,0 +1,120 @@
+"""Who is shown what: the prompt of a turn, the context of an agent, notices.
+
+It brings together what an agent may see (`core.sight`), the words
+(`prompts`), and the places where they are put down.
+
+Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import Conversation
+from council.core.machine import Notify, Wake
+from council.core.record import Record
+from council.core.sight import parts as parts_of
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.operations.prompts import cached_prompt, prompt_kind
+from council.store.agents import agent as agent_of
+from council.store.files import make_folder, replace
+from council.store.keys import run_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Seen(Record):
+    """What `council context` shows: the parts, and the prompt made of them."""
+
+    parts: dict[str, Any]
+    prompt: str
+
+
+def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool = False) -> Seen:
+    """Return exactly what `agent` may see of a conversation now.
+
+    Args:
+        place: The workspace.
+        name: The conversation.
+        agent: Who looks.
+        lang: The language of the prompt, "" for the conversation's.
+        parts: Only the parts are wanted; the prompt is left out.
+    """
+    state = place.conversations.read(name)
+    seen = parts_of(state, agent, place.now())
+    return Seen(parts=seen, prompt="" if parts else _prompt(place, state, seen, agent, lang))
+
+
+def turn_prompt(place: Place, state: Conversation, agent: str) -> str:
+    """Return the prompt of an agent for the round under way."""
+    return _prompt(place, state, parts_of(state, agent, place.now()), agent, "")
+
+
+def _prompt(place: Place, state: Conversation, seen: dict[str, Any], agent: str, lang: str) -> str:
+    return cached_prompt(
+        f"{place.paths.conversation_folder(state.conversation_id)}/prompts",
+        prompt_kind(seen),
+        seen,
+        key=run_key(place.paths),
+        lang=lang or state.lang,
+        root=place.root,
+        persona=agent_of(place.root, place.settings, agent).persona,
+        file=place.paths.conversation_file(state.name),
+    )
+
+
+def hand_over(place: Place, state: Conversation, wake: Wake) -> None:
+    """Put the prompt of a turn where an agent that answers by itself finds it."""
+    folder = place.paths.tasks(wake.agent)
+    make_folder(folder)
+    text = turn_prompt(place, state, wake.agent)
+    replace(f"{folder}/{wake.task}.md", text.encode("utf-8"))
+
+
+def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
+    """Tell the coordinator, by a file, that a round began (C0-035)."""
+    words = _NOTICE["fr" if state.lang == "fr" else "en"]
+    last = state.rounds[-2] if len(state.rounds) > 1 else None
+    absent = ", ".join(last.absent) if last and last.absent else words["nobody"]
+    text = words["text"].format(
+        topic=state.topic,
+        before=last.phase if last else "",
+        after=state.phase,
+        tour=state.tour,
+        reason=last.reason if last else "",
+        absent=absent,
+        deadline=render_instant(state.timeout_at),
+        file=place.paths.conversation_file(state.name),
+        name=state.name,
+    )
+    folder = place.paths.tasks(notice.agent)
+    make_folder(folder)
+    path = f"{folder}/{state.conversation_id}.{notice.tour}.notice.md"
+    replace(path, text.encode("utf-8"))
+
+
+_NOTICE = {
+    "en": {
+        "nobody": "nobody",
+        "text": """# {topic}
+
+{before} is over ({reason}); {after} (round {tour}) has begun. Absent: {absent}.
+It closes when all have answered, at the latest at {deadline}.
+
+The conversation: {file}
+To see who is owed an answer: `council status`. To steer: `council inject --name {name} "…"`.
+""",
+    },
+    "fr": {
+        "nobody": "personne",
+        "text": """# {topic}
+
+{before} est terminée ({reason}) ; {after} (tour {tour}) a commencé. Absents : {absent}.
+La phase se clôt quand tous ont répondu, au plus tard à {deadline}.
+
+La conversation : {file}
+Voir qui doit répondre : `council status`. Intervenir : `council inject --name {name} "…"`.
+""",
+    },
+}

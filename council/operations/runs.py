@@ -1,0 +1,174 @@
+"""One run of an agent, from its claimed task to its answer.
+
+A run is supervised by a detached process that holds its place. Whatever
+becomes of the agent, the task ends in the state: answered, or failed with
+the reason.
+
+Source: C0-046, C0-076, XC-014, XC-016, XC-017, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+
+from council.core import machine
+from council.core.conversation import Conversation, has_answered
+from council.core.errors import CouncilError
+from council.core.agents import Agent
+from council.core.machine import Wake
+from council.core.record import Record
+from council.core.step import Step
+from council.core.tasks import task_failed
+from council.core.times import render_instant
+from council.core.trust import run_token
+from council.drivers.registry import run as run_driver
+from council.drivers.runs import Answer, Run, failed
+from council.operations.answer import record_answer
+from council.operations.detach import detach
+from council.operations.place import Place
+from council.operations.prompting import turn_prompt
+from council.store.files import make_folder, remove, replace
+from council.store.keys import run_key
+from council.store.slots import Slot
+
+LEASE_MARGIN = timedelta(seconds=30)
+_LONGEST_WAIT_FOR_RETRY_S = 60.0
+
+
+class Job(Record):
+    """A run that is claimed in `state` and has to be started; `prompt` is made at the start."""
+
+    name: str
+    agent: Agent
+    wake: Wake
+    state: Conversation
+    slot: Slot
+    prompt: str = ""
+
+
+def start(place: Place, job: Job) -> None:
+    """Start a claimed run in a process of its own; the place goes over to it."""
+    try:
+        job.prompt = turn_prompt(place, job.state, job.agent.id)
+    except CouncilError as error:  # a template of the workspace is broken
+        _settle(place, job, failed(error.message))
+        job.slot.release()
+        return
+
+    def work() -> None:
+        supervise(place, job)
+
+    detach(work, log_file=place.paths.failure_log, keep=job.slot.descriptors)
+    job.slot.release()
+
+
+def supervise(place: Place, job: Job) -> None:
+    """Run the agent, write down what came of it, and pass the place on."""
+    answer = _run(place, job)
+    retry_at = _settle(place, job, answer)
+    job.slot.release()
+    from council.operations.heartbeat import beat
+
+    if retry_at > 0 and place.fixed_now is None:
+        time.sleep(min(retry_at, _LONGEST_WAIT_FOR_RETRY_S))
+    beat(place)
+
+
+def _run(place: Place, job: Job) -> Answer:
+    agent = job.agent
+    prompt_file = place.paths.run_file(job.wake.task, "prompt.md")
+    try:
+        make_folder(place.paths.runs, mode=0o700)
+        replace(prompt_file, job.prompt.encode("utf-8"), mode=0o600)
+    except CouncilError as error:
+        return failed(error.message)
+    environ = dict(place.environ)
+    if place.fixed_now is not None:
+        environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    wanted = Run(
+        agent=agent.id,
+        conversation=job.state.conversation_id,
+        name=job.name,
+        task=job.wake.task,
+        phase=job.state.phase,
+        tour=job.state.tour,
+        prompt=job.prompt,
+        prompt_file=prompt_file,
+        cwd=job.state.cwd or place.root,
+        root=place.root,
+        workspace=agent.workspace,
+        timeout=place.settings.timeout_of(agent.settings),
+        max_text_bytes=place.settings.max_text_bytes,
+        model=agent.model,
+        token=_token(place, job),
+        log_file=place.paths.run_file(job.wake.task, "log"),
+    )
+    return run_driver(agent.driver, wanted, agent.settings, environ)
+
+
+def _token(place: Place, job: Job) -> str:
+    key = run_key(place.paths)
+    return run_token(key, job.state.conversation_id, job.state.tour, job.agent.id, job.wake.attempt)
+
+
+def _settle(place: Place, job: Job, answer: Answer) -> float:
+    """Write down how the run ended; return the seconds after which it is tried again, or 0."""
+    reason, final = answer.reason, answer.timed_out
+    if answer.ok and answer.text:
+        try:
+            record_answer(
+                place,
+                job.name,
+                job.agent.id,
+                answer.text,
+                task=job.wake.task,
+                status=answer.status or "responded",
+                token=_token(place, job),
+            )
+            return 0.0
+        except CouncilError as error:
+            reason = error.message
+    failed_at = place.now()
+
+    def change(state: Conversation) -> Step:
+        if state.tour != job.state.tour or _stands(state, job.agent.id):
+            return Step(state=state.copy())
+        step = task_failed(state, job.wake.task, reason or "no answer", now=failed_at, final=final)
+        return step.then(machine.advance(step.state, failed_at))
+
+    try:
+        edited = place.conversations.edit(job.name, change, actor="heartbeat", now=failed_at)
+    except CouncilError:
+        return 0.0  # archived or cancelled meanwhile: nobody waits for it any more
+    return _retry_in(place, edited.state, job.agent.id)
+
+
+def _stands(state: Conversation, agent: str) -> bool:
+    if state.entry_of(agent, state.tour) is not None:
+        return True
+    participant = state.participants.get(agent)
+    return participant is not None and has_answered(participant)
+
+
+def _retry_in(place: Place, state: Conversation, agent: str) -> float:
+    mine = machine.tasks_of(state, agent)
+    if agent not in machine.owing(state) or not mine or machine.attempts_used_up(state, agent):
+        return 0.0
+    backoff = place.settings.retry_backoff
+    failures = sum(1 for one in mine if one.state == "F")
+    if not failures or not backoff:
+        return 0.0
+    return backoff[min(failures, len(backoff)) - 1].total_seconds()
+
+
+def clean_up(place: Place, state: Conversation) -> None:
+    """Take away the prompts of a conversation that has ended; the run logs stay."""
+    folders = [place.paths.runs]
+    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
+        folders.append(place.paths.tasks(agent))
+    for folder in folders:
+        for file in os.listdir(folder) if os.path.isdir(folder) else ():
+            if file.startswith(f"{state.conversation_id}.") and file.endswith(".md"):
+                remove(f"{folder}/{file}")

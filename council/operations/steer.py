@@ -1,0 +1,101 @@
+"""Steering a conversation that is under way, as a person does.
+
+Each function records one wish, takes the steps that are due after it, and
+has owed work done without waiting for it.
+
+Source: `cli.md` section 2 (`inject`, `stop`, `pause`, `resume`, `cancel`, `extend`, `archive`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core import answers, machine, steering
+from council.core.conversation import Conversation
+from council.core.step import Step
+from council.operations import archive as archiving
+from council.operations.answer import wake_next
+from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PERSON = "person"
+
+
+def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Step:
+    """Add guidance that all agents, or `target`, read in their next prompt."""
+
+    def change(state: Conversation, now: datetime) -> Step:
+        return answers.inject(state, message, author=author or PERSON, now=now, target=target)
+
+    return _steer(place, name, change)
+
+
+def stop(place: Place, name: str) -> Step:
+    """End the rounds; the synthesis is next."""
+    return _steer(place, name, steering.stop)
+
+
+def pause(place: Place, name: str) -> Step:
+    """Let a conversation stand still."""
+    return _steer(place, name, steering.pause)
+
+
+def resume(place: Place, name: str) -> Step:
+    """Let a paused conversation go on."""
+    return _steer(place, name, steering.resume)
+
+
+def cancel(place: Place, name: str) -> tuple[Step, str]:
+    """End a conversation without a synthesis; return the path of its minutes, too."""
+    step = _steer(place, name, steering.cancel, follow=False)
+    return step, archiving.archive(place, step.state)
+
+
+def archive(place: Place, name: str) -> tuple[Step, str]:
+    """Bring a conversation to its end now and write its minutes.
+
+    The rounds are stopped, and if no synthesis stands an automatic digest is
+    written; nothing that was said is lost.
+    """
+
+    def change(state: Conversation, now: datetime) -> Step:
+        if state.finished_at is not None:
+            return Step(state=state.copy())
+        stopped = steering.stop(state, now)
+        stopped.state.timeout_at = now
+        stopped.state.paused_at = None
+        return stopped
+
+    step = _steer(place, name, change, follow=False)
+    return step, archiving.archive(place, step.state)
+
+
+def extend(place: Place, name: str, by: timedelta) -> Step:
+    """Move the deadline of the phase under way."""
+
+    def change(state: Conversation, now: datetime) -> Step:
+        return steering.extend(state, by, now)
+
+    return _steer(place, name, change)
+
+
+def _steer(
+    place: Place,
+    name: str,
+    change: Callable[[Conversation, datetime], Step],
+    *,
+    follow: bool = True,
+) -> Step:
+    now = place.now()
+
+    def changed(state: Conversation) -> Step:
+        step = change(state, now)
+        return step.then(machine.advance(step.state, now))
+
+    edited = place.conversations.edit(name, changed, actor=PERSON, now=now)
+    if follow and machine.pending(edited.state, now, backoff=place.settings.retry_backoff):
+        wake_next(place)
+    return Step(state=edited.state, events=edited.events)
