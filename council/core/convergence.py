@@ -31,7 +31,7 @@ def blocking_lines(text: str) -> list[str]:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
             continue
-        if line.startswith(("```", "~~~")):
+        if line.startswith("~~~") or (line.startswith("```") and "`" not in line.lstrip("`")):
             fence = line[0] * (len(line) - len(line.lstrip(line[0])))
             continue
         for marker in _MARKERS:
@@ -56,10 +56,22 @@ def all_agreed(state: Conversation) -> bool:
 def withdraw_blockers(state: Conversation, agent: str) -> None:
     """Take out the blockers that `agent` raised earlier, as it now agrees. Changes `state`."""
     own = {issue for entry in state.entries if entry.agent == agent for issue in entry.blocking}
-    others = {issue for entry in state.entries if entry.agent != agent for issue in entry.blocking}
+    authors = {entry.agent for entry in state.entries} - {agent}
+    others = {issue for author in authors for issue in _upheld(state, author)}
     state.blocking_issues = [
         issue for issue in state.blocking_issues if issue not in own or issue in others
     ]
+
+
+def _upheld(state: Conversation, author: str) -> set[str]:
+    """Return the blockers that `author` raised and has not withdrawn by agreeing since."""
+    upheld: set[str] = set()
+    for entry in state.entries:
+        if entry.agent == author:
+            if entry.status == ParticipantStatus.AGREED:
+                upheld.clear()
+            upheld.update(entry.blocking)
+    return upheld
 
 
 def raise_blockers(state: Conversation, issues: list[str]) -> None:

@@ -40,12 +40,14 @@ def task_started(
 ) -> Step:
     """Claim a run: `ends_at` is the end of its lease, None for an agent that answers by itself.
 
-    The time it waited for a place is given back to the phase.
+    The time it waited for a place is given back to the phase; to several that
+    waited at once, once: the phase never has more than its whole span left by it.
     """
     new = state.copy()
     queued = new.tasks.get(wake.task)
     if queued is not None and queued.state is TaskState.N and now > queued.at:
-        new.timeout_at = max(new.timeout_at, now + new.phase_timeout)
+        given_back = min(new.timeout_at + (now - queued.at), now + new.phase_timeout)
+        new.timeout_at = max(new.timeout_at, given_back)
     new.tasks[wake.task] = Task(
         id=wake.task,
         agent=wake.agent,
