@@ -1,0 +1,188 @@
+"""The fixed words of a conversation file in English and French, written and recognised.
+
+Both languages are always read, in any case and with or without accents; the
+conversation's language decides which is written. Each word has the key of
+the item it names: `h:` for sections, `meta:`, `conv:`, `next:` for lines.
+
+Source: C0-004, C0-009, C0-011 to C0-013, XC-012.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "title": "Active conversation",
+        "h:metadata": "Metadata",
+        "h:brief": "Brief (immutable)",
+        "h:participants": "Participants",
+        "h:phase": "Responses - Phase",
+        "h:late": "Late contributions",
+        "h:guidance": "Guidance (injections)",
+        "h:convergence": "Convergence",
+        "h:next": "Next phase",
+        "meta:id": "Conversation ID",
+        "meta:mode": "Mode",
+        "meta:phase": "Current phase",
+        "meta:tour": "Round",
+        "meta:created": "Created",
+        "meta:updated": "Last updated",
+        "meta:timeout": "Timeout",
+        "meta:status": "Status",
+        "conv:rate": "Response rate",
+        "conv:consensus": "Convergence detected",
+        "conv:blockers": "Blockers",
+        "next:condition": "Passing condition",
+        "next:actions": "Required actions",
+        "yes": "yes",
+        "no": "no",
+        "none": "none",
+        "sealed": "*(sealed until the phase closes)*",
+        "late": "*{who}, {phase}, round {tour}: it came after the round was closed*",
+        "guidance": "*{who} to {target}, round {tour}*",
+        "everybody": "everybody",
+        "when": "all answered or timeout",
+        "when_written": "synthesis written or timeout",
+        "answers": "answer from {who}; then {phase}",
+        "advance": "everybody has answered: council heartbeat goes on to {phase}",
+        "synthesis": "synthesis from {who}; then the minutes",
+        "nobody": "nobody",
+        "paused": "paused: council resume",
+        "minutes": "the minutes: council heartbeat",
+    },
+    "fr": {
+        "title": "Conversation Active",
+        "h:metadata": "Métadonnées",
+        "h:brief": "Brief (immuable)",
+        "h:participants": "Participants",
+        "h:phase": "Réponses - Phase",
+        "h:late": "Contributions tardives",
+        "h:guidance": "Consignes (injections)",
+        "h:convergence": "État de Convergence",
+        "h:next": "Phase Suivante",
+        "meta:id": "Conversation ID",
+        "meta:mode": "Mode",
+        "meta:phase": "Phase courante",
+        "meta:tour": "Tour",
+        "meta:created": "Créé",
+        "meta:updated": "Dernière mise à jour",
+        "meta:timeout": "Timeout",
+        "meta:status": "Status",
+        "conv:rate": "Taux de réponse",
+        "conv:consensus": "Convergence détectée",
+        "conv:blockers": "Blocages identifiés",
+        "next:condition": "Condition de passage",
+        "next:actions": "Actions requises",
+        "yes": "oui",
+        "no": "non",
+        "none": "aucun",
+        "sealed": "*(scellée jusqu'à la fin de la phase)*",
+        "late": "*{who}, {phase}, tour {tour} : arrivée après la fin du tour*",
+        "guidance": "*{who} à {target}, tour {tour}*",
+        "everybody": "tous",
+        "when": "tous répondus ou timeout",
+        "when_written": "synthèse écrite ou timeout",
+        "answers": "réponse de {who} ; puis {phase}",
+        "advance": "tous ont répondu : council heartbeat passe à {phase}",
+        "synthesis": "synthèse de {who} ; puis le procès-verbal",
+        "nobody": "personne",
+        "paused": "en pause : council resume",
+        "minutes": "le procès-verbal : council heartbeat",
+    },
+}
+_ALSO = {
+    "h:metadata": ("meta", "metadonnees"),
+    "h:brief": ("brief",),
+    "h:convergence": ("convergence", "etat de convergence"),
+    "h:guidance": ("guidance", "injections", "consignes"),
+    "h:next": ("next phase", "phase suivante"),
+    "meta:phase": ("phase",),
+    "meta:status": ("statut",),
+    "meta:updated": ("updated",),
+    "meta:timeout": ("echeance", "deadline"),
+    "meta:id": ("id de conversation",),
+    "conv:blockers": ("blocages", "blocking issues"),
+}
+NOTHING = frozenset(("", "none", "aucun", "aucune", "-", "[]"))
+
+
+def words_of(lang: str) -> dict[str, str]:
+    """Return the words of a language; an unknown one is written in English."""
+    return WORDS.get(lang, WORDS["en"])
+
+
+def folded(text: str) -> str:
+    """Return `text` in lower case, without accents, with single spaces."""
+    if not text.isascii():
+        apart = unicodedata.normalize("NFKD", text)
+        text = "".join(sign for sign in apart if not unicodedata.combining(sign))
+        text = text.replace("–", "-").replace("—", "-").replace("’", "'")
+    return " ".join(text.casefold().split())
+
+
+def line_of(text: str) -> str:
+    """Return `text` as it can stand in one line: line ends as spaces, nothing around it."""
+    if "\n" in text or "\r" in text:
+        text = text.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
+    return text.strip()
+
+
+def _table(prefixes: tuple[str, ...]) -> dict[str, str]:
+    named = {
+        folded(word): key
+        for words in WORDS.values()
+        for key, word in words.items()
+        if key.startswith(prefixes)
+    }
+    return named | {
+        word: key for key, also in _ALSO.items() for word in also if key in named.values()
+    }
+
+
+_SECTIONS = _table(("h:",))
+_LABELS = _table(("meta:", "conv:", "next:"))
+_TITLES = tuple(folded(words["title"]) for words in WORDS.values())
+_PHASES = tuple(folded(words["h:phase"]) for words in WORDS.values())
+_LABEL_MAX_CHARS = 40
+
+
+def section_key(heading: str) -> str:
+    """Return the key of the section that a heading names, "" for none of ours."""
+    plain = folded(heading)
+    key = _SECTIONS.get(plain, "")
+    if key and key != "h:phase":
+        return key
+    for start in _PHASES:
+        if plain.startswith(start + " "):
+            name = plain[len(start) + 1 :].strip(" []").upper()
+            return f"h:phase:{name}" if name and " " not in name else ""
+    return ""
+
+
+def line_key(label: str) -> str:
+    """Return the key of the line that a label names, "" for none of ours."""
+    if len(label) > _LABEL_MAX_CHARS:
+        return ""
+    return _LABELS.get(folded(label), "")
+
+
+def split_title(heading: str) -> tuple[str, str] | None:
+    """Return (the words before the topic, the topic) of a title, None when it has no such words."""
+    before, colon, topic = heading.partition(":")
+    if colon and folded(before) in _TITLES:
+        return before.strip(), topic.strip()
+    if folded(heading) in _TITLES:
+        return heading.strip(), ""
+    return None
+
+
+def language_of(text: str) -> str:
+    """Return the language whose words a heading or title uses, "" when it cannot be told."""
+    plain = folded(text)
+    for lang, words in WORDS.items():
+        other = WORDS["fr" if lang == "en" else "en"]
+        for key in ("title", "h:metadata", "h:phase", "h:convergence", "h:next"):
+            if words[key] != other[key] and plain.startswith(folded(words[key])):
+                return lang
+    return ""

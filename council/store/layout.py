@@ -1,0 +1,207 @@
+"""The managed items of a conversation file: which there are, in what order, how each reads.
+
+An item is a piece of the file that follows from the state: a heading, a line,
+a text between marks, the state block. It has a key that is unique in the file
+and no line end after it; everything between two items is somebody's free
+text. Reading and writing both ask this module, so they cannot disagree.
+
+Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import Conversation, Entry, EntryKind, Status, to_record
+from council.core.machine import current_phase, next_phase, owing
+from council.core.procedures import SYNTHESIZE
+from council.core.times import render_instant
+from council.store.headings import line_of, section_key, words_of
+from council.store.marks import EOF, block_text, brief_text, entry_text
+
+SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
+_LISTS = ("meta:", "p:", "conv:", "next:")
+
+
+def phases_shown(state: Conversation) -> list[str]:
+    """Return the phases that have a section: those reached, or holding an entry."""
+    reached = [one.phase for one in state.rounds]
+    told = [one.phase for one in state.entries if one.kind not in SIDE_SECTIONS]
+    return [name for name in dict.fromkeys([*reached, *told, state.phase]) if name]
+
+
+def agents_shown(state: Conversation, phase: str) -> list[str]:
+    """Return the agents with a subsection in a phase: participants, synthesizer, authors."""
+    agents = list(state.participants)
+    if phase == SYNTHESIZE and (state.synthesizer or state.coordinator):
+        agents.append(state.synthesizer or state.coordinator)
+    agents += [
+        one.agent for one in state.entries if one.phase == phase and one.kind not in SIDE_SECTIONS
+    ]
+    return list(dict.fromkeys(agents))
+
+
+def label_of(state: Conversation, agent: str) -> str:
+    """Return emoji and display name of an agent in one line; the id for one who has none."""
+    known = state.participants.get(agent)
+    return line_of(line_of(known.label) or agent) if known is not None else line_of(agent)
+
+
+def agent_headings(state: Conversation) -> dict[str, str]:
+    """Return the heading of each participant: its label, with the id where two would be alike."""
+    labels = {agent: label_of(state, agent) for agent in state.participants}
+    shared = list(labels.values())
+    return {
+        agent: f"{label} ({agent})" if shared.count(label) > 1 else label
+        for agent, label in labels.items()
+    }
+
+
+def titles_of(titles: dict[str, str]) -> dict[str, str]:
+    """Return the renamed headings that can be told apart from all others."""
+    kept: dict[str, str] = {}
+    for key, title in titles.items():
+        text = line_of(title)
+        known = section_key(text)
+        if key == "title" or (text and known in ("", key) and text not in kept.values()):
+            kept[key] = text
+    return kept
+
+
+def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
+    """Return the text of a section's heading; `titles` come from `titles_of`."""
+    words = words_of(lang)
+    if key in titles:
+        return titles[key]
+    return f"{words['h:phase']} {key[8:]}" if key.startswith("h:phase:") else words[key]
+
+
+def items(state: Conversation) -> list[tuple[str, str]]:
+    """Return (key, text) of every item of the file, in order."""
+    titles = titles_of(state.titles)
+    words = words_of(state.lang)
+
+    def heading(key: str) -> tuple[str, str]:
+        return key, f"## {heading_of(key, titles, state.lang)}"
+
+    before = titles.get("title", words["title"])
+    title = f"# {before}: {line_of(state.topic)}" if before else f"# {line_of(state.topic)}"
+    found = [("title", title.rstrip()), heading("h:metadata")]
+    found += _lines(words, _metadata(state))
+    found += [heading("h:brief"), ("brief", brief_text(state.brief)), heading("h:participants")]
+    found += [
+        (f"p:{one.id}", f"- {label_of(state, one.id)} (agent:{one.id}): {one.status}")
+        for one in state.participants.values()
+    ]
+    labels = agent_headings(state)
+    told = _told(state)
+    for phase in phases_shown(state):
+        found.append(heading(f"h:phase:{phase}"))
+        for agent in agents_shown(state, phase):
+            found.append((f"a:{phase}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
+            found += [(f"e:{one.id}", _entry(one)) for one in told.get((phase, agent), ())]
+            known = state.participants.get(agent)
+            if known is not None and known.sealed and phase == state.phase:
+                found.append((f"s:{phase}:{agent}", words["sealed"]))
+    for kind, key in SIDE_SECTIONS.items():
+        aside = [one for one in state.entries if one.kind is kind]
+        if aside:
+            found += [heading(key), *(_aside(state, one, words) for one in aside)]
+    found += [heading("h:convergence"), *_lines(words, _convergence(state, words))]
+    found += [heading("h:next"), *_lines(words, _next(state, words))]
+    return [*found, ("state", block_text(to_record(state))), ("eof", EOF)]
+
+
+def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
+    return [
+        (key, f"- {words[key]}:{'' if value[:1] == chr(10) else ' '}{value}".rstrip())
+        for key, value in values.items()
+    ]
+
+
+def _metadata(state: Conversation) -> dict[str, str]:
+    return {
+        "meta:id": state.conversation_id,
+        "meta:mode": state.mode,
+        "meta:phase": state.phase,
+        "meta:tour": str(state.tour),
+        "meta:created": render_instant(state.created_at),
+        "meta:updated": render_instant(state.updated_at),
+        "meta:timeout": render_instant(state.timeout_at),
+        "meta:status": str(state.status),
+    }
+
+
+def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
+    told: dict[tuple[str, str], list[Entry]] = {}
+    for one in state.entries:
+        if one.kind not in SIDE_SECTIONS:
+            told.setdefault((one.phase, one.agent), []).append(one)
+    return told
+
+
+def _entry(entry: Entry, said_by: str = "") -> str:
+    return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
+
+
+def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
+    said_by = words[str(entry.kind) if entry.kind is EntryKind.LATE else "guidance"].format(
+        who=label_of(state, entry.agent),
+        phase=entry.phase,
+        tour=entry.tour,
+        target=label_of(state, entry.target) if entry.target else words["everybody"],
+    )
+    return f"e:{entry.id}", _entry(entry, line_of(said_by))
+
+
+def _convergence(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    total = len(state.participants)
+    blockers = [line_of(issue) for issue in state.blocking_issues]
+    listed = "".join(f"\n  - {issue}" for issue in blockers if issue)
+    return {
+        "conv:rate": f"{round(state.response_rate * total)}/{total}",
+        "conv:consensus": words["yes" if state.has_consensus else "no"],
+        "conv:blockers": listed or words["none"],
+    }
+
+
+def _next(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    writes = current_phase(state).speakers == "synthesizer"
+    who = ", ".join(label_of(state, agent) for agent in owing(state))
+    if state.finished_at is not None:
+        action = words["minutes"]
+    elif state.paused_at is not None:
+        action = words["paused"]
+    elif writes:
+        action = words["synthesis"].format(who=who or words["nobody"])
+    else:
+        phase = next_phase(state) if state.status is Status.ACTIVE else SYNTHESIZE
+        action = words["answers" if who else "advance"].format(who=who, phase=phase)
+    return {
+        "next:condition": words["when_written" if writes else "when"],
+        "next:actions": line_of(action),
+    }
+
+
+def default_gap(key: str, following: str) -> str:
+    """Return what stands between two items when nobody wrote anything there."""
+    if not following:
+        return "\n"
+    if not key:
+        return ""
+    kind, after = key.partition(":")[0], following.partition(":")[0]
+    if kind == after and kind + ":" in _LISTS:
+        return "\n"
+    if kind in ("h", "a") and after not in ("h", "state"):
+        return "\n\n" if kind == "a" and after == "a" else "\n"
+    return "\n" if key == "state" and following == "eof" else "\n\n"
+
+
+def claims_its_section(state: Conversation, agent: str, phase: str) -> bool:
+    """Tell whether free text in an agent's section of a phase may still become its contribution."""
+    if phase != state.phase or state.finished_at is not None:
+        return False
+    known = state.participants.get(agent)
+    if known is not None and known.sealed:
+        return False
+    if phase == SYNTHESIZE:
+        return not any(one.kind is EntryKind.SYNTHESIS for one in state.entries)
+    return state.entry_of(agent, state.tour) is None
