@@ -70,7 +70,14 @@ class Record:
         return f"{type(self).__name__}({inside})"
 
     def copy(self, **changes: Any) -> Self:
-        """Return a copy that shares nothing mutable with this value, with `changes` applied."""
+        """Return a copy that shares nothing mutable with this value, with `changes` applied.
+
+        Raises:
+            TypeError: A field to change is unknown.
+        """
+        for name in changes:
+            if name not in self._fields:
+                raise TypeError(f"{type(self).__name__} has no {name}")
         twin = type(self).__new__(type(self))
         twin.__dict__.update({name: _copied(value) for name, value in self.__dict__.items()})
         twin.__dict__.update(changes)

@@ -35,7 +35,9 @@ def parse_instant(text: str) -> datetime:
 
 def render_instant(instant: datetime) -> str:
     """Write an instant as ISO 8601 UTC with `Z`, whole seconds."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Not strftime: its %Y writes years before 1000 with too few digits to be read again.
+    plain = instant.astimezone(UTC).replace(tzinfo=None)
+    return plain.isoformat(timespec="seconds") + "Z"
 
 
 def parse_duration(text: str) -> timedelta:

@@ -1,0 +1,77 @@
+"""The base of every value."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.core.record import Record
+
+
+class Leaf(Record):
+    name: str
+    marks: list[str] = []  # noqa: RUF012
+
+
+class Tree(Record):
+    root: str
+    leaves: list[Leaf] = []  # noqa: RUF012
+    by_name: dict[str, Leaf] = {}  # noqa: RUF012
+    depth: int = 1
+
+
+class Oak(Tree):
+    acorns: int = 0
+
+
+def test_values_are_given_by_name_and_the_rest_has_defaults():
+    tree = Tree(root="r", depth=3)
+    assert (tree.root, tree.leaves, tree.by_name, tree.depth) == ("r", [], {}, 3)
+
+
+def test_a_default_list_belongs_to_one_value_only():
+    one, other = Tree(root="r"), Tree(root="r")
+    one.leaves.append(Leaf(name="x"))
+    one.by_name["x"] = Leaf(name="x")
+    assert other.leaves == []
+    assert other.by_name == {}
+    assert Tree(root="r").leaves == []
+
+
+def test_a_missing_and_an_unknown_field_are_refused_by_name():
+    with pytest.raises(TypeError, match="root"):
+        Tree()
+    with pytest.raises(TypeError, match="colour"):
+        Tree(root="r", colour="green")
+    with pytest.raises(TypeError, match="colour"):
+        Tree(root="r").copy(colour="green")
+
+
+def test_values_are_equal_by_kind_and_content():
+    assert Leaf(name="x", marks=["a"]) == Leaf(name="x", marks=["a"])
+    assert Leaf(name="x") != Leaf(name="y")
+    assert Tree(root="r") != Oak(root="r")
+    assert Leaf(name="x") != "x"
+
+
+def test_values_that_change_are_no_keys():
+    with pytest.raises(TypeError):
+        hash(Leaf(name="x"))
+
+
+def test_a_copy_shares_nothing_that_can_change():
+    tree = Tree(root="r", leaves=[Leaf(name="x")], by_name={"x": Leaf(name="x")})
+    twin = tree.copy()
+    assert twin == tree
+    twin.leaves[0].marks.append("changed")
+    twin.by_name["x"].name = "changed"
+    twin.leaves.append(Leaf(name="y"))
+    assert tree == Tree(root="r", leaves=[Leaf(name="x")], by_name={"x": Leaf(name="x")})
+
+
+def test_a_copy_takes_changes_and_keeps_its_kind():
+    oak = Oak(root="r", acorns=2).copy(depth=5)
+    assert oak == Oak(root="r", acorns=2, depth=5)
+
+
+def test_a_kind_of_record_has_the_fields_of_its_parent_too():
+    assert repr(Oak(root="r")) == "Oak(root='r', leaves=[], by_name={}, depth=1, acorns=0)"
