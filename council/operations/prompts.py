@@ -1,0 +1,275 @@
+"""Prompts: what an agent reads when its turn comes.
+
+It makes one text of the parts that an agent may see: who it is, what is
+asked of it, what others said, how to answer. What others said stands between
+marks that carry a boundary drawn for this prompt, so that no contribution can
+end its own quotation. What an agent may see is decided in `core.sight`, how
+it is said in the templates; those under the workspace's `prompts/` replace
+the built-in ones.
+
+A prompt that was rendered once is kept: asking again for the same one loads
+no template engine.
+
+Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is data).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+
+from council import __version__
+from council.core.errors import InvalidInputError
+from council.core.procedures import SYNTHESIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LANGUAGES = ("en", "fr")
+KEPT_PROMPTS = 200
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_TEMPLATES = os.path.join(_PACKAGE, "prompts")
+_REFERENCES = os.path.join(_PACKAGE, "skill", "references")
+_QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
+_LINE_MAX_CHARS = 80
+
+
+def prompt_kind(parts: dict[str, Any]) -> str:
+    """Return which prompt the parts call for: `synthesis` for who sums up, else `turn`."""
+    return "synthesis" if parts["phase"] == SYNTHESIZE and parts["mayAnswer"] else "turn"
+
+
+def boundary(key: bytes, parts: dict[str, Any]) -> str:
+    """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
+
+    The same parts give the same mark. One that stands in the parts, by
+    whatever chance, is not used.
+    """
+    record = _canonical(parts)
+    for attempt in range(1000):
+        mark = hmac.new(key, b"%d\n" % attempt + record, hashlib.sha256).hexdigest()[:16]
+        if mark.encode() not in record:
+            break
+    return mark
+
+
+def render_prompt(
+    kind: str,
+    parts: dict[str, Any],
+    *,
+    lang: str,
+    root: str,
+    checklist: str,
+    persona: str,
+    boundary: str,
+    file: str = "",
+) -> str:
+    """Render one prompt.
+
+    Args:
+        kind: `turn`, `synthesis` or `vote`.
+        parts: What the agent may see (`core.sight.parts`); templates know each key by its name.
+        lang: `en` or `fr`; anything else is taken as `en`.
+        root: The workspace, whose own templates come first.
+        checklist: The text of the checklist of CHALLENGE.
+        persona: Who the agent is, in the words of its SOUL.md; may be empty.
+        boundary: The mark around what others wrote.
+        file: The path of the conversation's file, where it is not the usual one.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken; names its file and line.
+    """
+    language = _language(lang)
+    import jinja2  # costs more than all the rest of a turn: see cached_prompt
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader(_template_folders(root, language)),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(line=_line, mark=lambda found: _QUOTATION_MARKS.get(found, "?"))
+    usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
+    values = {
+        **parts,
+        "kind": kind,
+        "checklist": checklist,
+        "persona": persona,
+        "boundary": boundary,
+        "file": file or usual,
+    }
+    try:
+        return environment.get_template(f"{kind}.md.j2").render(values)
+    except Exception as error:  # a template is a program of the user: anything may come out of it
+        raise _broken_template(error, kind) from error
+
+
+def checklist(root: str, lang: str) -> str:
+    """Return the checklist of CHALLENGE: the workspace's if somebody edited it, else ours.
+
+    A workspace holds `COUNCIL.md` and its French form. The one in the
+    language of the prompt is taken; where only the other one was edited, that.
+
+    Source: C0-053.
+    """
+    own_name = "COUNCIL.md" if _language(lang) == "en" else f"COUNCIL.{_language(lang)}.md"
+    ours = _read(os.path.join(_REFERENCES, own_name))
+    for name in dict.fromkeys((own_name, "COUNCIL.md")):
+        found = _read(_workspace_reference(root, name))
+        if found and found != _read(os.path.join(_REFERENCES, name)):
+            return found
+    return ours
+
+
+def cached_prompt(
+    cache_dir: str,
+    kind: str,
+    parts: dict[str, Any],
+    *,
+    key: bytes,
+    lang: str,
+    root: str,
+    persona: str,
+    file: str = "",
+) -> str:
+    """Return a prompt, rendered only if the same one was not rendered before.
+
+    The rest is as for `render_prompt`; the boundary is drawn with `key`, the
+    checklist is the workspace's. Where nothing can be kept (a read-only
+    mount) the prompt is rendered each time.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+    """
+    mark = boundary(key, parts)
+    inputs = [__version__, kind, _language(lang), root, persona, file, mark, _stamps(root, lang)]
+    name = hashlib.sha256(_canonical(parts) + b"\n" + _canonical(inputs)).hexdigest()
+    path = os.path.join(cache_dir, f"{name}.prompt")
+    kept = _read_kept(path)
+    if kept is not None:
+        return kept
+    text = render_prompt(
+        kind,
+        parts,
+        lang=lang,
+        root=root,
+        checklist=checklist(root, lang),
+        persona=persona,
+        boundary=mark,
+        file=file,
+    )
+    _keep(path, text)
+    return text
+
+
+def _language(lang: str) -> str:
+    return lang if lang in LANGUAGES else LANGUAGES[0]
+
+
+def _canonical(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _template_folders(root: str, language: str) -> list[str]:
+    """Return where templates are looked for, the workspace's first."""
+    own = os.path.join(root, "prompts")
+    return [os.path.join(own, language), own, os.path.join(_TEMPLATES, language)]
+
+
+def _workspace_reference(root: str, name: str) -> str:
+    return os.path.join(root, "skills", "council", "references", name)
+
+
+def _stamps(root: str, lang: str) -> list[list[object]]:
+    """Return what tells that a template or a checklist was changed since."""
+    language = _language(lang)
+    files = [_workspace_reference(root, name) for name in ("COUNCIL.md", f"COUNCIL.{language}.md")]
+    files.append(os.path.join(_REFERENCES, "COUNCIL.md"))
+    for folder in _template_folders(root, language):
+        try:
+            files += [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+        except OSError:
+            continue
+    stamps: list[list[object]] = []
+    for path in files:
+        try:
+            found = os.stat(path)
+        except OSError:
+            continue
+        stamps.append([path, found.st_mtime_ns, found.st_size, found.st_ino])
+    return stamps
+
+
+def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
+    """Return a value on one line, without control characters, cut at `max_chars`."""
+    words = " ".join(str(value).split())
+    plain = "".join(letter for letter in words if letter.isprintable())
+    return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
+
+
+def _broken_template(error: Exception, kind: str) -> InvalidInputError:
+    """Say in which template, on which line, what is wrong."""
+    place, line, trace = "", None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.endswith(".j2"):
+            place, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    if getattr(error, "lineno", None):  # a syntax error knows its place itself
+        place, line = str(getattr(error, "filename", None) or place), getattr(error, "lineno", None)
+    where = f"{place or kind + '.md.j2'}{f', line {line}' if line else ''}"
+    return InvalidInputError(
+        f"the prompt template {where} is broken: {_line(error, 200)}",
+        "correct it, or take it away: the built-in one is used then",
+    )
+
+
+def _read(path: str) -> str:
+    """Return a text file; "" when there is none that can be read."""
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _read_kept(path: str) -> str | None:
+    """Return a kept prompt if its file is whole; its first line is the digest of the rest."""
+    try:
+        with open(path, "rb") as stream:
+            digest, _, content = stream.read().partition(b"\n")
+    except OSError:
+        return None
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        return None
+    return content.decode("utf-8", "surrogatepass")
+
+
+def _keep(path: str, text: str) -> None:
+    """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
+    folder = os.path.dirname(path)
+    content = text.encode("utf-8", "surrogatepass")
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(temporary, flags, 0o600), "wb") as stream:
+            stream.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+        os.replace(temporary, path)
+        _forget_oldest(folder)
+    except OSError:
+        return
+
+
+def _forget_oldest(folder: str) -> None:
+    kept = [os.path.join(folder, name) for name in os.listdir(folder)]
+    kept.sort(key=os.path.getmtime)
+    for path in kept[:-KEPT_PROMPTS]:
+        os.unlink(path)
