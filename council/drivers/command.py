@@ -1,5 +1,3 @@
-# ruff: noqa: PTH112, PTH118
-# pathlib costs a command that agents run all day milliseconds of start-up.
 """The driver that runs a program: an argv, or a preset for a well-known tool.
 
 It decides what is started and what counts as an answer. The prompt goes in by

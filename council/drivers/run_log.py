@@ -1,5 +1,3 @@
-# ruff: noqa: PTH119, PTH123
-# pathlib costs a command that agents run all day milliseconds of start-up.
 """The log of one run: what was started, how it ended, the end of what it printed.
 
 Values of variables that settings or preset added never appear in it.

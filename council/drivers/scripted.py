@@ -1,5 +1,3 @@
-# ruff: noqa: PTH118, PTH123
-# pathlib costs a command that agents run all day milliseconds of start-up.
 """The driver that reads its answers from a file: for tests, demonstrations and rehearsals.
 
 The file is markdown. A heading names whose answer follows and when it is due;

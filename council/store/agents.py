@@ -1,5 +1,3 @@
-# ruff: noqa: PTH111, PTH118, PTH123
-# pathlib costs a command that agents run all day milliseconds of start-up.
 """The agents of a workspace: `SOUL.md`, the settings and defaults made one value.
 
 Each fact has one place that counts first: the driver in `council.toml`, all
@@ -32,31 +30,14 @@ DEFAULT_DRIVER = "manual"
 _MAX_SOUL_BYTES = 1024 * 1024
 _MAX_LINE_CHARS = 200
 _FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮"}
-_EMOJI = (
-    "🦊",
-    "🐢",
-    "🐝",
-    "🦜",
-    "🐙",
-    "🦔",
-    "🐬",
-    "🦋",
-    "🌵",
-    "🍀",
-    "🔭",
-    "🧭",
-    "⚓",
-    "🎻",
-    "🪁",
-    "🕯️",
-)
+_EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
 
 
 def agent(root: str, settings: Settings, agent_id: str) -> Agent:
     """Gather what is known of one agent; one nobody wrote about has the defaults.
 
     Raises:
-        UsageError: `agent_id` is not a legal id.
+        InvalidInputError: `agent_id` is not a legal id.
     """
     told = settings.agent(agent_id)
     faults: list[str] = []

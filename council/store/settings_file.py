@@ -1,5 +1,3 @@
-# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH123
-# pathlib costs a command that agents run all day milliseconds of start-up.
 """`council.toml` as parsed data, from the file or from a copy kept as JSON.
 
 Reading TOML costs a short command more than all its other work, so the parsed

@@ -1,0 +1,5 @@
+"""Reads its prompt and says nothing."""
+
+import sys
+
+sys.stdin.buffer.read()
