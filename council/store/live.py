@@ -1,5 +1,3 @@
-# ruff: noqa: PTH104, PTH120, PTH208
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The live file: how a new text takes its place, and what was in it comes to light.
 
 The new text is written beside and then exchanged with the live file in one
@@ -29,6 +27,7 @@ _OLD, _NEW = "old", "new"
 _KEEP_S = 900
 _KEEP_CROWDED_S = 60
 _CROWD = 256
+_TICK_NS = 50_000_000
 
 
 class Late(Record):
@@ -70,7 +69,7 @@ def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> N
         except FileNotFoundError:
             seen = None  # removed since we read it
             continue
-        if seen is not None:
+        if seen is not None and not _changed_within_a_tick(replaced, seen):
             os.rename(replaced, _fingerprint(displaced, seen.data, seen.modified_ns))
         break
     files.sync_folder(os.path.dirname(live))
@@ -84,6 +83,14 @@ def _swap(prepared: str, live: str, displaced: str) -> str:
     os.link(live, kept, follow_symlinks=False)
     os.rename(prepared, live)
     return kept
+
+
+def _changed_within_a_tick(path: str, seen: Reading) -> bool:
+    """Tell whether a file was rewritten so soon after it was read that its time did not move."""
+    if time.time_ns() - seen.modified_ns > _TICK_NS:
+        return False
+    now = files.read_stable(path)
+    return now is not None and now.data != seen.data
 
 
 def _fingerprint(displaced: str, data: bytes, modified_ns: int) -> str:

@@ -80,3 +80,8 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
     except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError, UsageError):
         return None
     return sealed if _digest(sealed.nonce, sealed.text) == digest else None
+
+
+def names_of(state: Conversation) -> set[str]:
+    """Return the names of the files that the state still commits to."""
+    return {f"{one.sealed}.json" for one in state.participants.values() if one.sealed}

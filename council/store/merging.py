@@ -1,0 +1,116 @@
+"""What a text that somebody else wrote means for a conversation.
+
+It finds the text that the person had before them, hands all three to the
+rules of `edits`, and tells a file without history from one with it. Loaded
+only when such a text is there.
+
+Source: C0-019, `store.md` sections 2 (step 4), 3 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversation import Conversation, SealedText
+from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.events import Event
+from council.core.record import Record
+from council.store import journal, snapshots, statefile
+from council.store.statefile import Page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.store.edits import Kept
+
+
+class Merged(Record):
+    """The state after an edit was taken in; `changed` tells whether the file is another one."""
+
+    state: Conversation
+    page: Page
+    events: list[Event]
+    kept: list[Kept]
+    seal: list[SealedText]
+    changed: bool
+
+
+class Start(Record):
+    """The first state of a file that came without history.
+
+    `as_it_stands` tells that the file needs no rewriting.
+    """
+
+    state: Conversation
+    page: Page
+    events: list[Event]
+    as_it_stands: bool
+
+
+def merge(journal_path: str, history: str, theirs: bytes, ours: bytes, now: datetime) -> Merged:
+    """Take in `theirs` over `ours`, the text of the last revision.
+
+    Raises:
+        NewerVersionError: It is of a newer version.
+        InvalidStateError: A snapshot that is needed is damaged.
+    """
+    from council.store.edits import take_in
+
+    base = _base_of(journal_path, history, theirs, ours)
+    taken = take_in(
+        decoded(base), decoded(theirs), decoded(ours), now=now, nonce=os.urandom(16).hex()
+    )
+    return Merged(
+        state=taken.state,
+        page=taken.page,
+        events=taken.events,
+        kept=taken.kept,
+        seal=taken.seal,
+        changed=statefile.render(taken.state, taken.page) != decoded(ours),
+    )
+
+
+def _base_of(journal_path: str, history: str, theirs: bytes, ours: bytes) -> bytes:
+    """Return the text of which `theirs` is an edit: the revision that it names."""
+    digest = snapshots.digest_of(theirs)
+    record = statefile.parse(decoded(theirs)).record or {}
+    named = ""
+    for line in journal.records(journal_path):
+        if digest in (line["digest"], line["seen"]):
+            return theirs  # all of it was taken in before
+        if line["rev"] == record.get("rev"):
+            named = line["digest"]
+    if not named or not snapshots.has(history, named):
+        return ours
+    return snapshots.get(history, named)
+
+
+def begin(text: str, name: str, where: str, now: datetime | None) -> Start:
+    """Return the first state of a file that has no journal.
+
+    Raises:
+        NewerVersionError: It is of a newer version.
+        InvalidStateError: It cannot be read as a conversation.
+    """
+    page = statefile.parse(text)
+    if page.complete:
+        try:
+            state, page = statefile.load(text, where)
+        except NewerVersionError:
+            raise
+        except InvalidStateError:
+            pass  # without history nobody can tell what stood there: it is taken as it stands
+        else:
+            warning = "the journal is gone; the file goes on from here, its history is lost"
+            lost = Event(type="history.lost", data={"rev": state.rev, "warning": warning})
+            whole = state.name == name
+            return Start(state=state.copy(name=name), page=page, events=[lost], as_it_stands=whole)
+    state, page = statefile.import_page(text, name, now)
+    imported = Event(type="conversation.imported", data={"name": name})
+    return Start(state=state, page=page, events=[imported], as_it_stands=False)
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file that a person may have saved in any encoding."""
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,104 @@
+"""Which conversation an open name stands for.
+
+`.council/open/<name>` holds the id. It is made by a link, so of many who
+convene under one name exactly one succeeds, and removed under the lock of the
+conversation it names. Where it is missing (the folder `.council` is gone, a
+file was written by hand) the id in the live file counts.
+
+Source: C0-002, `cli.md` section 4, `store.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import CouncilError
+from council.core.ids import is_name
+from council.store import files, journal, statefile
+from council.store.session import Places, is_closed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.store.paths import Workspace
+
+_README = """This folder belongs to the command `council`.
+
+It keeps, for each conversation beside it, a lock, the journal of all changes,
+every version of the file, and edits that could not be merged. Do not edit
+anything here. When it is removed, open conversations go on from their files
+alone; only their history is lost.
+"""
+
+
+def pointer_of(workspace: Workspace, name: str) -> str:
+    """Return the id that an open name stands for, "" when nothing says."""
+    standing = files.read_stable(f"{workspace.open_names}/{name}")
+    if standing is None:
+        return ""
+    text = standing.data.decode("utf-8", "replace").strip()
+    return text if is_name(text.lower()) else ""
+
+
+def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:
+    """Let a name stand for a conversation, durably; False when it stands for one already."""
+    files.make_folder(workspace.open_names)
+    return files.write_new(
+        f"{workspace.open_names}/{name}", conversation_id.encode("ascii") + b"\n"
+    )
+
+
+def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
+    """Return the id of a live file that nothing points to, "" when there is no file.
+
+    Raises:
+        InvalidStateError: The file holds no conversation.
+    """
+    reading = files.read_stable(workspace.conversation_file(name))
+    if reading is None:
+        return ""
+    text = reading.data.decode("utf-8", "replace")
+    said = (statefile.parse(text).record or {}).get("conversationId")
+    if isinstance(said, str) and is_name(said.lower()):
+        return said
+    return statefile.import_page(text, name, now)[0].conversation_id
+
+
+def open_names(workspace: Workspace) -> list[str]:
+    """Return the names of the open conversations, sorted."""
+    found = {}
+    for name in _listed(os.path.dirname(workspace.control)):
+        known = workspace.conversation_name(name)
+        if known:
+            found[known] = pointer_of(workspace, known)
+    for name in _listed(workspace.open_names):
+        if is_name(name):
+            found[name] = pointer_of(workspace, name)
+    return sorted(name for name, known in found.items() if not _ended(workspace, name, known))
+
+
+def _ended(workspace: Workspace, name: str, conversation_id: str) -> bool:
+    """Tell whether the conversation behind a name is archived and only not cleared away yet."""
+    try:
+        conversation_id = conversation_id or id_in_file(workspace, name, None)
+        if not conversation_id:
+            return True  # its file went between two looks
+        return is_closed(journal.read_tail(Places(workspace, name, conversation_id).journal))
+    except CouncilError:
+        return False  # whoever works on it gets told what is wrong
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def prepare_control(workspace: Workspace) -> None:
+    """Make the folder `.council`, with a word for strangers in it."""
+    files.make_folder(workspace.control)
+    path = f"{workspace.control}/README"
+    if not os.path.lexists(path):
+        files.write_new(path, _README.encode("ascii"))
