@@ -28,6 +28,9 @@ MAX_QUOTATIONS = 200
 MIN_WORDS = 3
 MIN_CHARS = 12
 
+_MAX_TRIES = 1000
+_UNSPACED = "\u0e00"  # Thai, Chinese, Japanese and their like put no space between words
+
 _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
@@ -270,7 +273,7 @@ def _is_substantial(passage: str) -> bool:
 def _look_up(passage: _Passage, spoken: list[_Spoken]) -> Quotation:
     voices = [one for one in spoken if not passage.of or one.agent == passage.of]
     for one in voices:
-        if passage.text in one.text:
+        if _holds(one.text, [passage.text]):
             return Quotation(text=passage.text, of=one.agent, found=FOUND)
     pieces = [piece for piece in _pieces(passage.text) if piece]
     for one in voices:
@@ -289,15 +292,31 @@ def _pieces(passage: str) -> list[str]:
     return [_plain(part).strip(" .,;:") for part in parts]
 
 
-def _holds(plain: str, pieces: list[str]) -> bool:
-    """Tell whether all pieces stand in `plain`, one after the other."""
+def _holds(text: str, pieces: list[str]) -> bool:
+    """Tell whether all pieces stand in `text` as whole words, one after the other."""
     at = 0
     for piece in pieces:
-        at = plain.find(piece, at)
-        if at < 0:
+        start = text.find(piece, at)
+        for _ in range(_MAX_TRIES):
+            if start < 0 or _is_whole(text, start, start + len(piece)):
+                break
+            start = text.find(piece, start + 1)
+        else:
             return False
-        at += len(piece)
+        if start < 0:
+            return False
+        at = start + len(piece)
     return True
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Tell whether no word is cut: "agree" does not stand in "disagree"."""
+    return not (_joins(text[start - 1 : start + 1]) or _joins(text[end - 1 : end + 1]))
+
+
+def _joins(pair: str) -> bool:
+    """Tell whether two letters next to each other are of one word, where words are spaced."""
+    return len(pair) == 2 and all(letter.isalnum() and letter < _UNSPACED for letter in pair)
 
 
 def _plain(text: str) -> str:

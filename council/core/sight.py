@@ -272,7 +272,7 @@ def _addressed(text: str, agent: str, known: dict[str, str]) -> str:
     kept: list[str] = []
     for line in text.splitlines():
         if not line.lstrip().startswith(">"):
-            named = {one for _, one in at_names.mentions(line)} or _named_plainly(line, known)
+            named = {one for _, one in at_names.mentions(line)} | _named_plainly(line, known)
             if named:
                 addressed = named
             elif line.startswith("#"):

@@ -43,17 +43,17 @@ def prompt_kind(parts: dict[str, Any]) -> str:
     return "synthesis" if parts["phase"] == SYNTHESIZE and parts["mayAnswer"] else "turn"
 
 
-def boundary(key: bytes, parts: dict[str, Any]) -> str:
+def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
-    The same parts give the same mark. One that stands in the parts, by
-    whatever chance, is not used.
+    The same parts give the same mark. One that stands in the parts or in
+    `avoid` (what else goes into the prompt), by whatever chance, is not used.
     """
     record = _canonical(parts)
-    for attempt in range(1000):
+    attempt, mark = 0, ""
+    while not mark or mark.encode() in record or mark in avoid:
         mark = hmac.new(key, b"%d\n" % attempt + record, hashlib.sha256).hexdigest()[:16]
-        if mark.encode() not in record:
-            break
+        attempt += 1
     return mark
 
 
@@ -148,7 +148,7 @@ def cached_prompt(
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
-    mark = boundary(key, parts)
+    mark = boundary(key, parts, avoid=persona)
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, _stamps(root, lang)]
     name = hashlib.sha256(_canonical(parts) + b"\n" + _canonical(inputs)).hexdigest()
     path = os.path.join(cache_dir, f"{name}.prompt")

@@ -1,0 +1,117 @@
+"""What ships for agents to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import frontmatter
+import pytest
+
+import council
+from council.core.conversation import from_record, to_record
+from council.core.sight import parts
+from tests.core.conversations import NOW, convened
+
+REPOSITORY = Path(__file__).parent.parent
+PACKAGED = Path(council.__file__).parent / "skill"
+REFERENCES = PACKAGED / "references"
+
+
+def files_under(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def section(text: str, start: str) -> list[str]:
+    """Return the lines after the one that begins with `start`, up to the next heading."""
+    lines = text.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(start))
+    after = lines[at + 1 :]
+    end = next((n for n, line in enumerate(after) if line.startswith("## ")), len(after))
+    return after[:end]
+
+
+def test_the_skill_of_the_repository_is_the_packaged_one():
+    assert files_under(REPOSITORY / "skills" / "council") == files_under(PACKAGED)
+
+
+def test_the_front_matter_is_what_hosts_of_skills_read():
+    skill = frontmatter.loads((PACKAGED / "SKILL.md").read_text(encoding="utf-8"))
+    assert skill["name"] == "council"
+    assert len(skill["description"]) > 50
+    host = skill["metadata"]["openclaw"]
+    assert host["requires"]["bins"] == ["council"]
+    assert [one["kind"] for one in host["install"]] == ["uv"]
+
+
+@pytest.mark.req("C0-054")
+@pytest.mark.parametrize(
+    "name, title", [("protocol.md", "## The six"), ("protocol.fr.md", "## Les six")]
+)
+def test_the_protocol_lists_the_six_steps_with_file_access_alone(name: str, title: str):
+    lines = section((REFERENCES / name).read_text(encoding="utf-8"), title)
+    steps = [line for line in lines if line[:3] in {f"{number}. " for number in range(1, 10)}]
+    assert len(steps) == 6
+    words = ["JSON", "stat", "context", ("Answer", "Réponds"), ("Write", "Écris"), ("Save", "Enr")]
+    for step, word in zip(steps, words, strict=True):
+        assert any(one in step for one in ((word,) if isinstance(word, str) else word))
+    assert "council-state" in steps[0] and "currentPhase" in steps[0]
+
+
+@pytest.mark.req("C0-054")
+def test_the_json_of_the_protocol_is_a_state_we_read():
+    text = (REFERENCES / "protocol.md").read_text(encoding="utf-8")
+    sample = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    state = from_record(sample)
+    record = to_record(state)
+    for key, value in sample.items():
+        if key != "participants":
+            assert record[key] == value
+    assert set(sample["participants"]) == set(record["participants"])
+
+
+@pytest.mark.parametrize("name", ["protocol.md", "protocol.fr.md"])
+def test_the_keys_the_protocol_promises_are_in_the_parts(name: str):
+    text = (REFERENCES / name).read_text(encoding="utf-8")
+    promised = text.partition("--json`")[2].partition("`council respond")[0]
+    keys = promised.split("`")[1::2]
+    assert len(keys) > 10
+    assert set(keys) <= set(parts(convened(), "henry", NOW))
+
+
+@pytest.mark.req("C0-024")
+@pytest.mark.parametrize("name", ["HEARTBEAT-COUNCIL.md", "HEARTBEAT-COUNCIL.fr.md"])
+def test_the_heartbeat_by_hand_names_every_step(name: str):
+    text = (REFERENCES / name).read_text(encoding="utf-8")
+    steps = [line for line in text.splitlines() if line[:3] in {f"{n}. " for n in range(1, 10)}]
+    assert len(steps) == 5
+    in_order = [
+        "council-active-conversation.md",
+        "timeoutAt",
+        "WAITING",
+        "`tour`",
+        "memory/agents/<coord",
+        "CONVERGED",
+        "NO RESPONSE (timeout)",
+        "conseils/YYYY-MM-DD-",
+    ]
+    places = [text.index(words, text.index("\n1. ")) for words in in_order]
+    assert places == sorted(places)
+
+
+@pytest.mark.req("XC-012")
+def test_every_reference_exists_in_both_languages():
+    names = {path.name for path in REFERENCES.iterdir()}
+    for name in names:
+        assert name.endswith(".fr.md") or name.replace(".md", ".fr.md") in names
+
+
+@pytest.mark.req("XC-012")
+def test_every_prompt_exists_in_both_languages():
+    folders = [Path(council.__file__).parent / "prompts" / lang for lang in ("en", "fr")]
+    english, french = ({path.name for path in folder.iterdir()} for folder in folders)
+    assert english == french
