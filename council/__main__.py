@@ -19,10 +19,12 @@ def main() -> None:
     argv = hoisted(sys.argv[1:])
     before_text = argv[: argv.index("--")] if "--" in argv else argv
     if argv and argv[0] in HOT and "--help" not in before_text:
-        from council.cli import hot as chosen
-    else:
-        from council.cli import app as chosen
-    sys.exit(chosen.run(argv))
+        from council.cli.hot import run as run_hot
+
+        sys.exit(run_hot(argv))
+    from council.cli.app import run as run_typer
+
+    sys.exit(run_typer(argv))
 
 
 if __name__ == "__main__":

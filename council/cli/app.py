@@ -82,9 +82,7 @@ def run(argv: list[str]) -> int:
         command = context.command_path if context is not None else "council"
         if not error.format_message():
             return UsageError.exit_code
-        return refuse(
-            UsageError(error.format_message(), f"see: {command} --help"), as_json=as_json
-        )
+        return refuse(UsageError(error.format_message(), f"see: {command} --help"), as_json=as_json)
     except (Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED

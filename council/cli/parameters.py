@@ -34,9 +34,7 @@ As = Annotated[str, _parameter(options.AS)]
 Lang = Annotated[str, _parameter(options.LANG)]
 
 
-def typer_function(
-    command: Command, run: Callable[[dict[str, Any]], None]
-) -> Callable[..., None]:
+def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
     """Return a function that Typer reads as a command with the options of the table."""
 
     def function(**values: Any) -> None:

@@ -110,7 +110,9 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
             prompt_chars=prompts,
             warnings=warnings,
         )
-    created = place.conversations.create(planned, now=place.now())
+    created = place.conversations.create(
+        planned.state, now=place.now(), events=planned.events, actor="person"
+    )
     report = beat(place, only=state.name)
     return Convened(
         state=created.state,

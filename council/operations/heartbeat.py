@@ -183,14 +183,16 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
 
 def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool]:
     """Look at one conversation without writing; tell whether anything is due in it."""
-    state = place.conversations.read(name)
+    view = place.conversations.page(name, now)
+    state = view.state
     step = machine.advance(state, now)
     owed = _pending(place, step.state, now)
     seen = _seen(name, state, step)
     wakes = [one for one in owed if isinstance(one, Wake)]
     seen.woken = [one.agent for one in wakes if one.task not in step.state.tasks]
     queued = [one for one in wakes if one.task in step.state.tasks]
-    due = bool(step.events) or len(owed) > len(queued) or not place.conversations.is_clean(name)
+    seen.edited = view.standing != "clean"
+    due = bool(step.events) or len(owed) > len(queued) or seen.edited
     if queued and not due:
         slots = Slots(place.paths.places, place.settings.max_runs)
         due = slots.taken() < place.settings.max_runs and any(
@@ -271,7 +273,6 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
         return step
 
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
-    seen.edited = edited.taken_in
     if edited.state.finished_at is not None:
         seen.archived = archive.archive(place, edited.state)
     return edited.state

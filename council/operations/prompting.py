@@ -9,6 +9,7 @@ Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5.
 from __future__ import annotations
 
 from council.core.conversation import Conversation
+from council.core.errors import UsageError
 from council.core.machine import Notify, Wake
 from council.core.record import Record
 from council.core.sight import parts as parts_of
@@ -22,6 +23,9 @@ from council.store.keys import run_key
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+PROMPT_KINDS = ("turn", "synthesis")
 
 
 class Seen(Record):
@@ -46,15 +50,34 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
     return Seen(parts=seen, prompt="" if parts else _prompt(place, state, seen, agent, lang))
 
 
+def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) -> str:
+    """Return the prompt of a kind (`turn`, `synthesis`) that an agent would get now.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    if kind not in PROMPT_KINDS:
+        raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(PROMPT_KINDS)}")
+    state = place.conversations.read(name)
+    return _prompt(place, state, parts_of(state, agent, place.now()), agent, lang, kind)
+
+
 def turn_prompt(place: Place, state: Conversation, agent: str) -> str:
     """Return the prompt of an agent for the round under way."""
     return _prompt(place, state, parts_of(state, agent, place.now()), agent, "")
 
 
-def _prompt(place: Place, state: Conversation, seen: dict[str, Any], agent: str, lang: str) -> str:
+def _prompt(
+    place: Place,
+    state: Conversation,
+    seen: dict[str, Any],
+    agent: str,
+    lang: str,
+    kind: str = "",
+) -> str:
     return cached_prompt(
         f"{place.paths.conversation_folder(state.conversation_id)}/prompts",
-        prompt_kind(seen),
+        kind or prompt_kind(seen),
         seen,
         key=run_key(place.paths),
         lang=lang or state.lang,

@@ -14,9 +14,9 @@ import time
 from datetime import timedelta
 
 from council.core import machine
+from council.core.agents import Agent
 from council.core.conversation import Conversation, has_answered
 from council.core.errors import CouncilError
-from council.core.agents import Agent
 from council.core.machine import Wake
 from council.core.record import Record
 from council.core.step import Step

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from council.core import answers, machine, steering
 from council.core.conversation import Conversation
+from council.core.record import Record
 from council.core.step import Step
 from council.operations import archive as archiving
 from council.operations.answer import wake_next
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
 PERSON = "person"
 
 
-def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Step:
+class Steered(Record):
+    """How a conversation stands after a wish, and whether the wish changed anything."""
+
+    state: Conversation
+    changed: bool
+
+
+def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
     """Add guidance that all agents, or `target`, read in their next prompt."""
 
     def change(state: Conversation, now: datetime) -> Step:
@@ -33,28 +41,28 @@ def inject(place: Place, name: str, message: str, *, author: str = "", target: s
     return _steer(place, name, change)
 
 
-def stop(place: Place, name: str) -> Step:
+def stop(place: Place, name: str) -> Steered:
     """End the rounds; the synthesis is next."""
     return _steer(place, name, steering.stop)
 
 
-def pause(place: Place, name: str) -> Step:
+def pause(place: Place, name: str) -> Steered:
     """Let a conversation stand still."""
     return _steer(place, name, steering.pause)
 
 
-def resume(place: Place, name: str) -> Step:
+def resume(place: Place, name: str) -> Steered:
     """Let a paused conversation go on."""
     return _steer(place, name, steering.resume)
 
 
-def cancel(place: Place, name: str) -> tuple[Step, str]:
+def cancel(place: Place, name: str) -> tuple[Steered, str]:
     """End a conversation without a synthesis; return the path of its minutes, too."""
     step = _steer(place, name, steering.cancel, follow=False)
     return step, archiving.archive(place, step.state)
 
 
-def archive(place: Place, name: str) -> tuple[Step, str]:
+def archive(place: Place, name: str) -> tuple[Steered, str]:
     """Bring a conversation to its end now and write its minutes.
 
     The rounds are stopped, and if no synthesis stands an automatic digest is
@@ -73,7 +81,7 @@ def archive(place: Place, name: str) -> tuple[Step, str]:
     return step, archiving.archive(place, step.state)
 
 
-def extend(place: Place, name: str, by: timedelta) -> Step:
+def extend(place: Place, name: str, by: timedelta) -> Steered:
     """Move the deadline of the phase under way."""
 
     def change(state: Conversation, now: datetime) -> Step:
@@ -88,7 +96,7 @@ def _steer(
     change: Callable[[Conversation, datetime], Step],
     *,
     follow: bool = True,
-) -> Step:
+) -> Steered:
     now = place.now()
 
     def changed(state: Conversation) -> Step:
@@ -98,4 +106,4 @@ def _steer(
     edited = place.conversations.edit(name, changed, actor=PERSON, now=now)
     if follow and machine.pending(edited.state, now, backoff=place.settings.retry_backoff):
         wake_next(place)
-    return Step(state=edited.state, events=edited.events)
+    return Steered(state=edited.state, changed=edited.changed)

@@ -1,0 +1,508 @@
+"""The commands on conversations.
+
+Source: `cli.md` section 2 (documents 000 and 003).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from council.cli.edge import Output, carry_out, read_text
+from council.cli.parameters import As, Json, Lang, Name, Now, Root, help_text
+from council.core.errors import InvalidStateError, UsageError
+from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.convene import Convened, Invitation
+from council.operations.place import Place, conversation_name, open_place
+from council.operations.steer import Steered
+
+Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
+File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
+Agents = Annotated[
+    str, typer.Option("--agents", metavar="a,b,c", help="Who takes part; else all known agents.")
+]
+Brief = Annotated[str, typer.Option("--brief", metavar="TEXT", help="The brief; else the topic.")]
+BriefFile = Annotated[
+    str, typer.Option("--brief-file", metavar="PATH|-", help="Read the brief from a file.")
+]
+Mode = Annotated[
+    str, typer.Option("--mode", metavar="MODE", help="debate, prd, analysis, review or synthesis.")
+]
+Procedure = Annotated[
+    str, typer.Option("--procedure", metavar="NAME", help="How to deliberate: council.")
+]
+Phases = Annotated[
+    str,
+    typer.Option(
+        "--phases", metavar="a,b", help="Take only these phases, such as collect,synthesize."
+    ),
+]
+Timeout = Annotated[
+    str, typer.Option("--timeout", metavar="1h", help="How long each phase may take.")
+]
+Coordinator = Annotated[
+    str,
+    typer.Option("--coordinator", metavar="ID", help="Is notified, and writes the synthesis."),
+]
+Synthesizer = Annotated[
+    str, typer.Option("--synthesizer", metavar="ID", help="Writes the synthesis.")
+]
+Role = Annotated[list[str] | None, typer.Option("--role", metavar="ID=ROLE", help="Give a role.")]
+Model = Annotated[
+    list[str] | None, typer.Option("--model", metavar="ID=MODEL", help="Declare a model.")
+]
+Sealed = Annotated[
+    bool,
+    typer.Option(
+        "--sealed/--open", help="Keep first answers sealed until the phase closes (default)."
+    ),
+]
+Cwd = Annotated[
+    str, typer.Option("--cwd", metavar="DIR", help="Where runs work; else the current directory.")
+]
+NewName = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="The conversation's name; else `active`.")
+]
+Revision = Annotated[int, typer.Argument(metavar="REV", help="A revision; see: council history")]
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="What is to be decided, in a line.")]
+
+
+def do(
+    verb: str,
+    as_json: bool,
+    root: str,
+    now: str,
+    command: Callable[[Place], Output | None],
+) -> None:
+    """Open the workspace, carry out one command, end with its exit code."""
+
+    def opened() -> Output | None:
+        return command(open_place(root, now, os.environ))
+
+    raise typer.Exit(carry_out(verb, opened, as_json=as_json))
+
+
+def invitation(place: Place, **given: Any) -> Invitation:
+    """Make an invitation of the options of `convene` and `ask`."""
+    brief = given["brief"]
+    if given["brief_file"]:
+        if brief:
+            raise UsageError("the brief was given twice", "use --brief or --brief-file")
+        brief = read_text("", given["brief_file"], place.settings.max_text_bytes)
+    return Invitation(
+        topic=given["topic"],
+        brief=brief,
+        name=given["name"],
+        procedure=given["procedure"],
+        mode=given["mode"],
+        agents=_listed(given["agents"]),
+        roles=_pairs(given["role"], "--role"),
+        models=_pairs(given["model"], "--model"),
+        phases=_listed(given["phases"]),
+        timeout=parse_duration(given["timeout"]) if given["timeout"] else None,
+        coordinator=given["coordinator"],
+        synthesizer=given["synthesizer"],
+        sealed=given["sealed"],
+        lang=given["lang"],
+        cwd=os.path.abspath(given["cwd"] or os.getcwd()),
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for pair in given or []:
+        agent, equals, value = pair.partition("=")
+        if not equals or not agent or not value:
+            raise UsageError(f"{option} {pair!r} is not ID=VALUE")
+        pairs[agent.strip()] = value.strip()
+    return pairs
+
+
+def convene(
+    topic: Topic,
+    brief: Brief = "",
+    brief_file: BriefFile = "",
+    name: NewName = "",
+    procedure: Procedure = "council",
+    mode: Mode = "debate",
+    agents: Agents = "",
+    role: Role = None,
+    model: Model = None,
+    phases: Phases = "",
+    timeout: Timeout = "",
+    coordinator: Coordinator = "",
+    synthesizer: Synthesizer = "",
+    sealed: Sealed = True,
+    lang: Lang = "",
+    cwd: Cwd = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show runs and prompt sizes; open nothing.")
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Stay and work until the minutes are written.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Open a conversation and wake its agents at once."""
+    given = {key: value for key, value in locals().items() if key not in _NOT_INVITED}
+
+    def command(place: Place) -> Output:
+        from council.cli.following import watch_to_the_end
+        from council.operations.convene import convene as open_conversation
+
+        made = open_conversation(place, invitation(place, **given), dry_run=dry_run)
+        notes = [f"council: {warning}" for warning in made.warnings]
+        if run and not dry_run:
+            ended = watch_to_the_end(place, made.state, quiet=json)
+            ended.notes = notes + ended.notes
+            return ended
+        return Output(record=made.to_record(), text=_convened_text(made), notes=notes)
+
+    do("convene", json, root, now, command)
+
+
+_NOT_INVITED = frozenset(("dry_run", "run", "root", "now", "json"))
+
+
+def _convened_text(made: Convened) -> str:
+    state = made.state
+    lines = []
+    if made.report is None:
+        order = " → ".join(state.phases)
+        lines.append(f"would open {state.name}: {order}")
+        lines.append(f"at most {made.runs} runs without retries; first prompts:")
+        lines += [f"  {agent}: {chars} characters" for agent, chars in made.prompt_chars.items()]
+        return "\n".join(lines)
+    woken = [agent for seen in made.report.conversations for agent in seen.woken]
+    lines.append(f"{state.name}: {state.phase} (round {state.tour}) of {len(state.phases)} phases")
+    lines.append(f"file: {made.path}")
+    if woken:
+        lines.append(f"woke: {', '.join(woken)}")
+    queued = [one.agent for one in state.tasks.values() if one.state == "N"]
+    if queued:
+        lines.append(f"waiting for a place: {', '.join(queued)}")
+    lines.append("next: council status; council heartbeat (or let cron run it)")
+    return "\n".join(lines)
+
+
+def inject(
+    message: Text = "",
+    file: File = "",
+    to: Annotated[str, typer.Option("--to", metavar="ID", help="Only for this agent.")] = "",
+    as_: As = "",
+    name: Name = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Add guidance that the agents read in their next prompt."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import inject as add
+
+        text = read_text(message, file, place.settings.max_text_bytes)
+        step = add(place, conversation_name(place, name), text, author=as_, target=to)
+        return _steered(step, f"guidance added; {to or 'all'} will read it")
+
+    do("inject", json, root, now, command)
+
+
+def _steered(step: Steered, said: str) -> Output:
+    state = step.state
+    record = {
+        "name": state.name,
+        "conversationId": state.conversation_id,
+        "status": str(state.status),
+        "phase": state.phase,
+        "tour": state.tour,
+        "timeoutAt": render_instant(state.timeout_at),
+        "paused": state.paused_at is not None,
+        "changed": step.changed,
+    }
+    return Output(record=record, text=f"{state.name}: {said}")
+
+
+def stop(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """End the rounds now; the synthesis is next."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import stop as end_rounds
+
+        step = end_rounds(place, conversation_name(place, name))
+        return _steered(step, f"stopped; {step.state.phase} (round {step.state.tour})")
+
+    do("stop", json, root, now, command)
+
+
+def pause(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Let a conversation stand still: nobody is woken, no deadline passes."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import pause as stand_still
+
+        return _steered(stand_still(place, conversation_name(place, name)), "paused")
+
+    do("pause", json, root, now, command)
+
+
+def resume(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Let a paused conversation go on; its deadline moves by the pause."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import resume as go_on
+
+        step = go_on(place, conversation_name(place, name))
+        return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
+
+    do("resume", json, root, now, command)
+
+
+def cancel(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """End a conversation without a synthesis; what was said goes to the minutes."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import cancel as end
+
+        step, path = end(place, conversation_name(place, name))
+        output = _steered(step, f"cancelled; minutes in {path}")
+        output.record["minutes"] = path
+        return output
+
+    do("cancel", json, root, now, command)
+
+
+def extend(
+    duration: Annotated[str, typer.Argument(metavar="DURATION", help="Such as 30m or 1h.")],
+    name: Name = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Move the deadline of the phase under way."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import extend as move
+
+        by = parse_duration(duration)
+        step = move(place, conversation_name(place, name), by)
+        deadline = render_instant(step.state.timeout_at)
+        return _steered(step, f"{render_duration(by)} more, until {deadline}")
+
+    do("extend", json, root, now, command)
+
+
+def archive(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """End a conversation now and write its minutes."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import archive as finish
+
+        step, path = finish(place, conversation_name(place, name))
+        output = _steered(step, f"archived; minutes in {path}")
+        output.record["minutes"] = path
+        return output
+
+    do("archive", json, root, now, command)
+
+
+def show(
+    shown: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Which conversation; else --name.")
+    ] = "",
+    format: Annotated[
+        str, typer.Option("--format", metavar="md|json", help="How to print it.")
+    ] = "md",
+    name: Name = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Print a conversation: for people, or as JSON with all its texts."""
+
+    def command(place: Place) -> Output:
+        from council.cli.views import as_text, markdown_view
+        from council.operations.view import readable
+        from council.operations.view import shown as whole
+
+        if format not in ("md", "json"):
+            raise UsageError(f"no format {format!r}", "choose md or json")
+        wanted = conversation_name(place, shown or name)
+        if json or format == "json":
+            record = whole(place.conversations.read(wanted))
+            from json import dumps
+
+            return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
+        text = readable(place.conversations.page(wanted).text)
+        return Output(text=as_text(markdown_view(text)))
+
+    do("show", json, root, now, command)
+
+
+def list_(
+    archived: Annotated[
+        bool, typer.Option("--archived", help="List the minutes instead of what is open.")
+    ] = False,
+    search: Annotated[
+        str, typer.Option("--search", metavar="WORDS", help="Only those that hold all words.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """List open conversations, or with --archived the minutes."""
+
+    def command(place: Place) -> Output:
+        from council.cli.views import as_text, rows_view
+        from council.operations import view
+
+        if archived:
+            found = view.archived(place, search)
+            listed = [
+                (one.get("date"), one.get("outcome"), one.get("title"), one["path"]) for one in found
+            ]
+            table = rows_view(("date", "outcome", "title", "minutes"), listed)
+            return Output(record=found, text=as_text(table) if found else "no minutes found")
+        overview = view.status(place)
+        words = search.lower().split()
+        standings = [
+            one
+            for one in overview.standings
+            if all(word in f"{one.state.topic} {one.state.brief}".lower() for word in words)
+        ]
+        rows = [
+            (one.state.name, one.state.phase, one.state.tour, ", ".join(one.owing), one.state.topic)
+            for one in standings
+        ]
+        table = rows_view(("name", "phase", "round", "waiting for", "topic"), rows)
+        notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
+        return Output(
+            record=[one.to_record() for one in standings],
+            text=as_text(table) if rows else "nothing is open",
+            notes=notes,
+        )
+
+    do("list", json, root, now, command)
+
+
+def history(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """List the revisions of a conversation: who changed what, when."""
+
+    def command(place: Place) -> Output:
+        from council.cli.views import as_text, rows_view
+
+        revisions = place.conversations.history(conversation_name(place, name))
+        rows = [
+            (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events))
+            for one in revisions
+        ]
+        table = rows_view(("rev", "at", "by", "what"), rows)
+        return Output(record=[one.to_record() for one in revisions], text=as_text(table))
+
+    do("history", json, root, now, command)
+
+
+def restore(
+    revision: Revision, name: Name = "", root: Root = "", now: Now = "", json: Json = False
+) -> None:
+    """Put a conversation back as it was at a revision, as a new revision."""
+
+    def command(place: Place) -> Output:
+        wanted = conversation_name(place, name)
+        edited = place.conversations.restore(wanted, revision, now=place.now(), actor="person")
+        step = Steered(state=edited.state, changed=edited.changed)
+        return _steered(step, f"is again as at revision {revision} (now {edited.state.rev})")
+
+    do("restore", json, root, now, command)
+
+
+def adopt(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Take the file as it stands, changed contributions included, as a new revision."""
+
+    def command(place: Place) -> Output:
+        edited = place.conversations.adopt(
+            conversation_name(place, name), now=place.now(), actor="person"
+        )
+        step = Steered(state=edited.state, changed=edited.changed)
+        return _steered(step, f"taken as it stands (revision {edited.state.rev})")
+
+    do("adopt", json, root, now, command)
+
+
+def check(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Say whether the file is well formed, was edited, and agents set their status."""
+
+    def command(place: Place) -> Output:
+        from council.operations.view import findings_of
+
+        wanted = conversation_name(place, name)
+        faults = findings_of(place, wanted)
+        said = "\n".join(faults) if faults else f"{wanted}: well formed"
+        return Output(
+            record={"name": wanted, "ok": not faults, "findings": faults},
+            text="" if faults else said,
+            notes=[f"council: {fault}" for fault in faults],
+            code=InvalidStateError.exit_code if faults else 0,
+        )
+
+    do("check", json, root, now, command)
+
+
+def prompt(
+    kind: Annotated[str, typer.Argument(metavar="turn|synthesis", help="Which prompt.")],
+    as_: As = "",
+    name: Name = "",
+    lang: Lang = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Print the prompt an agent would get now."""
+
+    def command(place: Place) -> Output:
+        from council.operations.place import speaker
+        from council.operations.prompting import prompt_of_kind
+
+        wanted = conversation_name(place, name)
+        text = prompt_of_kind(place, wanted, speaker(place, as_), kind, lang)
+        return Output(record={"kind": kind, "prompt": text}, text=text)
+
+    do("prompt", json, root, now, command)
+
+
+_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "convene": (convene, 'council convene "Should we build a weather bot?" --agents henry,sage'),
+    "inject": (inject, 'council inject "The budget is fixed." --to henry'),
+    "stop": (stop, "council stop"),
+    "pause": (pause, "council pause"),
+    "resume": (resume, "council resume"),
+    "cancel": (cancel, "council cancel"),
+    "extend": (extend, "council extend 30m"),
+    "show": (show, "council show --json"),
+    "list": (list_, "council list --archived --search weather"),
+    "history": (history, "council history"),
+    "restore": (restore, "council restore 4"),
+    "adopt": (adopt, "council adopt"),
+    "check": (check, "council check"),
+    "archive": (archive, "council archive"),
+    "prompt": (prompt, "council prompt turn --as henry --lang fr"),
+}
+
+# None marks a command of the table of hot options.
+COMMANDS: dict[str, Callable[..., None] | None] = {
+    "convene": convene,
+    "context": None,
+    "respond": None,
+    "synthesize": None,
+    **{name: function for name, (function, _) in _EXAMPLES.items() if name != "convene"},
+}
+for _function, _example in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -1,0 +1,63 @@
+"""Waiting for a conversation in front of the terminal, with a live table.
+
+Source: `cli.md` section 2 (`ask`, `convene --run`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+
+from council.cli.edge import Output
+from council.cli.views import as_text, markdown_view, standing_view
+from council.core.conversation import Conversation
+from council.operations.follow import Ended, follow, minutes_of
+from council.operations.place import Place
+
+
+def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool) -> Output:
+    """Show how a conversation stands until its minutes are written, then the verdict.
+
+    Progress goes to standard error, so that standard output holds the verdict alone.
+    """
+    progress = Console(stderr=True, highlight=False, quiet=quiet)
+    # No refresh thread: this process forks, and a fork must not copy a held lock.
+    with Live(console=progress, auto_refresh=False, transient=True) as live:
+        shown_phase = ""
+        for standing in follow(place, state.name, state.conversation_id):
+            live.update(_with_spinner(standing_view(standing, place.now())), refresh=True)
+            if standing.state.phase != shown_phase and not progress.is_terminal:
+                shown_phase = standing.state.phase
+                progress.print(f"{shown_phase} (round {standing.state.tour})")
+    ended = minutes_of(place, state.conversation_id)
+    return Output(record=_record(state, ended), text=as_text(markdown_view(verdict(ended))))
+
+
+def _with_spinner(view: Any) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_row(Spinner("dots") if sys.stderr.isatty() else "", view)
+    return table
+
+
+def verdict(ended: Ended) -> str:
+    """Return the head of the minutes, up to the transcript, and where they lie."""
+    body = ended.text
+    if body.startswith("---"):
+        body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
+    for heading in ("\n## Transcript", "\n## Déroulement", "\n## Transcription"):
+        body = body.split(heading, 1)[0]
+    return f"{body.strip()}\n\nMinutes: {ended.path}\n"
+
+
+def _record(state: Conversation, ended: Ended) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "conversationId": state.conversation_id,
+        "minutes": ended.path,
+        "verdict": ended.front,
+    }

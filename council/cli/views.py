@@ -1,0 +1,132 @@
+"""How things look on a terminal: tables and minutes, with rich, or plain.
+
+Source: `cli.md` section 1 (rich when a terminal, plain when not).
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from council.core.conversation import ParticipantStatus
+from council.core.times import render_duration
+from council.operations.doctor import Finding
+from council.operations.view import Overview, Standing
+
+_MARKS = {
+    ParticipantStatus.WAITING: ("…", "yellow"),
+    ParticipantStatus.RESPONDED: ("✓", "green"),
+    ParticipantStatus.AGREED: ("✓✓", "bold green"),
+    ParticipantStatus.DONE: ("■", "dim"),
+}
+
+
+def console() -> Console:
+    """Return the console of standard output; it knows `NO_COLOR` and pipes."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def as_text(shown: RenderableType) -> str:
+    """Return what rich would print on the terminal, without colours when it is none."""
+    target = console()
+    with target.capture() as captured:
+        target.print(shown)
+    return captured.get()
+
+
+def standing_view(one: Standing, now: datetime) -> RenderableType:
+    """Return the table of one open conversation: who has answered, who is owed."""
+    state = one.state
+    title = Text.assemble(
+        (state.topic, "bold"), f"\n{state.phase} · round {state.tour} · {_left(one, now)}"
+    )
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("agent")
+    table.add_column("status")
+    table.add_column("note", overflow="fold")
+    for participant in state.participants.values():
+        mark, style = _MARKS[participant.status]
+        table.add_row(
+            Text(participant.label),
+            Text(f"{mark} {participant.status.lower()}", style=style),
+            Text(_note(one, participant.id), style="dim"),
+        )
+    others = [agent for agent in one.owing if agent not in state.participants]
+    for agent in others:
+        table.add_row(Text(agent), Text("… writes the synthesis", style="yellow"), "")
+    return table
+
+
+def _left(one: Standing, now: datetime) -> str:
+    state = one.state
+    if state.paused_at is not None:
+        return "paused"
+    if state.timeout_at <= now:
+        return "time is up"
+    return f"{render_duration(state.timeout_at - now)} left"
+
+
+def _note(one: Standing, agent: str) -> str:
+    if agent in one.running:
+        task = next(t for t in one.state.tasks.values() if t.agent == agent and t.state == "R")
+        said = "prompt is written" if task.driver == "manual" else "is thinking"
+        return f"{said} (attempt {task.attempt})" if task.attempt > 1 else said
+    if agent in one.queued:
+        return "waits for a place"
+    if agent in one.failures:
+        return f"failed: {one.failures[agent]}"
+    if agent in one.owing and one.state.phase == one.state.phases[-1]:
+        return "writes the synthesis"
+    return ""
+
+
+def overview_view(overview: Overview) -> RenderableType:
+    """Return everything that is open, for `status`."""
+    parts: list[RenderableType] = []
+    for one in overview.standings:
+        parts += [standing_view(one, overview.now), Text()]
+    for name, error in overview.errors:
+        parts.append(Text(f"{name}: {error.message} ({error.hint})", style="red"))
+    if not overview.standings and not overview.errors:
+        parts.append(Text('nothing is open; start with: council convene "…"'))
+    last = "never" if overview.last_beat is None else _ago(overview.now, overview.last_beat)
+    runs = f"{overview.runs} of {overview.max_runs} places taken"
+    parts.append(Text(f"last heartbeat: {last} · {runs}", style="dim"))
+    return Group(*parts)
+
+
+def _ago(now: datetime, then: datetime) -> str:
+    return f"{render_duration(now - then)} ago" if now > then else "just now"
+
+
+def findings_view(findings: list[Finding]) -> RenderableType:
+    """Return what `doctor` found, each fault with its fix."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for one in findings:
+        mark = Text("✓", style="green") if one.ok else Text("✗", style="bold red")
+        found = Text(one.found)
+        if one.fix:
+            found.append(f"\n→ {one.fix}", style="yellow")
+        table.add_row(mark, Text(one.what), found)
+    return table
+
+
+def rows_view(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> RenderableType:
+    """Return a plain table with a header."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    return table
+
+
+def markdown_view(text: str) -> RenderableType:
+    """Return Markdown as the terminal can show it, or as it is when there is none."""
+    return Markdown(text) if sys.stdout.isatty() else Text(text)

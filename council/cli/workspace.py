@@ -1,0 +1,212 @@
+"""The commands on a workspace.
+
+Source: `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from council.cli.conversations import (
+    Agents,
+    Brief,
+    BriefFile,
+    Coordinator,
+    Cwd,
+    Mode,
+    Model,
+    NewName,
+    Phases,
+    Procedure,
+    Role,
+    Sealed,
+    Synthesizer,
+    Timeout,
+    Topic,
+    do,
+    invitation,
+)
+from council.cli.edge import Output, carry_out
+from council.cli.parameters import Json, Lang, Now, Root, help_text
+from council.core.errors import InvalidStateError
+from council.operations.place import Place
+
+
+def init(
+    directory: Annotated[
+        str, typer.Argument(metavar="[DIR]", help="Where; else the current directory.")
+    ] = "",
+    personal: Annotated[
+        bool, typer.Option("--personal", help="Make the workspace of your user account.")
+    ] = False,
+    agents: Agents = "",
+    lang: Lang = "",
+    root: Root = "",
+    json: Json = False,
+) -> None:
+    """Make a workspace here; never overwrites anything."""
+
+    def command() -> Output:
+        from council.operations.setup import personal_directory, set_up
+
+        where = directory or root
+        if personal:
+            where = personal_directory(os.environ)
+        names = tuple(part.strip() for part in agents.split(",") if part.strip())
+        made = set_up(where or os.getcwd(), names, lang, os.environ)
+        lines = [f"workspace: {made.root}"]
+        lines += [f"  made {path}" for path in made.made] or ["  everything was there already"]
+        if made.programs:
+            lines.append(f"found on PATH: {', '.join(made.programs)} (see council.toml)")
+        if made.ignore:
+            lines.append("run-time files; add to .gitignore:")
+            lines += [f"  {line}" for line in made.ignore]
+        lines.append('next: council convene "…" --agents a,b')
+        return Output(record=made.to_record(), text="\n".join(lines))
+
+    raise typer.Exit(carry_out("init", command, as_json=json))
+
+
+def ask(
+    topic: Topic,
+    brief: Brief = "",
+    brief_file: BriefFile = "",
+    name: NewName = "",
+    procedure: Procedure = "council",
+    mode: Mode = "debate",
+    agents: Agents = "",
+    role: Role = None,
+    model: Model = None,
+    phases: Phases = "",
+    timeout: Timeout = "",
+    coordinator: Coordinator = "",
+    synthesizer: Synthesizer = "",
+    sealed: Sealed = True,
+    lang: Lang = "",
+    cwd: Cwd = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Convene, wait, and print the verdict: the one command for an answer."""
+    given: dict[str, Any] = {
+        key: value for key, value in locals().items() if key not in ("root", "now", "json")
+    }
+
+    def command(place: Place) -> Output:
+        from council.cli.following import watch_to_the_end
+        from council.operations.convene import convene
+
+        made = convene(place, invitation(place, **given))
+        output = watch_to_the_end(place, made.state, quiet=json)
+        output.notes = [f"council: {warning}" for warning in made.warnings]
+        return output
+
+    do("ask", json, root, now, command)
+
+
+def doctor(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended without loss.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Check the workspace, its agents and its conversations; say how to fix each fault."""
+
+    def command(place: Place) -> Output:
+        from council.cli.views import as_text, findings_view
+        from council.operations.doctor import examine
+
+        findings = examine(place, repair=repair)
+        well = all(one.ok for one in findings)
+        return Output(
+            record={"ok": well, "findings": [one.to_record() for one in findings]},
+            text=as_text(findings_view(findings)),
+            code=0 if well else InvalidStateError.exit_code,
+        )
+
+    do("doctor", json, root, now, command)
+
+
+def status(root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Show everything that is open, who owes an answer, and what failed."""
+
+    def command(place: Place) -> Output:
+        from council.cli.views import as_text, overview_view
+        from council.operations.view import status as look
+
+        overview = look(place)
+        return Output(record=overview.to_record(), text=as_text(overview_view(overview)))
+
+    do("status", json, root, now, command)
+
+
+def demo(
+    lang: Lang = "",
+    root: Annotated[
+        str, typer.Option("--root", metavar="DIR", help="Play here; else in a temporary workspace.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Play a whole council with four scripted agents, through the real commands."""
+
+    def command() -> Output:
+        from council.cli.demo import play
+
+        return play(root, lang, quiet=json)
+
+    raise typer.Exit(carry_out("demo", command, as_json=json))
+
+
+events_app = typer.Typer(help="What happened, as events.", no_args_is_help=True)
+
+
+@events_app.command("tail")
+def events_tail(
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on and print events as they happen.")
+    ] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", metavar="N", min=0, help="How many of the newest events.")
+    ] = 20,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Print the newest events, one a line."""
+
+    def command(place: Place) -> None:
+        from council.cli.event_lines import print_tail
+
+        print_tail(place, lines, follow=follow, as_json=json)
+
+    do("events tail", json, root, now, command)
+
+
+events_tail.__doc__ = help_text(events_tail.__doc__ or "", "council events tail --follow")
+
+_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "init": (init, "council init --agents henry,sage,nova"),
+    "ask": (ask, 'council ask "Which database should we use?" --agents claude,codex'),
+    "doctor": (doctor, "council doctor --repair"),
+    "status": (status, "council status"),
+    "demo": (demo, "council demo --lang fr"),
+}
+
+# None marks a command of the table of hot options.
+COMMANDS: dict[str, Callable[..., None] | None] = {
+    "init": init,
+    "ask": ask,
+    "doctor": doctor,
+    "status": status,
+    "heartbeat": None,
+    "demo": demo,
+}
+for _function, _example in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -1,0 +1,152 @@
+"""Setting up a workspace: folders, settings, agents, what agents read.
+
+It never overwrites anything; calling it again adds only what is missing.
+
+Source: C0-024, C0-053, C0-054, `cli.md` section 2 (`init`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from council.core.errors import InvalidInputError
+from council.core.ids import checked_name
+from council.core.record import Record
+from council.store.agents import default_emoji
+from council.store.files import make_folder, write_new
+from council.store.paths import Workspace, personal_root
+from council.store.settings import load_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PACKAGE_SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skill")
+AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")
+IGNORED = ("/memory/shared/", "/memory/agents/*/tasks/")
+
+
+class SetUp(Record):
+    """What `init` made, and what it proposes."""
+
+    root: str
+    made: list[str]
+    programs: list[str]
+    ignore: list[str]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `init --json`."""
+        return {
+            "root": self.root,
+            "made": self.made,
+            "programs": self.programs,
+            "ignore": self.ignore,
+        }
+
+
+def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
+    """Make a workspace in `directory`, or complete the one that is there.
+
+    Raises:
+        InvalidInputError: An agent's id is not legal, or the directory cannot be one.
+    """
+    for agent in agents:
+        checked_name(agent, "agent id")
+    root = os.path.abspath(directory)
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")
+    make_folder(root)
+    made: list[str] = []
+    programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
+    _write(root, "council.toml", _settings_text(lang, programs), made)
+    paths = Workspace(root, load_settings(root).paths)
+    for folder in (paths.shared, paths.minutes, paths.agents):
+        if not os.path.isdir(folder):
+            make_folder(folder)
+            made.append(os.path.relpath(folder, root) + "/")
+    for agent in agents:
+        _write(root, os.path.relpath(f"{paths.agent(agent)}/SOUL.md", root), _soul(agent), made)
+    _copy_skill(root, os.path.relpath(paths.skills, root), made)
+    return SetUp(root=root, made=made, programs=programs, ignore=_ignore_lines(root))
+
+
+def personal_directory(environ: Mapping[str, str]) -> str:
+    """Return the folder of the personal workspace.
+
+    Raises:
+        InvalidInputError: The environment names no home.
+    """
+    found = personal_root(environ)
+    if not found:
+        raise InvalidInputError("no home directory is known", "set HOME or XDG_DATA_HOME")
+    return found
+
+
+def _write(root: str, path: str, text: str, made: list[str]) -> None:
+    whole = os.path.join(root, path)
+    if os.path.lexists(whole):
+        return
+    make_folder(os.path.dirname(whole))
+    if write_new(whole, text.encode("utf-8")):
+        made.append(path)
+
+
+def _copy_skill(root: str, target: str, made: list[str]) -> None:
+    for folder, _, names in os.walk(PACKAGE_SKILL):
+        for name in sorted(names):
+            source = os.path.join(folder, name)
+            if name.endswith(".md"):
+                with open(source, encoding="utf-8") as file:
+                    text = file.read()
+                inside = os.path.relpath(source, PACKAGE_SKILL)
+                _write(root, os.path.join(target, inside), text, made)
+
+
+def _ignore_lines(root: str) -> list[str]:
+    """Return the ignore lines that are missing, none outside a git repository."""
+    folder = root
+    while not os.path.exists(os.path.join(folder, ".git")):
+        if os.path.dirname(folder) == folder:
+            return []
+        folder = os.path.dirname(folder)
+    known = ""
+    if os.path.isfile(os.path.join(root, ".gitignore")):
+        with open(os.path.join(root, ".gitignore"), encoding="utf-8", errors="replace") as file:
+            known = file.read()
+    return [line for line in IGNORED if line not in known.splitlines()]
+
+
+def _soul(agent: str) -> str:
+    return f"""---
+name: {agent.capitalize()}
+emoji: "{default_emoji(agent)}"
+role: ""
+---
+
+Who {agent.capitalize()} is, in a few sentences: how it thinks, what it looks out for.
+"""
+
+
+def _settings_text(lang: str, programs: list[str]) -> str:
+    lines = [
+        "# The settings of this council workspace; every line may be left out.",
+        "schemaVersion = 1",
+        f'language = "{lang}"' if lang else '# language = "en"        # or "fr"',
+        '# coordinator = "maman"    # is notified, and writes the synthesis',
+        '# phase_timeout = "1h"     # how long a phase may take',
+        "# max_runs = 4             # how many agents may run at once",
+        '# run_timeout = "120s"     # how long one run of an agent may take',
+        "",
+        "# An agent without a table here answers by hand, with: council respond --as ID",
+        "#",
+        "# [agents.henry]",
+        '# argv = ["my-agent", "--prompt", "{prompt_file}"]   # its standard output is the answer',
+    ]
+    presets = [name for name in programs if name != "openclaw"]
+    if presets:
+        lines += ["", f"# Found on this machine: {', '.join(programs)}. To use one:"]
+    for name in presets:
+        lines += ["#", f"# [agents.{name}]", f'# preset = "{name}"']
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,213 @@
+"""Looking: what is open, what was said, who owes an answer.
+
+Nothing here writes or takes a lock, so it works on a read-only mount.
+
+Source: C0-014, C0-034, `cli.md` sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import machine
+from council.core.conversation import Conversation, EntryKind, TaskState, to_record
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.store.minutes import read_minutes_head
+from council.store.slots import Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+_HEAD_BYTES = 4096
+
+
+class Standing(Record):
+    """How one open conversation stands."""
+
+    state: Conversation
+    path: str
+    owing: tuple[str, ...]
+    failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    running: tuple[str, ...] = ()
+    queued: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the conversation's part of `status --json`."""
+        state = self.state
+        return {
+            "name": state.name,
+            "conversationId": state.conversation_id,
+            "traceId": state.conversation_id.replace("-", ""),
+            "topic": state.topic,
+            "mode": state.mode,
+            "procedure": state.procedure,
+            "status": str(state.status),
+            "currentPhase": state.phase,
+            "tour": state.tour,
+            "timeoutAt": render_instant(state.timeout_at),
+            "paused": state.paused_at is not None,
+            "participants": {
+                one.id: {
+                    "status": str(one.status),
+                    "lastAction": render_instant(one.last_action) if one.last_action else None,
+                }
+                for one in state.participants.values()
+            },
+            "waiting": list(self.owing),
+            "running": list(self.running),
+            "queued": list(self.queued),
+            "failures": self.failures,
+            "path": self.path,
+        }
+
+
+class Overview(Record):
+    """Everything that is open in a workspace."""
+
+    root: str
+    now: datetime
+    last_beat: datetime | None
+    standings: list[Standing]
+    errors: list[tuple[str, CouncilError]]
+    runs: int
+    max_runs: int
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `status --json`."""
+        return {
+            "root": self.root,
+            "now": render_instant(self.now),
+            "lastHeartbeat": render_instant(self.last_beat) if self.last_beat else None,
+            "runs": self.runs,
+            "maxRuns": self.max_runs,
+            "conversations": [one.to_record() for one in self.standings],
+            "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
+        }
+
+
+def status(place: Place) -> Overview:
+    """Return how everything that is open stands."""
+    standings, errors = [], []
+    for name in place.conversations.names():
+        try:
+            standings.append(standing(place, place.conversations.read(name)))
+        except CouncilError as error:
+            errors.append((name, error))
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    return Overview(
+        root=place.root,
+        now=place.now(),
+        last_beat=place.last_beat(),
+        standings=standings,
+        errors=errors,
+        runs=slots.taken(),
+        max_runs=place.settings.max_runs,
+    )
+
+
+def standing(place: Place, state: Conversation) -> Standing:
+    """Return how one conversation stands."""
+    failures: dict[str, str] = {}
+    states: dict[str, TaskState] = {}
+    for agent in machine.owing(state):
+        for task in machine.tasks_of(state, agent):
+            states[agent] = task.state
+            if task.state is TaskState.F:
+                failures[agent] = task.reason
+    return Standing(
+        state=state,
+        path=place.paths.conversation_file(state.name),
+        owing=machine.owing(state),
+        failures=failures,
+        running=tuple(agent for agent, one in states.items() if one is TaskState.R),
+        queued=tuple(agent for agent, one in states.items() if one is TaskState.N),
+    )
+
+
+def findings_of(place: Place, name: str) -> list[str]:
+    """Return what is not as it should be in a conversation's file, for `check` (C0-067)."""
+    from council.store.edits import findings
+
+    page = place.conversations.page(name)
+    said = _STANDING.get(page.standing)
+    faults = [said] if said else []
+    for event in page.events:
+        details = ", ".join(f"{key}={value}" for key, value in event.data.items())
+        faults.append(f"not taken in yet: {event.type} {event.agent} {details}".strip())
+    return faults + findings(page.state, page.page)
+
+
+_STANDING = {
+    "missing": "the file is missing; the next command puts it back",
+    "unpublished": "a command died before it could show its change; the next one shows it",
+    "newer": "the file was written by a newer council; it is read and never written",
+}
+
+
+def shown(state: Conversation) -> dict[str, Any]:
+    """Return the JSON of `show --json`: the state block with the texts added."""
+    entries = [
+        {
+            "id": one.id,
+            "kind": str(one.kind),
+            "agent": one.agent,
+            "phase": one.phase,
+            "tour": one.tour,
+            "at": render_instant(one.at),
+            "status": one.status or None,
+            "origin": str(one.origin),
+            "target": one.target or None,
+            "text": one.text,
+        }
+        for one in state.entries
+    ]
+    said = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
+    return {
+        **to_record(state),
+        "topic": state.topic,
+        "brief": state.brief,
+        "contributions": [one for one in entries if one["kind"] in said],
+        "late": [one for one in entries if one["kind"] == EntryKind.LATE],
+        "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],
+    }
+
+
+def readable(text: str) -> str:
+    """Return a conversation's file as people want to read it: without marks and state block."""
+    lines, inside_block = [], False
+    for line in text.splitlines():
+        if line.startswith("<!--council-state"):
+            inside_block = True
+        if not inside_block and not line.startswith("<!--council"):
+            lines.append(line)
+        if inside_block and line.startswith("-->"):
+            inside_block = False
+    return "\n".join(lines).strip() + "\n"
+
+
+def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
+    """Return the front matter of all minutes, newest first, with their paths.
+
+    Args:
+        place: The workspace.
+        search: Words that must all stand somewhere in the minutes, "" for no condition.
+    """
+    folder = place.paths.minutes
+    words = search.lower().split()
+    found = []
+    for name in sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else ():
+        path = f"{folder}/{name}"
+        if not name.endswith(".md") or not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            data = file.read() if words else file.read(_HEAD_BYTES)
+        text = data.decode("utf-8", "replace").lower()
+        front = read_minutes_head(data[:_HEAD_BYTES])
+        if front and all(word in text for word in words):
+            found.append({**front, "path": path})
+    return found
