@@ -13,31 +13,8 @@ import os
 from council.core.errors import RefusedError
 from council.store import files
 
-_NETWORK = frozenset(
-    {
-        "9p",
-        "afs",
-        "beegfs",
-        "ceph",
-        "cifs",
-        "coda",
-        "fuse.glusterfs",
-        "fuse.rclone",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "gfs2",
-        "glusterfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "orangefs",
-        "smb3",
-        "smbfs",
-        "virtiofs",
-    }
-)
+_NETWORK = frozenset({"9p", "afs", "cifs", "coda", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"})
+_NETWORK_IN_USER_SPACE = frozenset({"fuse.rclone", "fuse.s3fs", "fuse.sshfs"})
 
 
 def file_system_of(path: str) -> str:
@@ -76,7 +53,7 @@ def refuse_network(path: str, kind: str | None = None) -> None:
         RefusedError: It is a network file system.
     """
     kind = file_system_of(path) if kind is None else kind
-    if kind in _NETWORK:
+    if kind in _NETWORK or kind in _NETWORK_IN_USER_SPACE:
         raise RefusedError(
             f"{path} lies on a network file system ({kind}), where locks do not exclude",
             "use a local disk; if only this machine ever writes, set force_network_fs = true",

@@ -57,7 +57,10 @@ def decode(line: bytes) -> dict[str, Any] | None:
         record = json.loads(line)
     except ValueError:
         return None
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        return None
+    del record["sum"]
+    return record
 
 
 def _checksum(body: bytes) -> bytes:

@@ -360,7 +360,6 @@ class Session:
         end = 0 if self.tail is None else self.tail.end
         marked = event_log.loose_records(events, self.conversation_id, self.now)
         record = {**self.last, "opId": "", "at": render_instant(self.now), "closing": closing}
-        record.pop("sum", None)
         record["events"] = marked
         self.tail = journal.append(self.places.journal, end, record)
 

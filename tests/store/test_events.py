@@ -1,0 +1,105 @@
+"""The event log: whole lines, each event once for whoever reads."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from council.core.events import Event
+from council.store import events
+from council.store.paths import Workspace
+from tests.store.processes import together
+
+NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
+CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"
+TRACE = "0f8fad5bd9cb469fa16570867728950e"
+
+
+def _records(rev: int, now: datetime = NOW, *types: str) -> list[dict[str, object]]:
+    happened = [Event(type=one, agent="henry") for one in types or ("phase.changed",)]
+    return events.revision_records(happened, CONVERSATION, rev, now)
+
+
+@pytest.mark.req("XC-008")
+def test_events_of_a_revision_lie_in_the_file_of_their_day_in_one_envelope(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    events.append(workspace, _records(3, NOW, "phase.changed", "agent.woken"))
+    events.append(workspace, _records(4, NOW + timedelta(days=1)))
+    days = sorted(path.name for path in Path(workspace.events).iterdir())
+    assert days == ["2026-02-08.jsonl", "2026-02-09.jsonl"]
+    first, second, third = events.tail(workspace)
+    assert first == {
+        "schemaVersion": 1,
+        "eventId": f"{CONVERSATION}:3:0",
+        "traceId": TRACE,
+        "conversationId": CONVERSATION,
+        "agentId": "henry",
+        "type": "phase.changed",
+        "at": "2026-02-08T20:00:00Z",
+        "data": {},
+    }
+    assert (second["eventId"], third["eventId"]) == (f"{CONVERSATION}:3:1", f"{CONVERSATION}:4:0")
+    assert [one["eventId"] for one in events.tail(workspace, since="2026-02-09")] == [
+        f"{CONVERSATION}:4:0"
+    ]
+
+
+def test_an_event_that_was_written_twice_is_read_once(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    events.append(workspace, _records(1))
+    events.append(workspace, _records(1) + _records(2))
+    assert [one["eventId"][-3:] for one in events.tail(workspace)] == ["1:0", "2:0"]
+
+
+def test_events_without_a_revision_have_ids_of_their_own(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    refused = [Event(type="guard.refused")] * 2
+    for owner in (CONVERSATION, ""):
+        events.append(workspace, events.loose_records(refused, owner, NOW))
+    found = list(events.tail(workspace))
+    assert len({one["eventId"] for one in found}) == 4
+    assert [one["traceId"] == TRACE for one in found] == [True, True, False, False]
+
+
+def test_a_line_that_somebody_left_torn_harms_no_other(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    events.append(workspace, _records(1))
+    path = Path(workspace.events, "2026-02-08.jsonl")
+    path.write_bytes(path.read_bytes() + b'{"eventId":"torn')
+    events.append(workspace, _records(2))
+    assert [one["eventId"][-3:] for one in events.tail(workspace)] == ["1:0", "2:0"]
+
+
+def test_a_follower_gets_what_comes_later_and_waits_for_whole_lines(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+    events.append(workspace, _records(1))
+    path = Path(workspace.events, "2026-02-08.jsonl")
+    steps = [
+        lambda: events.append(workspace, _records(2)),
+        lambda: path.write_bytes(path.read_bytes() + b'{"eventId":"x",'),
+        lambda: path.write_bytes(path.read_bytes() + b'"type":"late"}\n'),
+        lambda: events.append(workspace, _records(3, NOW + timedelta(days=2))),
+    ]
+
+    def more() -> bool:
+        if not steps:
+            return False
+        steps.pop(0)()
+        return True
+
+    found = [one["eventId"] for one in events.tail(workspace, more=more)]
+    assert [one[-3:] for one in found] == ["1:0", "2:0", "x", "3:0"]
+    assert list(events.tail(Workspace(str(tmp_path / "empty")))) == []
+
+
+def test_many_who_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    workspace = Workspace(str(tmp_path))
+
+    def write(writer: int) -> None:
+        for number in range(10):
+            events.append(workspace, _records(writer * 100 + number, NOW, *("a.b",) * 5))
+
+    assert together([lambda writer=one: write(writer) for one in range(8)]) == [0] * 8
+    assert len(list(events.tail(workspace))) == 400
