@@ -367,7 +367,8 @@ def list_(
         if archived:
             found = view.archived(place, search)
             listed = [
-                (one.get("date"), one.get("outcome"), one.get("title"), one["path"]) for one in found
+                (one.get("date"), one.get("outcome"), one.get("title"), one["path"])
+                for one in found
             ]
             table = rows_view(("date", "outcome", "title", "minutes"), listed)
             return Output(record=found, text=as_text(table) if found else "no minutes found")

@@ -6,6 +6,7 @@ Source: `cli.md` sections 2 and 3.
 from __future__ import annotations
 
 import os
+import sys
 
 from council.cli.edge import Output, read_text
 from council.core.errors import ConflictError
@@ -81,7 +82,7 @@ def heartbeat(values: dict[str, Any]) -> Output:
     if values["wait"]:
         from council.core.times import parse_duration
 
-        report, timed_out = wait(place, only, parse_duration(values["wait"]))
+        report, timed_out = wait(place, only, parse_duration(values["wait"]), _tell)
     else:
         report, timed_out = beat(place, only, dry_run=values["dry_run"]), False
     if values["reply_token"] and not report.changed and not report.errors:
@@ -93,6 +94,10 @@ def heartbeat(values: dict[str, Any]) -> Output:
         notes=notes,
         code=7 if timed_out else 3 if report.errors else 0,
     )
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(line + "\n")
 
 
 RUN: dict[str, Callable[[dict[str, Any]], Output]] = {

@@ -52,14 +52,15 @@ class Invitation(Record):
 class Convened(Record):
     """A conversation that was opened, or with `--dry-run` would be.
 
-    `prompt_chars` maps each agent of the first phase to the size of its prompt.
+    `runs` is how many runs it takes at most without retries; `prompt_chars`,
+    known for a dry run only, the size of each agent's first prompt.
     """
 
     state: Conversation
     path: str
     report: Report | None
     runs: int
-    prompt_chars: dict[str, int]
+    prompt_chars: dict[str, int] = {}  # noqa: RUF012 - Record copies it
     warnings: list[str] = []  # noqa: RUF012 - Record copies it
 
     def to_record(self) -> dict[str, Any]:
@@ -95,13 +96,13 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     state = _conversation(place, invitation)
     warnings = _warnings(place, state)
     planned = machine.begin(state, place.now())
-    prompts = {
-        agent: len(prompting.turn_prompt(place, planned.state, agent))
-        for agent in machine.owing(planned.state)
-    }
     runs = len(state.participants) * (len(state.phases) - 1) + 1
     path = place.paths.conversation_file(state.name)
     if dry_run:
+        prompts = {
+            agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
+            for agent in machine.owing(planned.state)
+        }
         return Convened(
             state=planned.state,
             path=path,
@@ -119,7 +120,6 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         path=path,
         report=report,
         runs=runs,
-        prompt_chars=prompts,
         warnings=warnings,
     )
 

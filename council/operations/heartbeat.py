@@ -33,6 +33,7 @@ from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -163,6 +164,8 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         try:
             seen, due = _look(place, name, now)
         except CouncilError as error:
+            if only:
+                raise
             report.errors.append((name, error))
             continue
         report.conversations.append(seen)
@@ -337,8 +340,16 @@ def _take(place: Place, state: Conversation, one: _Owed, has_place: bool, now: d
     return task_queued(state, one.wake, driver=driver, now=now)
 
 
-def wait(place: Place, only: str, longest: timedelta) -> tuple[Report, bool]:
+def wait(
+    place: Place, only: str, longest: timedelta, tell: Callable[[str], None]
+) -> tuple[Report, bool]:
     """Beat until nothing is open (or `only` is not), or the time is up.
+
+    Args:
+        place: The workspace.
+        only: Wait for just this conversation; "" waits for all.
+        longest: How long to wait.
+        tell: Takes a line for people whenever something was done.
 
     Returns:
         The report of everything that was done, and whether the time ran out.
@@ -347,7 +358,12 @@ def wait(place: Place, only: str, longest: timedelta) -> tuple[Report, bool]:
     whole = Report(now=place.now())
     while True:
         report = beat(place, only)
+        for seen in report.conversations:
+            if seen.changed:
+                tell(seen.to_text())
         whole.take_over(report)
-        if not report.conversations or time.monotonic() >= ends_at:
-            return whole, bool(report.conversations)
+        names = place.conversations.names()
+        still_open = only in names if only else bool(names)
+        if not still_open or time.monotonic() >= ends_at:
+            return whole, still_open
         time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))

@@ -8,16 +8,19 @@ Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5.
 
 from __future__ import annotations
 
+import os
+
 from council.core.conversation import Conversation
 from council.core.errors import UsageError
+from council.core.ids import split_task_id
 from council.core.machine import Notify, Wake
 from council.core.record import Record
 from council.core.sight import parts as parts_of
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.prompts import cached_prompt, prompt_kind
-from council.store.agents import agent as agent_of
-from council.store.files import make_folder, replace
+from council.store.agents import persona_of
+from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 
 TYPE_CHECKING = False
@@ -62,9 +65,10 @@ def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) ->
     return _prompt(place, state, parts_of(state, agent, place.now()), agent, lang, kind)
 
 
-def turn_prompt(place: Place, state: Conversation, agent: str) -> str:
-    """Return the prompt of an agent for the round under way."""
-    return _prompt(place, state, parts_of(state, agent, place.now()), agent, "")
+def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
+    """Return the prompt of an agent for the round under way; `keep` it for the next time."""
+    seen = parts_of(state, agent, place.now())
+    return _prompt(place, state, seen, agent, "", keep=keep)
 
 
 def _prompt(
@@ -74,15 +78,18 @@ def _prompt(
     agent: str,
     lang: str,
     kind: str = "",
+    *,
+    keep: bool = True,
 ) -> str:
+    folder = place.paths.conversation_folder(state.conversation_id)
     return cached_prompt(
-        f"{place.paths.conversation_folder(state.conversation_id)}/prompts",
+        f"{folder}/prompts" if keep else "",
         kind or prompt_kind(seen),
         seen,
         key=run_key(place.paths),
         lang=lang or state.lang,
         root=place.root,
-        persona=agent_of(place.root, place.settings, agent).persona,
+        persona=persona_of(place.root, place.settings, agent),
         file=place.paths.conversation_file(state.name),
     )
 
@@ -93,6 +100,10 @@ def hand_over(place: Place, state: Conversation, wake: Wake) -> None:
     make_folder(folder)
     text = turn_prompt(place, state, wake.agent)
     replace(f"{folder}/{wake.task}.md", text.encode("utf-8"))
+    for file in os.listdir(folder):
+        earlier = split_task_id(file.removesuffix(".md"))
+        if earlier and earlier[0] == state.conversation_id and earlier[1] < state.tour:
+            remove(f"{folder}/{file}")
 
 
 def write_notice(place: Place, state: Conversation, notice: Notify) -> None:

@@ -142,8 +142,8 @@ def cached_prompt(
     """Return a prompt, rendered only if the same one was not rendered before.
 
     The rest is as for `render_prompt`; the boundary is drawn with `key`, the
-    checklist is the workspace's. Where nothing can be kept (a read-only
-    mount) the prompt is rendered each time.
+    checklist is the workspace's. Where nothing can be kept (no `cache_dir`,
+    a read-only mount) the prompt is rendered each time.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -151,8 +151,8 @@ def cached_prompt(
     mark = boundary(key, parts, avoid=persona)
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, _stamps(root, lang)]
     name = hashlib.sha256(_canonical(parts) + b"\n" + _canonical(inputs)).hexdigest()
-    path = os.path.join(cache_dir, f"{name}.prompt")
-    kept = _read_kept(path)
+    path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
+    kept = _read_kept(path) if path else None
     if kept is not None:
         return kept
     text = render_prompt(
@@ -165,7 +165,8 @@ def cached_prompt(
         boundary=mark,
         file=file,
     )
-    _keep(path, text)
+    if path:
+        _keep(path, text)
     return text
 
 

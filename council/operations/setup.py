@@ -123,9 +123,8 @@ def _soul(agent: str) -> str:
 name: {agent.capitalize()}
 emoji: "{default_emoji(agent)}"
 role: ""
+# Below the next line: who {agent.capitalize()} is, how it thinks, what it looks out for.
 ---
-
-Who {agent.capitalize()} is, in a few sentences: how it thinks, what it looks out for.
 """
 
 

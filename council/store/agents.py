@@ -65,6 +65,24 @@ def agent(root: str, settings: Settings, agent_id: str) -> Agent:
     )
 
 
+def persona_of(root: str, settings: Settings, agent_id: str) -> str:
+    """Return the persona of one agent without reading its facts; "" when there is none.
+
+    It is the text below the front matter, which ends with the second line of
+    `---`: to find that, no YAML has to be understood, and prompts are asked
+    for too often to load a parser for it.
+    """
+    path = _soul_path(root, settings, checked_name(agent_id, "agent id"))
+    try:
+        text = _soul_text(path)
+    except (OSError, CouncilError):
+        return settings.agent(agent_id).persona
+    if text.startswith("---\n"):
+        end = text.find("\n---\n", 3)
+        text = text[end + 5 :] if end >= 0 else ""
+    return text.strip() or settings.agent(agent_id).persona
+
+
 def known_agents(root: str, settings: Settings) -> list[str]:
     """Return the ids of all agents that have settings or a folder, in order."""
     try:
@@ -115,11 +133,8 @@ def _soul(
 
     The one in the agent's own folder counts before the one in its workspace.
     """
-    path = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
+    path = _soul_path(root, settings, agent_id)
     try:
-        own = os.path.join(Workspace(root, settings.paths).agent(agent_id), SOUL_FILE)
-        if os.path.lexists(own):
-            path = own
         text = _soul_text(path)
         if not text.startswith("---"):
             return {}, text.strip()
@@ -138,6 +153,13 @@ def _soul(
         said = f"has front matter that is not YAML: {' '.join(str(error).split())[:200]}"
     faults.append(f"{os.path.relpath(path, root)} {said}")
     return {}, ""
+
+
+def _soul_path(root: str, settings: Settings, agent_id: str) -> str:
+    own = os.path.join(Workspace(root, settings.paths).agent(agent_id), SOUL_FILE)
+    if os.path.lexists(own):
+        return own
+    return os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
 
 
 def _soul_text(path: str) -> str:

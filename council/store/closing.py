@@ -16,7 +16,11 @@ from council.core.events import Event
 from council.store import events as event_log
 from council.store import files, journal, live, sealed, snapshots
 from council.store.naming import pointer_of
-from council.store.session import Session, is_closed
+from council.store.session import Places, Session, is_closed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.paths import Workspace
 
 _NUMBERS = 1000
 
@@ -114,3 +118,9 @@ def _prune(session: Session) -> None:
     for name in os.listdir(places.sealed):
         if name not in used:
             files.remove(f"{places.sealed}/{name}")
+
+
+def minutes_path(workspace: Workspace, conversation_id: str) -> str:
+    """Return where the minutes of an archived conversation were written, "" if it is not."""
+    tail = journal.read_tail(Places(workspace, "active", conversation_id).journal)
+    return str(tail.record["closing"]["path"]) if tail is not None and is_closed(tail) else ""
