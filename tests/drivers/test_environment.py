@@ -49,6 +49,7 @@ def test_the_caller_cannot_speak_in_the_name_of_the_run(tmp_path):
     seen = run_environment(base, turn(tmp_path, token="own"), ["COUNCIL_AGENT", "COUNCIL_TOKEN"])
     assert seen["COUNCIL_AGENT"] == "henry"
     assert seen["COUNCIL_TOKEN"] == "own"
+    assert "COUNCIL_TOKEN" not in run_environment(base, turn(tmp_path), ["COUNCIL_TOKEN"])
 
 
 @pytest.mark.parametrize("conversation", [CONVERSATION, "by-hand", "0" * 32])
