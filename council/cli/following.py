@@ -49,7 +49,7 @@ def verdict(ended: Ended) -> str:
     body = ended.text
     if body.startswith("---"):
         body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
-    for heading in ("\n## Transcript", "\n## Déroulement", "\n## Transcription"):
+    for heading in ("\n## Brief",):
         body = body.split(heading, 1)[0]
     return f"{body.strip()}\n\nMinutes: {ended.path}\n"
 

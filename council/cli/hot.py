@@ -38,8 +38,18 @@ def run(argv: list[str]) -> int:
     return carry_out(command.name, lambda: RUN[command.name](values), as_json=as_json)
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # A formatter that is told its width does not load `shutil` to find it out.
+    return argparse.HelpFormatter(prog, width=80)
+
+
 def _parser(command: Command) -> _Parser:
-    parser = _Parser(prog=f"council {command.name}", add_help=False, allow_abbrev=False)
+    parser = _Parser(
+        prog=f"council {command.name}",
+        add_help=False,
+        allow_abbrev=False,
+        formatter_class=_formatter,
+    )
     for option in command.options:
         given: dict[str, Any] = {"metavar": option.metavar}
         if option.flag:

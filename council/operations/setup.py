@@ -15,6 +15,7 @@ from council.core.ids import checked_name
 from council.core.record import Record
 from council.store.agents import default_emoji
 from council.store.files import make_folder, write_new
+from council.store.naming import prepare_control
 from council.store.paths import Workspace, personal_root
 from council.store.settings import load_settings
 
@@ -61,7 +62,7 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
     made: list[str] = []
     programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
     _write(root, "council.toml", _settings_text(lang, programs), made)
-    paths = Workspace(root, load_settings(root).paths)
+    paths = _paths(root)
     for folder in (paths.shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
             make_folder(folder)
@@ -70,6 +71,12 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
         _write(root, os.path.relpath(f"{paths.agent(agent)}/SOUL.md", root), _soul(agent), made)
     _copy_skill(root, os.path.relpath(paths.skills, root), made)
     return SetUp(root=root, made=made, programs=programs, ignore=_ignore_lines(root))
+
+
+def _paths(root: str) -> Workspace:
+    """Return where everything lies; on the way the settings are read once and kept."""
+    prepare_control(Workspace(root))
+    return Workspace(root, load_settings(root).paths)
 
 
 def personal_directory(environ: Mapping[str, str]) -> str:
