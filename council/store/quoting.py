@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 
 STATE_OPEN = "<!--council-state"
 STATE_CLOSE = "-->"
+_AFTER_OPENING = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _LEADING_MARKUP = frozenset("#>`~-+*=|")
-
-
-def _markup_starts() -> tuple[Any, Any]:
-    import re  # costs start-up time that only the minutes need to pay
-
-    return re.compile(r"(\\*)<(?=[A-Za-z/!?])"), re.compile(r"(\\+)<(?=[A-Za-z/!?])")
 
 
 def escaped(text: str) -> str:
@@ -37,14 +32,24 @@ def escaped(text: str) -> str:
     Backslashes that stand there are doubled first, so that their number stays
     odd and the way back is unambiguous.
     """
-    pattern, _ = _markup_starts()
-    return str(pattern.sub(lambda found: found[1] * 2 + "\\<", text))
+    pieces = text.split("<")
+    for at in range(len(pieces) - 1):
+        if pieces[at + 1][:1] in _AFTER_OPENING:
+            pieces[at] += "\\" * (_backslashes_at_end(pieces[at]) + 1)
+    return "<".join(pieces)
 
 
 def unescaped(text: str) -> str:
     """Undo `escaped`; a `<` that a person has added without a backslash stays as it is."""
-    _, pattern = _markup_starts()
-    return str(pattern.sub(lambda found: found[1][: (len(found[1]) - 1) // 2] + "<", text))
+    pieces = text.split("<")
+    for at in range(len(pieces) - 1):
+        if pieces[at + 1][:1] in _AFTER_OPENING and (count := _backslashes_at_end(pieces[at])):
+            pieces[at] = pieces[at][: len(pieces[at]) - (count + 2) // 2]
+    return "<".join(pieces)
+
+
+def _backslashes_at_end(text: str) -> int:
+    return len(text) - len(text.rstrip("\\"))
 
 
 def _lines(text: str) -> list[str]:

@@ -39,7 +39,8 @@ _TITLES = (
 )
 _ARTICLES = ("the ", "our ", "la ", "le ", "les ", "notre ")
 _LABEL_LEVEL = 7
-_LABEL_MAX_CHARS = 60
+_LABEL_MAX_WORDS = 2
+_TITLE_MAX_CHARS = 80
 
 
 class Part(Record):
@@ -53,6 +54,7 @@ class Part(Record):
 class _Heading(Record):
     """A heading or label: where it stands, its level, and what follows it on its line."""
 
+    kind: str
     line: int
     level: int
     title: str
@@ -73,13 +75,14 @@ def synthesis_parts(text: str) -> list[Part]:
     parts: list[Part] = []
     covered: dict[str, int] = {}
     for at, heading in enumerate(headings):
-        kind = _kind(heading.title)
+        kind = heading.kind
         if not kind or heading.line < covered.get(kind, 0):
             continue
         end = len(lines)
-        for later in headings[at + 1 :]:
-            if later.level <= heading.level or _kind(later.title) not in ("", kind):
-                end = later.line
+        for later in range(at + 1, len(headings)):
+            other = headings[later]
+            if other.level <= heading.level or other.kind not in ("", kind):
+                end = other.line
                 break
         covered[kind] = end
         body = (heading.rest + "".join(lines[heading.line + 1 : end])).strip("\r\n")
@@ -109,23 +112,22 @@ def _heading(line: str, number: int) -> _Heading | None:
     level = len(bare) - len(bare.lstrip("#"))
     if 1 <= level <= 6 and bare[level : level + 1].isspace():
         title = bare[level:].strip().rstrip("#").strip()
-        return _Heading(line=number, level=level, title=title, rest="")
+        return _Heading(kind=_kind(title), line=number, level=level, title=title, rest="")
     if bare.startswith("**") and (end := bare.find("**", 2)) > 2:
         title, rest = bare[2:end], bare[end + 2 :]
         if not rest or title.rstrip().endswith(":") or rest.lstrip().startswith(":"):
             left = line.lstrip()[end + 2 :].lstrip(" \t\u00a0:")
-            return _Heading(line=number, level=_LABEL_LEVEL, title=title, rest=left)
+            return _Heading(
+                kind=_kind(title), line=number, level=_LABEL_LEVEL, title=title, rest=left
+            )
         return None
     title, colon, rest = line.partition(":")
-    if colon and len(title) <= _LABEL_MAX_CHARS and _is_label(title):
-        return _Heading(line=number, level=_LABEL_LEVEL, title=title, rest=rest.lstrip(" \t"))
+    if colon and title[:1].isalpha() and len(title.split(None, 3)) <= _LABEL_MAX_WORDS:
+        kind = _kind(title)
+        if kind:
+            left = rest.lstrip(" \t")
+            return _Heading(kind=kind, line=number, level=_LABEL_LEVEL, title=title, rest=left)
     return None
-
-
-def _is_label(title: str) -> bool:
-    """Tell whether a plain `Word:` is one of the titles, and nothing longer."""
-    plain = _plain(title)
-    return _kind(title) != "" and len(plain.split()) <= 2 and title[:1].isalpha()
 
 
 def _plain(title: str) -> str:
@@ -138,6 +140,8 @@ def _plain(title: str) -> str:
 
 
 def _kind(title: str) -> str:
+    if len(title) > _TITLE_MAX_CHARS:
+        return ""
     plain = _plain(title)
     for kind, starts in _TITLES:
         if plain.startswith(starts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import frontmatter
@@ -179,6 +180,14 @@ def test_the_reason_of_a_failed_run_stands_below_the_exact_line() -> None:
     lines = blocks(render_minutes(state, now=minute(62)))
     at = lines.index("- Sage: NO RESPONSE (timeout)")
     assert lines[at + 1] == "  - round 1, COLLECT: exit status 3"
+
+
+@pytest.mark.req("C0-073")
+@pytest.mark.parametrize(("closed_by", "cause"), [("", "timeout"), ("stopped", "stopped")])
+def test_only_a_round_ended_by_hand_has_another_cause(closed_by: str, cause: str) -> None:
+    state = advance(said(opened(), 1, henry="Yes.", nova="Yes."), minute(61)).state
+    state.rounds[0].reason = closed_by
+    assert f"- Sage: NO RESPONSE ({cause})" in blocks(render_minutes(state, now=minute(62)))
 
 
 @pytest.mark.req("C0-079")
@@ -435,3 +444,15 @@ def test_usual_headings_of_a_synthesis_are_recognised(text: str, kinds: list[str
 def test_a_part_is_always_words_of_the_text(text: str) -> None:
     for part in synthesis_parts(text):
         assert part.text in text
+
+
+@pytest.mark.parametrize(
+    "piece", ["\\", "\\<", "<a", "# Decision\n", "**Dissent**\nx\n", "> a b c d\n", "x\r"]
+)
+def test_no_text_makes_the_minutes_slow(piece: str) -> None:
+    text = piece * (400_000 // len(piece))
+    state = played("agreed", synthesis=text)
+    begun = time.process_time()
+    rendered = render_minutes(state, now=minute(30))
+    assert read_entries(rendered)["4-henry"] == text
+    assert time.process_time() - begun < 5
