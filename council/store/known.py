@@ -68,6 +68,7 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
         }
         for agent, heading in agent_headings(like).items():
             known.labels.setdefault(heading, agent)
+        _add_titles(known, like.titles)
     if record is not None:
         _add_record(known, record)
     for agents in list((known.sections or {}).values()):
@@ -92,7 +93,10 @@ def _add_record(known: Known, record: dict[str, Any]) -> None:
         known.labels.setdefault(line_of(_text(_table(value).get("name"))) or agent, agent)
         known.labels.setdefault(agent, agent)
     _add_sections(known, record, list(people))
-    titles = _table(record.get("titles"))
+    _add_titles(known, _table(record.get("titles")))
+
+
+def _add_titles(known: Known, titles: dict[str, Any]) -> None:
     kept = titles_of({key: one for key, one in titles.items() if isinstance(one, str)})
     known.bare_title = kept.get("title") == ""
     known.titles = {text: key for key, text in kept.items() if text}

@@ -40,7 +40,9 @@ class Page(Record):
     the raw text after that item where it is not the usual blank. `lines` maps
     keys to the values of readable lines; `names` and `emoji` are what the
     participant lines say. `sections` maps `PHASE:agent` to the unmarked text
-    in that agent's section. `blocks` are state blocks that are not used.
+    in that agent's section. `raw` holds the one-line items as they stand,
+    `renamed` headings of agents that are unknown; `blocks` are state blocks
+    that are not used.
     `complete` tells that state block and end mark are there.
     """
 
@@ -55,39 +57,44 @@ class Page(Record):
     emoji: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     sections: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    raw: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    renamed: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     lang: str = ""
     blocks: list[str] = []  # noqa: RUF012 - Record copies it
     faults: list[str] = []  # noqa: RUF012 - Record copies it
     complete: bool = False
 
 
-def parse(text: str, like: Conversation | None = None) -> Page:
+def parse(text: str, like: Conversation | None = None, *, trust_block: bool = True) -> Page:
     """Read any text as a conversation file; what is wrong with it stands in `faults`.
 
     Args:
         text: The file.
         like: A conversation whose file this is or was, for what the file does
             not tell any more itself (a broken state block, renamed agents).
+        trust_block: Whether a state block counts; without it none does.
     """
     text = plain(text)
     marks = scan(text)
     page = Page()
-    block = _take_block(text, marks, page)
+    block = _take_block(text, marks, page, trust_block)
     known = known_of(page.record, like)
     own = own_regions(marks.regions, block, known)
     chosen = choose(text, pieces(text, marks.regions, own, known), known)
     _take_items(page, chosen, own, known.bare_title)
+    page.raw = {one.key: text[one.start : one.end] for one in chosen.items if one.kind != "region"}
     _take_gaps(page, text, chosen.items)
     _take_sections(page)
     _take_faults(page, text, marks, own)
     return page
 
 
-def _take_block(text: str, marks: Marks, page: Page) -> Region | None:
+def _take_block(text: str, marks: Marks, page: Page, trusted: bool) -> Region | None:
     """Take the last state block that is a JSON object; the others are free text."""
     found = None
     for region in reversed([one for one in marks.regions if one.kind == "state"]):
-        record = read_block(region.body) if found is None and region.body else None
+        usable = trusted and found is None and bool(region.body)
+        record = read_block(region.body) if usable else None
         if record is not None:
             found, page.record = region, record
         else:
@@ -108,8 +115,7 @@ def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: 
             _take_title(page, piece.text, bare_title)
         if piece.kind in ("h1", "h2") and not page.lang:
             page.lang = language_of(piece.text)
-    for agent, label in chosen.renamed.items():
-        page.lines[f"label:{agent}"] = label
+    page.renamed = chosen.renamed
     for key, region in own.items():
         if region.kind == "entry":
             page.texts[region.id] = region.body

@@ -1,0 +1,119 @@
+"""Contributions that agents with file access alone write into their own section.
+
+Text in the section of the phase under way becomes the agent's contribution
+once its status says that it has answered, whichever of the two was saved
+first. Any other text there is a note and stays where it is.
+
+Source: C0-001, C0-067, A-10.
+"""
+
+from __future__ import annotations
+
+from council.core.answers import respond
+from council.core.conversation import Conversation, ParticipantStatus, SealedText, has_answered
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.ids import text_digest
+from council.store.facts import Facts
+from council.store.layout import agents_shown, claims_its_section, items, phases_shown
+from council.store.marks import NOTE, without_prefix
+from council.store.people import People
+from council.store.statefile import free_text
+
+
+def section_keys(state: Conversation) -> dict[str, list[str]]:
+    """Return the keys of the items in each agent's section, by `PHASE:agent`."""
+    found: dict[str, list[str]] = {}
+    section = ""
+    for key, _ in items(state):
+        if key.startswith("a:"):
+            section = key[2:]
+        elif not key.startswith(("e:", "s:")):
+            section = ""
+        if section:
+            found.setdefault(section, []).append(key)
+    return found
+
+
+def section_text(gaps: dict[str, str], keys: list[str]) -> str:
+    """Return the unmarked free text in a section."""
+    said = [free_text(gaps.get(key, "")) for key in keys]
+    return "\n\n".join(one for one in said if one and NOTE not in one)
+
+
+def take_claims(people: People, gaps: dict[str, str], nonce: str) -> list[SealedText]:
+    """Take in texts together with the wished statuses. Changes the state and `gaps`.
+
+    Returns:
+        The texts that must be sealed before the state is committed.
+    """
+    facts = people.facts
+    seal: list[SealedText] = []
+    phase = facts.state.phase
+    keys = section_keys(facts.state)
+    for agent in agents_shown(facts.state, phase):
+        one = facts.state.participants.get(agent)
+        status = people.statuses.get(agent, one.status if one is not None else None)
+        said = section_text(gaps, keys.get(f"{phase}:{agent}", []))
+        open_yet = claims_its_section(facts.state, agent, phase) and not _has_left(facts, agent)
+        if said and open_yet and (one is None or status is not ParticipantStatus.WAITING):
+            taken = _claim(facts, agent, status, without_prefix(said), nonce)
+            if taken is not None:
+                seal += taken
+                for key in keys[f"{phase}:{agent}"]:
+                    if NOTE not in gaps.get(key, ""):
+                        gaps.pop(key, None)
+                continue
+            if one is not None and not has_answered(one):
+                continue
+        if one is not None and status is not None:
+            people.set_status(agent, status)
+    return seal
+
+
+def _has_left(facts: Facts, agent: str) -> bool:
+    """Tell whether an agent was DONE before this round began."""
+    one = facts.state.participants.get(agent)
+    if one is None or one.status is not ParticipantStatus.DONE or not facts.state.rounds:
+        return False
+    return one.last_action is None or one.last_action < facts.state.rounds[-1].started_at
+
+
+def _claim(
+    facts: Facts, agent: str, status: ParticipantStatus | None, text: str, nonce: str
+) -> list[SealedText] | None:
+    """Record a text as the contribution it claims to be; None when the rules refuse it."""
+    state = facts.state.copy()
+    one = state.participants.get(agent)
+    before = None if one is None else str(one.status)
+    if one is not None:
+        one.status = ParticipantStatus.WAITING
+    word = "responded" if status is None else str(status).lower()
+    salt = text_digest(f"{nonce}\n{agent}")[:32]
+    try:
+        step = respond(state, agent, text, now=facts.now, nonce=salt, status=word)
+    except CouncilError as error:
+        facts.refuse(f"contribution.{agent}", text, error.message)
+        return None
+    facts.state = step.state
+    if before is not None and before != str(status):
+        facts.accept(f"participants.{agent}.status", before, str(status), agent)
+    facts.events += step.events
+    facts.touched = True
+    return step.seal
+
+
+def found_notes(
+    state: Conversation, gaps: dict[str, str], theirs: dict[str, str], base: dict[str, str]
+) -> list[Event]:
+    """Return an event for each text that is new in a section and stays a note."""
+    events = []
+    keys = section_keys(state)
+    for phase in phases_shown(state):
+        for agent in agents_shown(state, phase):
+            section = f"{phase}:{agent}"
+            said = section_text(gaps, keys.get(section, []))
+            if said and section in theirs and theirs[section] != base.get(section):
+                data = {"phase": phase, "chars": len(said)}
+                events.append(Event(type="note.found", agent=agent, data=data))
+    return events

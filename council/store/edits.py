@@ -1,0 +1,337 @@
+"""Taking in what a person, an editor or an agent's own tools wrote into a conversation file.
+
+Three texts decide: the one they started from, the one they saved, and ours,
+which may have gone on meanwhile. Only what differs between the first two is
+their edit; it is applied to ours, part by part. What cannot be applied is put
+back, said in an event and kept. No text makes this fail, and nothing that was
+recorded is lost or stands twice.
+
+Source: C0-001, C0-008, C0-010, C0-019, C0-067, A-07, A-10, `store.md` sections 3 and 5.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.convergence import measure
+from council.core.conversation import (
+    SCHEMA_VERSION,
+    Conversation,
+    ParticipantStatus,
+    SealedText,
+    to_record,
+)
+from council.core.errors import NewerVersionError
+from council.core.events import Event
+from council.core.machine import enter_phase
+from council.core.procedures import SYNTHESIZE
+from council.core.record import Record
+from council.store.claims import found_notes, take_claims
+from council.store.facts import Facts, Kept, clipped
+from council.store.freetext import grafted_gaps, merged_gaps, without_item
+from council.store.layout import items
+from council.store.marks import plain, same_lines
+from council.store.people import People
+from council.store.statefile import Page, free_text, load, parse, render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_DERIVED_LINES = {
+    "meta:id": "conversationId",
+    "meta:tour": "tour",
+    "meta:created": "createdAt",
+    "meta:updated": "updatedAt",
+    "conv:rate": "convergence.responseRate",
+    "conv:consensus": "convergence.hasConsensus",
+    "next:condition": "the passing condition",
+    "next:actions": "the required actions",
+}
+_WISHES = frozenset(
+    (
+        "status",
+        "currentPhase",
+        "timeoutAt",
+        "mode",
+        "lang",
+        "coordinator",
+        "synthesizer",
+        "titles",
+        "participants",
+    )
+)
+
+
+class Taken(Record):
+    """What an edit came to: the state and the page to write, what happened, what to keep apart.
+
+    `seal` holds the texts that must lie in `sealed/` before the state is
+    committed.
+    """
+
+    state: Conversation
+    page: Page
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    kept: list[Kept] = []  # noqa: RUF012 - Record copies it
+    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+
+
+def take_in(
+    base: str,
+    theirs: str,
+    ours: str,
+    *,
+    now: datetime,
+    nonce: str,
+    sealed: dict[str, SealedText] | None = None,
+) -> Taken:
+    """Apply to `ours` what somebody changed from `base` to `theirs`.
+
+    Args:
+        base: The revision that `theirs` names, or `ours` where it is unknown.
+        theirs: Any text at all.
+        ours: The last revision.
+        now: The time of the edit.
+        nonce: Chance for the seals of texts that must be hidden.
+        sealed: The sealed texts of the round under way; without them a person
+            cannot end a blind phase by hand.
+
+    Raises:
+        NewerVersionError: `theirs` was written by a newer council.
+        InvalidStateError: `base` or `ours` is not a revision.
+    """
+    state, page = load(ours, "the last revision")
+    state.sealed = {**state.sealed, **(sealed or {})}
+    if plain(theirs) == plain(ours):
+        return Taken(state=state, page=page)
+    if plain(theirs) == plain(base):
+        rev = (parse(base).record or {}).get("rev")
+        event = Event(type="edit.reverted", data={"rev": clipped(rev), "to": state.rev})
+        return Taken(state=state, page=page, events=[event])
+    start = load(base, "an earlier revision") if base != ours else (state, page)
+    found = parse(theirs, like=start[0])
+    if _is_out_of_place(found, start[1]):
+        found = parse(theirs, like=start[0], trust_block=False)
+    version = (found.record or {}).get("schemaVersion")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise NewerVersionError("the file", version, SCHEMA_VERSION)
+    return _Edit(start, found, (state, page), now).taken(plain(theirs), plain(ours), nonce)
+
+
+def _is_out_of_place(theirs: Page, base: Page) -> bool:
+    """Tell whether the state block stands before where ours does: then it is part of a text."""
+    order = theirs.order
+    if "state" not in order or not base.order:
+        return False
+    before = set(base.order[: base.order.index("state")])
+    return any(key in before for key in order[order.index("state") :])
+
+
+class _Edit:
+    """One edit on its way in: texts that must not change, free text, facts, contributions."""
+
+    def __init__(
+        self,
+        base: tuple[Conversation, Page],
+        theirs: Page,
+        ours: tuple[Conversation, Page],
+        now: datetime,
+    ) -> None:
+        self.base, self.base_page = base
+        self.theirs, self.now = theirs, now
+        self.ours, self.ours_page = ours
+        self.events: list[Event] = []
+        self.kept: list[Kept] = []
+        self.cut = theirs.record is None and "eof" not in theirs.order
+
+    def taken(self, text: str, ours_text: str, nonce: str) -> Taken:
+        self._blocks()
+        self._brief()
+        self._contributions()
+        if self.cut:
+            gaps = grafted_gaps(self.theirs, self.ours_page, text, ours_text)
+        else:
+            self._damaged_marks()
+            gaps, lost = merged_gaps(self.base_page, self.theirs, self.ours_page)
+            self.kept += [Kept(what="free text that gave way", text=one) for one in lost]
+        facts = Facts(
+            (self.base, self.base_page),
+            self.theirs,
+            self.ours.copy(),
+            now=self.now,
+            lines_count=self._lines_count(),
+        )
+        people = People(facts)
+        people.take()
+        facts.take()
+        if facts.phase_wish:  # whoever ends a round by hand also resets the statuses by hand
+            people.statuses = {
+                agent: status
+                for agent, status in people.statuses.items()
+                if status is not ParticipantStatus.WAITING
+            }
+        deadline = facts.state.timeout_at
+        seal = take_claims(people, gaps, nonce)
+        _change_phase(facts, self.ours, deadline)
+        if facts.touched:
+            _measure(facts.state)
+        self._put_back(facts)
+        self._lost_items(facts)
+        page = self.ours_page.copy(gaps=gaps, order=self._order())
+        notes = found_notes(facts.state, gaps, self.theirs.sections, self.base_page.sections)
+        return Taken(
+            state=facts.state,
+            page=page,
+            events=self.events + facts.events + notes,
+            kept=self.kept + facts.kept,
+            seal=seal,
+        )
+
+    def _order(self) -> list[str]:
+        """Return the items as they stand in our file, with those only theirs has among them."""
+        order, last = list(self.ours_page.order), ""
+        for key in self.theirs.order:
+            if key not in order:
+                order.insert(order.index(last) + 1 if last else 0, key)
+            last = key
+        return order
+
+    def _lines_count(self) -> bool:
+        """Tell whether readable lines are an edit: without a block only if they are not stale."""
+        if self.theirs.record is not None:
+            return True
+        return all(
+            self.theirs.lines.get(key) == self.base_page.lines.get(key)
+            for key in ("meta:tour", "meta:updated")
+        )
+
+    def _blocks(self) -> None:
+        """Report a state block that is missing, broken or double; its text is kept apart."""
+        theirs = self.theirs
+        foreign = []
+        for block in theirs.blocks:
+            key = next((key for key, gap in theirs.gaps.items() if block in gap), "")
+            if block in self.base_page.blocks or (
+                theirs.record is not None and key.startswith(("a:", "e:", "s:"))
+            ):
+                continue  # a text that quotes a block is a text
+            foreign.append(block)
+            self.kept.append(Kept(what="a state block", text=block))
+            theirs.gaps[key] = theirs.gaps.get(key, "").replace(block, "", 1)
+        if theirs.record is None:
+            reason = "broken" if foreign else "missing"
+            self.events.append(Event(type="block.restored", data={"reason": reason}))
+        elif foreign:
+            self.events.append(Event(type="block.restored", data={"reason": "doubled"}))
+        elif "eof" not in theirs.order:
+            self.events.append(Event(type="block.restored", data={"reason": "end mark missing"}))
+
+    def _brief(self) -> None:
+        said = self.theirs.brief
+        if said is not None and same_lines(said) != same_lines(self.base.brief):
+            self.kept.append(Kept(what="the brief, as edited", text=said))
+            self.events.append(Event(type="brief.restored", data={"chars": len(said)}))
+        elif said is None and not self.cut:
+            data: dict[str, Any] = {"reason": "its marks are missing"}
+            self.events.append(Event(type="brief.restored", data=data))
+
+    def _contributions(self) -> None:
+        there = {entry.id for entry in self.ours.entries}
+        for entry in self.base.entries:
+            said = self.theirs.texts.get(entry.id)
+            if entry.id not in there or (said is None and self.cut):
+                continue
+            if said is not None and same_lines(said) == same_lines(entry.text):
+                continue
+            reason = "deleted" if said is None else "changed"
+            if said is not None:
+                self.kept.append(Kept(what=f"contribution {entry.id}, as edited", text=said))
+            data = {"entry": entry.id, "reason": reason}
+            self.events.append(Event(type="contribution.restored", agent=entry.agent, data=data))
+
+    def _damaged_marks(self) -> None:
+        """Take what is left of texts whose marks were damaged out of the free text."""
+        whole = {
+            key: text for key, text in items(self.base) if key == "brief" or key.startswith("e:")
+        }
+        last = ""
+        for key in self.base_page.order:
+            if key in self.theirs.order:
+                last = key
+            elif key in whole:
+                gap = self.theirs.gaps.get(last, "")
+                left = without_item(gap, whole[key])
+                if left == same_lines(gap):
+                    continue
+                self.theirs.gaps[last] = left
+                if free_text(left) and not free_text(self.base_page.gaps.get(last, "")):
+                    self.kept.append(Kept(what=f"{key}, without its marks", text=free_text(gap)))
+
+    def _put_back(self, facts: Facts) -> None:
+        """Report what was changed of that which the tool owns."""
+        if self.theirs.record is not None:
+            final = to_record(facts.state)
+            for field, value in (self.base_page.record or {}).items():
+                if field in _WISHES or field not in final:
+                    continue
+                _refuse_changed(facts, field, value, self.theirs.record.get(field), final[field])
+        if not facts.lines_count:
+            return
+        final_lines = parse(render(facts.state)).lines
+        for key, field in _DERIVED_LINES.items():
+            said = self.theirs.lines.get(key)
+            if said is None or said in (self.base_page.lines.get(key), final_lines.get(key)):
+                continue
+            if not any(one.data.get("field") == field for one in facts.events):
+                facts.refuse(field, said, "set by the tool")
+
+    def _lost_items(self, facts: Facts) -> None:
+        """Keep the lines that were read as ours and have no place in the file that is written."""
+        present = {key for key, _ in items(facts.state)} | set(self.base_page.order)
+        for key, line in self.theirs.raw.items():
+            if key not in present and line.strip():
+                self.kept.append(Kept(what="a line that has no place", text=line))
+
+
+def _change_phase(facts: Facts, ours: Conversation, deadline: datetime) -> None:
+    """Go on to the phase a person wished for; the deadline they gave counts for it."""
+    if not facts.phase_wish:
+        return
+    hidden = [
+        one.id
+        for one in facts.state.participants.values()
+        if one.sealed and one.id not in facts.state.sealed
+    ]
+    if hidden:
+        reason = f"the sealed answers of {', '.join(hidden)} cannot be read here"
+        facts.refuse("currentPhase", facts.phase_wish, reason, keep=True)
+        return
+    facts.accept("currentPhase", facts.state.phase, facts.phase_wish)
+    step = enter_phase(facts.state, facts.phase_wish, "by-hand", facts.now)
+    facts.state = step.state
+    facts.events += step.events
+    if deadline != ours.timeout_at:
+        facts.state.timeout_at = deadline
+
+
+def _measure(state: Conversation) -> None:
+    """Bring the numbers up to date; what was agreed stays so in the synthesis."""
+    agreed = state.has_consensus
+    measure(state)
+    if state.phase == SYNTHESIZE:
+        state.has_consensus = agreed
+
+
+def _refuse_changed(facts: Facts, field: str, old: Any, new: Any, final: Any) -> None:
+    if new in (old, final):
+        return
+    if field != "convergence":
+        facts.refuse(field, new, "set by the tool")
+        return
+    if not isinstance(new, dict):
+        facts.refuse(field, new, "it is not an object")
+        return
+    for part in ("responseRate", "hasConsensus"):
+        if new.get(part) not in (old.get(part), final.get(part)):
+            facts.refuse(f"convergence.{part}", new.get(part), "set by the tool")
