@@ -1,0 +1,193 @@
+"""`council demo`: a whole council before your eyes, through the real commands.
+
+Each command it prints is run as a process of its own, exactly as printed.
+Between them it only reads the conversation and tells what it sees.
+
+Source: C0-082, `cli.md` section 2 (`demo`).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from council.cli.demo_cast import Cast, put_in_place, take_away
+from council.cli.demo_stage import Stage, verdict
+from council.cli.edge import Output
+from council.core.conversation import Conversation
+from council.core.errors import CouncilError, NotFoundError, TimedOutError
+from council.operations.follow import minutes_of
+from council.operations.place import Place, open_place
+from council.store.settings import language
+from council.store.slots import Slots
+
+LONGEST_S = 120
+PHASE_TIMEOUT = "10m"
+_LOOK_AGAIN_S = 0.1
+_BEAT_EVERY_S = 3.0
+_RUNS_END_WITHIN_S = 10.0
+
+
+def play(root: str, lang: str, *, quiet: bool) -> Output:
+    """Play the worked example in `root`, or else in a temporary workspace.
+
+    Args:
+        root: An existing or new directory, "" for a temporary one.
+        lang: `en` or `fr`, "" for what settings and locale say.
+        quiet: Print nothing on the way.
+
+    Raises:
+        CouncilError: A command failed, or the council did not come to its end.
+    """
+    if root:
+        return _Performance(os.path.abspath(root), lang, quiet=quiet, ours=False).play()
+    folder = tempfile.mkdtemp(prefix="council-demo-")
+    return _Performance(os.path.realpath(folder), lang, quiet=quiet, ours=True).play()
+
+
+class _Performance:
+    """One demo in one workspace; `ours` is a temporary one, which stays as it was played."""
+
+    def __init__(self, root: str, lang: str, *, quiet: bool, ours: bool) -> None:
+        self.root = root
+        self.lang = lang
+        self.ours = ours
+        self.stage = Stage(quiet=quiet)
+        self.name = ""
+
+    def play(self) -> Output:
+        try:
+            place = self._set_up()
+            cast = put_in_place(place, self.lang, paced=self.stage.is_watched)
+            try:
+                return self._perform(place, cast)
+            except KeyboardInterrupt:
+                self._break_off(place)
+                raise
+            finally:
+                if not self.ours:
+                    take_away(place, cast)
+        except KeyboardInterrupt:
+            if self.ours:
+                shutil.rmtree(self.root, ignore_errors=True)
+            raise
+
+    def _set_up(self) -> Place:
+        os.makedirs(self.root, exist_ok=True)
+        if os.path.realpath(os.getcwd()) != os.path.realpath(self.root):
+            self.stage.command("cd", self.root)
+        self._run("init", *(("--lang", self.lang) if self.lang else ()))
+        place = open_place(self.root, "", os.environ)
+        self.lang = language(place.settings, self.lang, os.environ)
+        self.stage.speak(self.lang)
+        return place
+
+    def _perform(self, place: Place, cast: Cast) -> Output:
+        self.name = _free_name(place)
+        self._run(
+            "convene",
+            cast.topic,
+            *("--agents", ",".join(cast.participants), "--coordinator", cast.coordinator),
+            *("--brief-file", cast.brief, "--timeout", PHASE_TIMEOUT),
+            *(() if self.name == "active" else ("--name", self.name)),
+            *("--lang", self.lang),
+        )
+        state = place.conversations.read(self.name)
+        conversation_id = state.conversation_id
+        self.stage.said(self._run("heartbeat", *self._only_ours(place)))
+        phases = self._follow(place, state)
+        minutes = minutes_of(place, conversation_id)
+        record = {
+            "root": self.root,
+            "name": self.name,
+            "conversationId": conversation_id,
+            "minutes": minutes.path,
+            "phases": phases,
+        }
+        shown = os.path.relpath(minutes.path) if not self.ours else minutes.path
+        return Output(record=record, text=verdict(minutes.text, shown, self.lang))
+
+    def _follow(self, place: Place, state: Conversation) -> list[dict[str, Any]]:
+        """Show what happens until the conversation is archived; return its phases."""
+        started_at = beaten_at = time.monotonic()
+        with self.stage:
+            while True:
+                self.stage.show(state)
+                time.sleep(_LOOK_AGAIN_S)
+                try:
+                    found = place.conversations.read(self.name)
+                except NotFoundError:
+                    return self.stage.phases
+                if found.conversation_id != state.conversation_id:
+                    return self.stage.phases
+                clock = time.monotonic()
+                if found.rev != state.rev:
+                    beaten_at = clock
+                elif clock - beaten_at > _BEAT_EVERY_S:
+                    self._run("heartbeat", "--name", self.name, aloud=False)
+                    beaten_at = clock
+                if clock - started_at > LONGEST_S:
+                    raise TimedOutError(
+                        f"the demo has not come to its end in {LONGEST_S} s",
+                        f"see: council status --root {shlex.quote(self.root)}",
+                    )
+                state = found
+
+    def _only_ours(self, place: Place) -> tuple[str, ...]:
+        """Return the option that leaves other open conversations alone, if there are any."""
+        return () if place.conversations.names() == [self.name] else ("--name", self.name)
+
+    def _break_off(self, place: Place) -> None:
+        """Leave nothing open and nothing running; the runs of the demo last seconds."""
+        try:
+            if self.name in place.conversations.names():
+                self._run("cancel", "--name", self.name, aloud=False)
+        except CouncilError:
+            return
+        finally:
+            slots = Slots(place.paths.places, place.settings.max_runs)
+            ends_at = time.monotonic() + _RUNS_END_WITHIN_S
+            while slots.taken() and time.monotonic() < ends_at:
+                time.sleep(_LOOK_AGAIN_S)
+
+    def _run(self, *words: str, aloud: bool = True) -> str:
+        """Run `council WORDS` in the workspace and return what it printed."""
+        if aloud:
+            self.stage.command("council", *words)
+        done = subprocess.run(
+            [sys.executable, "-m", "council", *words],
+            cwd=self.root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            why = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+            raise CouncilError(
+                f"`council {words[0]}` ended with {done.returncode}: "
+                f"{why[-1].removeprefix('council: ')}",
+                f"the workspace is {self.root}",
+            )
+        return done.stdout.decode("utf-8", "replace")
+
+
+def _free_name(place: Place) -> str:
+    open_names = place.conversations.names()
+    names = ["active", "demo", *(f"demo-{number}" for number in range(2, len(open_names) + 3))]
+    return next(name for name in names if name not in open_names)
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without what would send a command elsewhere."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COUNCIL_") or name == "COUNCIL_NOW"
+    }
