@@ -148,8 +148,8 @@ def _last_words(state: Conversation, words: dict[str, str]) -> list[str]:
 def first_paragraph(text: str) -> str:
     """Return the first paragraph of an author's own prose, as it stands, or the first of any kind.
 
-    Headings, quotations of others, fences, rules and issues counted elsewhere
-    are passed over.
+    Headings, quotations of others and lines that only name them, fences, rules
+    and issues counted elsewhere are passed over.
     """
     paragraph: list[str] = []
     anything, fence = "", ""
@@ -158,11 +158,17 @@ def first_paragraph(text: str) -> str:
         anything = anything or bare
         if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
             fence = "" if fence else bare[:3]
-        if bare and not fence and not bare.startswith(_NOT_PROSE):
+        prose = bare and not fence and not bare.startswith(_NOT_PROSE)
+        if prose and not _is_address(bare):
             paragraph.append(line)
         elif paragraph:
             break
     return "\n".join(paragraph) or anything
+
+
+def _is_address(line: str) -> bool:
+    """Tell whether a line only says to whom the next one is addressed, such as `@sage`."""
+    return all(word.startswith("@") for word in line.rstrip(" :,").split())
 
 
 _NOT_PROSE = ("#", ">", "```", "~~~", "---", "***", "===", "<!--", "|", "BLOCKING:", "BLOQUANT")

@@ -184,5 +184,8 @@ def test_an_excerpt_is_a_bounded_beginning(text: str, most: int) -> None:
 def test_headings_quotes_and_fences_are_no_first_paragraph() -> None:
     text = "# Title\n\n> they said\n\n```\ncode\n```"
     assert first_paragraph(text + "\n\nMine.\nStill mine.\n\nNot this.") == "Mine.\nStill mine."
+    assert first_paragraph("@sage\n> Wait.\n\nI do not.") == "I do not."
+    assert first_paragraph("@sage, @nova:\nI do not.") == "I do not."
+    assert first_paragraph("@sage is right.") == "@sage is right."
     assert first_paragraph("# Only a title") == "# Only a title"
     assert first_paragraph("") == ""
