@@ -64,6 +64,20 @@ def test_stop_leads_to_the_synthesis_from_any_phase(phase):
     assert step.state.closed_reason is not None
 
 
+@pytest.mark.req("C0-079")
+@pytest.mark.parametrize(
+    ("statuses", "status"),
+    [
+        (["RESPONDED", "RESPONDED"], Status.CONVERGED),
+        (["RESPONDED", "WAITING"], Status.TIMEOUT),
+        (["WAITING", "WAITING"], Status.TIMEOUT),
+    ],
+)
+def test_a_stopped_conversation_converged_only_if_everybody_had_answered(statuses, status):
+    state = stop(standing("RESOLVE", statuses), SOON).state
+    assert state.status is status
+
+
 def test_stop_reveals_what_was_sealed():
     state = stop(answer(convened(), "sage", "my view").state, SOON).state
     assert [(one.agent, one.text) for one in state.entries] == [("sage", "my view")]
