@@ -41,7 +41,7 @@ def permit(verb: str, *, in_run: bool) -> None:
     Raises:
         RefusedError: The verb is not in the table.
     """
-    if in_run and verb not in RUN_VERBS and verb.split(" ")[0] not in RUN_VERBS:
+    if in_run and verb not in RUN_VERBS and verb.partition(" ")[0] not in RUN_VERBS:
         raise RefusedError(
             f"`council {verb}` is not allowed inside a run",
             f"a run may use: {', '.join(sorted(RUN_VERBS))}",
