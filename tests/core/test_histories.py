@@ -113,6 +113,9 @@ class Histories(RuleBasedStateMachine):
                 )
             )
         except AlreadyAnsweredError:
+            kinds = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
+            stands = [self.said.get((agent, state.tour, kind), []) for kind in kinds]
+            assert [text] not in stands, "a harmless repeat was refused"
             if state.phase != "SYNTHESIZE":
                 assert has_answered(one)
         except NotYourTurnError:
@@ -317,6 +320,8 @@ class Histories(RuleBasedStateMachine):
         assert not running & set(asked)
         if self.state.phase != "SYNTHESIZE":
             assert not any(has_answered(self.state.participants[agent]) for agent in asked)
+        elif any(entry.kind is EntryKind.SYNTHESIS for entry in self.state.entries):
+            assert asked == []
         if self.state.paused_at is not None or self.state.finished_at is not None:
             assert asked == []
         if self.state.finished_at is not None:
@@ -337,6 +342,11 @@ class Histories(RuleBasedStateMachine):
         assert advance(self.state, self.now) == first
         second = advance(first.state, self.now)
         assert (second.state, second.events) == (first.state, [])
+        if self.state.paused_at is None:
+            assert not any(
+                task.state is TaskState.R and task.ends_at is not None and task.ends_at <= self.now
+                for task in first.state.tasks.values()
+            ), "a run whose lease is over is taken for alive"
 
     @invariant()
     def one_who_waits_for_a_place_holds_the_deadline(self) -> None:
