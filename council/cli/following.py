@@ -19,6 +19,9 @@ from council.core.conversation import Conversation
 from council.operations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 
+# The heading after which minutes tell how it went; it is the same in both languages.
+_TRANSCRIPT = "\n## Brief"
+
 
 def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool) -> Output:
     """Show how a conversation stands until its minutes are written, then the verdict.
@@ -49,9 +52,13 @@ def verdict(ended: Ended) -> str:
     body = ended.text
     if body.startswith("---"):
         body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
-    for heading in ("\n## Brief",):
-        body = body.split(heading, 1)[0]
+    lines = [line for line in body.split(_TRANSCRIPT, 1)[0].splitlines() if not _is_mark(line)]
+    body = "\n".join(lines)
     return f"{body.strip()}\n\nMinutes: {ended.path}\n"
+
+
+def _is_mark(line: str) -> bool:
+    return line.startswith("<!--council:")
 
 
 def _record(state: Conversation, ended: Ended) -> dict[str, Any]:

@@ -286,10 +286,11 @@ def close_round(
             _reveal(state, one, events)
             one.sealed = ""
     measure(state)
+    everybody_speaks = current_phase(state).speakers == "participants"
     absent = {
         one.id: _absence(state, one.id)
         for one in state.participants.values()
-        if not has_answered(one)
+        if everybody_speaks and not has_answered(one)
     }
     for agent, why in absent.items():
         data = {"phase": state.phase, "tour": state.tour, "reason": why}

@@ -23,7 +23,6 @@ from council.core.record import Record
 from council.core.step import Step
 from council.core.times import render_instant
 from council.operations.place import Place
-from council.operations.runs import start
 from council.store.lock import Lock
 from council.store.slots import Slots
 
@@ -159,6 +158,7 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
     if not busy:
         place.mark_beat()
         return report
+    from council.operations.runs import start
     from council.operations.serving import serve
 
     with Lock(place.paths.heartbeat_lock):

@@ -16,10 +16,11 @@ from council.core.conversation import SCHEMA_VERSION, Conversation, to_record
 from council.core.digest import excerpt
 from council.core.ids import slug
 from council.core.times import render_duration
+from council.store.marks import block_text
 from council.store.minute_summary import outcome_of, summary
 from council.store.minute_transcript import transcript
 from council.store.minute_words import words_for
-from council.store.quoting import inline, state_block
+from council.store.quoting import inline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def render_minutes(state: Conversation, *, now: datetime) -> str:
         *transcript(state, words),
         f"## {words['state']}",
         f"*{words['state.note']}*",
-        state_block(to_record(state)),
+        block_text(to_record(state)),
     ]
     meta = _front_matter(state, ended_at, words)
     head = frontmatter.dumps(

@@ -12,9 +12,8 @@ Source: XC-010, `store.md` section 4.
 
 from __future__ import annotations
 
-import json
-
 from council.core.account import one_line
+from council.store.marks import read_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,25 +82,14 @@ def cell(text: str) -> str:
     return inline(text).replace("|", "\\|")
 
 
-def state_block(record: dict[str, Any]) -> str:
-    """Return a state record as the comment that holds it; nothing in it can close the comment."""
-    body = json.dumps(record, ensure_ascii=False, indent=1)
-    for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("--", "\\u002d\\u002d")):
-        body = body.replace(sign, code)
-    return f"{STATE_OPEN}\n{body}\n{STATE_CLOSE}"
-
-
 def read_state_block(text: str) -> dict[str, Any] | None:
     """Return the last state record in a document, None if there is none that can be read."""
     start = ("\n" + text).rfind(f"\n{STATE_OPEN}\n")
     if start < 0:
         return None
     body = text[start + len(STATE_OPEN) :]
-    try:
-        record = json.loads(body[: body.index(f"\n{STATE_CLOSE}")])
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+    end = body.find(f"\n{STATE_CLOSE}")
+    return read_block(body[:end]) if end >= 0 else None
 
 
 def entry_mark(entry_id: str, tour: int, digest: str) -> str:

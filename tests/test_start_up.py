@@ -1,0 +1,161 @@
+"""What the commands that run all day load: little, and nothing heavy.
+
+The command runs in an interpreter that has read no site-packages hooks, so
+that whatever is loaded afterwards was asked for by `council` itself.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parent.parent
+HEAVY = frozenset(
+    {
+        "argcomplete",
+        "asyncio",
+        "click",
+        "concurrent",
+        "dataclasses",
+        "email",
+        "filelock",
+        "frontmatter",
+        "http",
+        "inspect",
+        "jinja2",
+        "logging",
+        "multiprocessing",
+        "pathlib",
+        "pydantic",
+        "rich",
+        "secrets",
+        "shutil",
+        "socket",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "tomllib",
+        "typer",
+        "typing",
+        "typing_extensions",
+        "urllib",
+        "uuid",
+        "watchdog",
+        "yaml",
+        "zoneinfo",
+    }
+)
+RUN_AND_LIST_MODULES = """
+import sys
+report, *words = sys.argv[1:]
+sys.argv = ["council", *words]
+code = 1
+try:
+    from council.__main__ import main
+    code = main()
+except SystemExit as end:
+    code = end.code
+loaded = sorted(sys.modules)
+with open(report, "w") as file:
+    file.write(repr(code) + "\\n" + "\\n".join(loaded))
+"""
+
+
+def modules_after(council, tmp_path: Path, *words: str) -> tuple[int, set[str]]:
+    """Run one command in this one process; return its exit code and what it loaded."""
+    report = tmp_path / "loaded.txt"
+    search_path = [str(HOUSE), sysconfig.get_path("purelib")]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", RUN_AND_LIST_MODULES, str(report), *words],
+        cwd=council.root,
+        env=council.env(env={"PYTHONPATH": ":".join(search_path)}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert report.exists(), f"council {' '.join(words)} did not return: {done.stderr}"
+    code, *loaded = report.read_text().splitlines()
+    return (0 if code == "None" else int(code)), set(loaded)
+
+
+@pytest.fixture
+def convened(council):
+    """A workspace with one open council of two agents who answer by hand."""
+    assert council("init", "--agents", "owl,gecko").code == 0
+    asked = council("convene", "Shall we build a weather bot?", "--agents", "owl,gecko", "--json")
+    assert asked.code == 0, asked.err
+    return council
+
+
+def heavy(modules: set[str]) -> list[str]:
+    return sorted(name for name in modules if name in HEAVY)
+
+
+def test_respond_loads_nothing_heavy(convened, tmp_path: Path):
+    code, modules = modules_after(
+        convened, tmp_path, "respond", "Yes: people ask for it.", "--as", "owl"
+    )
+
+    assert code == 0
+    assert convened("show", "--json").json()["participants"]["owl"]["status"] == "RESPONDED"
+    assert heavy(modules) == []
+
+
+def test_the_answer_that_ends_a_phase_loads_nothing_heavy(convened, tmp_path: Path):
+    assert convened("respond", "No: it costs too much.", "--as", "gecko").code == 0
+
+    code, modules = modules_after(
+        convened, tmp_path, "respond", "Yes: people ask for it.", "--as", "owl"
+    )
+
+    assert code == 0
+    assert convened("show", "--json").json()["currentPhase"] == "CHALLENGE"
+    assert heavy(modules) == []
+
+
+def test_context_loads_nothing_heavy(convened, tmp_path: Path):
+    code, modules = modules_after(convened, tmp_path, "context", "--as", "owl", "--json")
+
+    assert code == 0
+    assert heavy(modules) == []
+
+
+def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
+    first = convened("heartbeat", "--json")
+    assert first.code == 0
+
+    code, modules = modules_after(convened, tmp_path, "heartbeat", "--json")
+
+    assert code == 0
+    assert heavy(modules) == []
+    assert json.loads(convened("heartbeat", "--json").out)["changed"] is False
+
+
+def test_the_bare_interpreter_hides_none_of_the_names_we_look_for(council):
+    bare = subprocess.run(
+        [sys.executable, "-S", "-c", "import sys; print(*sys.modules)"],
+        env=council.env(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert heavy(set(bare.stdout.split())) == []
+
+
+def test_a_heavy_module_would_be_seen(council):
+    loaded = subprocess.run(
+        [sys.executable, "-S", "-c", "import sys, dataclasses; print(*sys.modules)"],
+        env=council.env(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert {"dataclasses", "inspect"} <= set(heavy(set(loaded.stdout.split())))
