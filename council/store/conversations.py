@@ -63,6 +63,19 @@ class Revision(Record):
     outcome: str
     events: list[dict[str, Any]]
 
+    def to_record(self) -> dict[str, Any]:
+        """Return the revision as the JSON object of `history --json`."""
+        return {
+            "rev": self.rev,
+            "at": self.at,
+            "actor": self.actor,
+            "phase": self.phase,
+            "tour": self.tour,
+            "outcome": self.outcome or None,
+            "digest": self.digest,
+            "events": self.events,
+        }
+
 
 class Conversations:
     """The conversations of one workspace.
@@ -296,6 +309,20 @@ class Conversations:
                 with files.explaining("read", places.history):
                     return snapshots.get(places.history, revision.digest).decode("utf-8")
         raise NotFoundError(f"{name} has no revision {rev}", f"see: council history --name {name}")
+
+    def foreign_text_at(self, name: str, rev: int) -> str:
+        """Return the file as somebody else saved it, which revision `rev` took in (C0-078).
+
+        Raises:
+            NotFoundError: That revision took nothing in, or archiving pruned it.
+        """
+        places = self._places(name)
+        with files.explaining("read", places.journal):
+            for record in journal.records(places.journal):
+                if record["rev"] == rev and record["seen"] not in ("", record["parent"]):
+                    data = snapshots.get(places.history, record["seen"])
+                    return data.decode("utf-8", "replace")
+        raise NotFoundError(f"revision {rev} of {name} took in no other text")
 
     def restore(self, name: str, rev: int, *, now: datetime, actor: str = "") -> Edited:
         """Make an older revision the newest.

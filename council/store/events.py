@@ -1,5 +1,3 @@
-# ruff: noqa: PTH208
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The event log: one file a day, one JSON object a line, only ever added to.
 
 The events of a revision stand in its journal line first and are copied here;
@@ -29,12 +27,16 @@ if TYPE_CHECKING:
 
 
 def revision_records(
-    events: list[Event], conversation_id: str, rev: int, now: datetime
+    events: list[Event], conversation_id: str, rev: int, digest: str, now: datetime
 ) -> list[dict[str, Any]]:
-    """Return the records of the events of one revision; their ids follow from it."""
+    """Return the records of the events of one revision; their ids follow from it.
+
+    The digest of its text is part of the id: when history is lost, numbers of
+    revisions come again.
+    """
     return [
         event.to_record(
-            f"{conversation_id}:{rev}:{number}",
+            f"{conversation_id}:{rev}-{digest[:8]}:{number}",
             trace_of(conversation_id),
             conversation_id,
             render_instant(now),

@@ -1,5 +1,3 @@
-# ruff: noqa: PTH102, PTH104, PTH105, PTH108, PTH118, PTH120, SIM105
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """Single files: written whole and durably or not at all, read whole and unchanged.
 
 It knows nothing of conversations. Every refusal of the operating system comes
@@ -167,7 +165,7 @@ def write_temporary(
 def _resemble(descriptor: int, like: Reading) -> None:
     now = os.fstat(descriptor)
     if (now.st_uid, now.st_gid) != (like.uid, like.gid):
-        try:
+        try:  # noqa: SIM105 - contextlib is slow to import
             os.fchown(descriptor, like.uid, like.gid)
         except PermissionError:
             pass  # only its owner or root could; the permissions below still follow

@@ -1,5 +1,3 @@
-# ruff: noqa: PTH120
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The secret of a workspace, with which the tokens of runs are made.
 
 Source: XC-014, `trust.md`.

@@ -48,6 +48,17 @@ def prepare(displaced: str, data: bytes, like: Reading | None) -> str:
     return files.write_temporary(displaced, data, prefix=prefix, like=like)
 
 
+def is_prepared(displaced: str, data: bytes) -> bool:
+    """Tell whether a text still lies prepared, so that it never was published."""
+    prefix = f"{_NEW}-{snapshots.digest_of(data)}-"
+    for name in os.listdir(displaced):
+        if name.startswith(prefix):
+            reading = files.read_stable(f"{displaced}/{name}")
+            if reading is not None and reading.data == data:
+                return True
+    return False
+
+
 def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> None:
     """Put a prepared text in the place of the live file, durably.
 

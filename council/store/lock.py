@@ -1,5 +1,3 @@
-# ruff: noqa: SIM105
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The one module that locks.
 
 A lock is a kernel lock (`flock`) on a file that stays: it ends with its
@@ -104,7 +102,7 @@ class Lock:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor not in _held:
             return  # this is a forked child: the lock is its parent's
-        try:
+        try:  # noqa: SIM105 - contextlib is slow to import
             os.ftruncate(descriptor, 0)
         except OSError:
             pass  # the name of the holder is only for people

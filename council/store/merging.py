@@ -22,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.store.edits import Kept
+    from council.store.facts import Kept
+    from council.store.session import Places
 
 
 class Merged(Record):
@@ -48,8 +49,17 @@ class Start(Record):
     as_it_stands: bool
 
 
-def merge(journal_path: str, history: str, theirs: bytes, ours: bytes, now: datetime) -> Merged:
+def merge(
+    places: Places, theirs: bytes, ours: bytes, hidden: dict[str, SealedText], now: datetime
+) -> Merged:
     """Take in `theirs` over `ours`, the text of the last revision.
+
+    Args:
+        places: Where the earlier revisions lie.
+        theirs: What somebody wrote.
+        ours: The last revision.
+        hidden: The sealed texts of the round under way.
+        now: The time of the edit.
 
     Raises:
         NewerVersionError: It is of a newer version.
@@ -57,9 +67,14 @@ def merge(journal_path: str, history: str, theirs: bytes, ours: bytes, now: date
     """
     from council.store.edits import take_in
 
-    base = _base_of(journal_path, history, theirs, ours)
+    base = _base_of(places, theirs, ours)
     taken = take_in(
-        decoded(base), decoded(theirs), decoded(ours), now=now, nonce=os.urandom(16).hex()
+        decoded(base),
+        decoded(theirs),
+        decoded(ours),
+        now=now,
+        nonce=os.urandom(16).hex(),
+        sealed=hidden,
     )
     return Merged(
         state=taken.state,
@@ -71,19 +86,19 @@ def merge(journal_path: str, history: str, theirs: bytes, ours: bytes, now: date
     )
 
 
-def _base_of(journal_path: str, history: str, theirs: bytes, ours: bytes) -> bytes:
+def _base_of(places: Places, theirs: bytes, ours: bytes) -> bytes:
     """Return the text of which `theirs` is an edit: the revision that it names."""
     digest = snapshots.digest_of(theirs)
     record = statefile.parse(decoded(theirs)).record or {}
     named = ""
-    for line in journal.records(journal_path):
+    for line in journal.records(places.journal):
         if digest in (line["digest"], line["seen"]):
             return theirs  # all of it was taken in before
         if line["rev"] == record.get("rev"):
             named = line["digest"]
-    if not named or not snapshots.has(history, named):
+    if not named or not snapshots.has(places.history, named):
         return ours
-    return snapshots.get(history, named)
+    return snapshots.get(places.history, named)
 
 
 def begin(text: str, name: str, where: str, now: datetime | None) -> Start:

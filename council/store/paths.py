@@ -1,5 +1,3 @@
-# ruff: noqa: PTH100, PTH111, PTH112, PTH113, PTH117, PTH118, PTH119, PTH120
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """Where every file of a workspace lies, and which paths may be used at all.
 
 It decides names and places and reads nothing but the folders it must find.

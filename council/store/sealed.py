@@ -13,7 +13,7 @@ import hashlib
 import json
 
 from council.core.conversation import Conversation, Origin, SealedText
-from council.core.errors import InvalidStateError, UsageError
+from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_instant
 from council.store import files
 
@@ -77,7 +77,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             origin=Origin(record["origin"]),
             task=record["task"],
         )
-    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError, UsageError):
+    except (ValueError, TypeError, KeyError, AttributeError, CouncilError):
         return None
     return sealed if _digest(sealed.nonce, sealed.text) == digest else None
 

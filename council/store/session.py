@@ -75,6 +75,16 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
+def is_lost_revision(places: Places, tail: Tail, data: bytes) -> bool:
+    """Tell whether a text is a revision of ours whose line the journal has lost."""
+    digest = snapshots.digest_of(data)
+    if not snapshots.is_kept(places.history, digest, data):
+        return False
+    record = statefile.parse(_decoded(data)).record or {}
+    rev, last = record.get("rev"), tail.record["rev"]
+    return isinstance(rev, int) and rev > last
+
+
 def says_the_same(one: Conversation, other: Conversation) -> bool:
     """Tell whether two states make the same file, their revision and time of writing aside."""
     if one == other:
@@ -179,6 +189,10 @@ class Session:
         digest = "" if self.reading is None else snapshots.digest_of(self.reading.data)
         if self.reading is not None and digest == self.last["digest"]:
             self._load(self.reading.data)
+        elif self.reading is not None and is_lost_revision(
+            self.places, self.tail, self.reading.data
+        ):
+            self._begin_again(self.reading.data, digest)
         else:
             self._recover(digest)
         self._take_in_late_writes()
@@ -191,17 +205,32 @@ class Session:
         """Finish what a process left undone, or take in what somebody else wrote."""
         if self.tail is None:
             raise AssertionError("there is a journal here")
-        journal.reaffirm(self.places.journal, self.tail)
-        event_log.append(self.workspace, self.last.get("events", []))
         data = snapshot_of(self.places, self.tail)
         self._load(data)
         reading = self.reading
         if reading is not None and digest not in (self.last["parent"], self.last["seen"]):
             self._take_in(reading.data)
             return
+        self._affirm()
         if reading is None and self.last["parent"]:
             self.say([Event(type="file.restored")])
+        elif reading is not None and not live.is_prepared(self.places.displaced, data):
+            # It was published: somebody put the file back to what it was before.
+            self.say([Event(type="edit.reverted", data={"to": self.last["rev"]})])
         self._publish(live.prepare(self.places.displaced, data, reading), data)
+
+    def _begin_again(self, data: bytes, digest: str) -> None:
+        """Write the line of a revision again that the journal has lost."""
+        self._load(data)
+        lost = Event(type="journal.repaired", data={"rev": self.state.rev})
+        self._append(digest, self.state, rev=self.state.rev, events=[lost], anew=True)
+        event_log.append(self.workspace, self.last["events"])
+
+    def _affirm(self) -> None:
+        """Make up for what the writer of the last revision may not have come to do."""
+        if self.tail is not None:
+            journal.reaffirm(self.places.journal, self.tail)
+            event_log.append(self.workspace, self.last.get("events", []))
 
     def _take_in_late_writes(self) -> None:
         for late in live.late_writes(self.places.displaced, self.places.history, self._is_known):
@@ -221,20 +250,22 @@ class Session:
         """Make a revision of what differs from the text that somebody had before them."""
         from council.store.merging import merge
 
-        places = self.places
-        merged = merge(places.journal, places.history, theirs, self.text, self.now)
-        snapshots.keep(self.places.history, theirs)
+        hidden = sealed.read_sealed(self.places.sealed, self.state)
+        merged = merge(self.places, theirs, self.text, hidden, self.now)
         for kept in merged.kept:
             self.keep(kept.what, kept.text)
-        if merged.changed or merged.events:
-            self.commit(
-                merged.state,
-                merged.page,
-                events=merged.events,
-                actor="external",
-                seal=merged.seal,
-                seen=snapshots.digest_of(theirs),
-            )
+        if not merged.changed and not merged.events:
+            return  # other line ends, say: the file is left as its owner likes it
+        self._affirm()
+        snapshots.keep(self.places.history, theirs)
+        self.commit(
+            merged.state,
+            merged.page,
+            events=merged.events,
+            actor="external",
+            seal=merged.seal,
+            seen=snapshots.digest_of(theirs),
+        )
 
     def begin_from_file(self) -> None:
         """Take up a live file that has no journal: written by hand, or its folder is lost.
@@ -253,7 +284,9 @@ class Session:
         snapshots.keep(self.places.history, data)
         state = start.state.copy(conversation_id=self.conversation_id)
         self.state, self.page, self.text = state, start.page, data
-        self._append(snapshots.digest_of(data), state, rev=state.rev, events=start.events)
+        self._append(
+            snapshots.digest_of(data), state, rev=state.rev, events=start.events, anew=True
+        )
         event_log.append(self.workspace, self.last["events"])
         if not start.as_it_stands or state != start.state:
             self.commit(state, start.page, actor="external")
@@ -332,7 +365,16 @@ class Session:
         actor: str = "",
         result: dict[str, Any] | None = None,
         seen: str = "",
+        anew: bool = False,
     ) -> None:
+        """Add a line; `anew` when a revision of this number and text was there before."""
+        records = (
+            event_log.loose_records(list(events), self.conversation_id, self.now)
+            if anew
+            else event_log.revision_records(
+                list(events), self.conversation_id, rev, digest, self.now
+            )
+        )
         record: dict[str, Any] = {
             "v": _RECORD_VERSION,
             "rev": rev,
@@ -346,7 +388,7 @@ class Session:
             "phase": state.phase,
             "tour": state.tour,
             "result": result or {},
-            "events": event_log.revision_records(list(events), self.conversation_id, rev, self.now),
+            "events": records,
         }
         if "closing" in self.last:
             record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
@@ -402,8 +444,10 @@ class Session:
     def keep_bytes(self, what: str, data: bytes) -> None:
         """Put bytes that could not be merged into `conflicts/`, durably, once."""
         named = f"{snapshots.digest_of(what.encode('utf-8', 'replace') + data)[:24]}.txt"
-        head = f"{what}\nrevision {self.last.get('rev', 0)}\n\n".encode("utf-8", "replace")
-        files.write_new(f"{self.places.conflicts}/{named}", head + data)
+        path = f"{self.places.conflicts}/{named}"
+        if not os.path.lexists(path):
+            head = f"{what}\nrevision {self.last.get('rev', 0)}\n\n"
+            files.write_new(path, head.encode("utf-8", "replace") + data)
 
     def say(self, events: list[Event]) -> list[dict[str, Any]]:
         """Write events that go with no revision; return their records."""

@@ -1,5 +1,3 @@
-# ruff: noqa: PTH104
-# pathlib and contextlib cost a command that agents run all day milliseconds of start-up.
 """The history of a conversation: each text it ever had, under its own digest.
 
 A snapshot is written once and never changed. It is only used when it still is

@@ -13,8 +13,8 @@ from council.core.conversation import SCHEMA_VERSION, Conversation, from_record
 from council.core.errors import NewerVersionError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
-from council.store import files, journal, naming, snapshots, statefile
-from council.store.session import Places, is_closed
+from council.store import files, journal, naming, sealed, snapshots, statefile
+from council.store.session import Places, is_closed, is_lost_revision
 from council.store.statefile import Page
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def view(workspace: Workspace, name: str, now: datetime | None) -> View:
         if is_closed(tail):
             break
         reading = files.read_stable(path)
-        standing = _standing(tail, reading)
+        standing = _standing(places, tail, reading)
         if standing == "clean" or _end(journal.read_tail(places.journal)) == _end(tail):
             return _view(name, places, tail, reading, now)
         # Somebody commits right now: what was read belongs to two revisions.
@@ -80,13 +80,13 @@ def _end(tail: Tail | None) -> int:
     return 0 if tail is None else tail.end
 
 
-def _standing(tail: Tail | None, reading: Reading | None) -> str:
+def _standing(places: Places, tail: Tail | None, reading: Reading | None) -> str:
     if tail is None:
         return "unknown"
     if reading is None:
         return "missing"
     digest = snapshots.digest_of(reading.data)
-    if digest == tail.record["digest"]:
+    if digest == tail.record["digest"] or is_lost_revision(places, tail, reading.data):
         return "clean"
     return "unpublished" if digest in (tail.record["parent"], tail.record["seen"]) else "edited"
 
@@ -94,7 +94,7 @@ def _standing(tail: Tail | None, reading: Reading | None) -> str:
 def _view(
     name: str, places: Places, tail: Tail | None, reading: Reading | None, now: datetime | None
 ) -> View:
-    standing = _standing(tail, reading)
+    standing = _standing(places, tail, reading)
     text = "" if reading is None else reading.data.decode("utf-8", "replace")
     events: list[Event] = []
     try:
@@ -114,7 +114,8 @@ def _view(
                 from council.store.merging import merge
 
                 at = now or state.updated_at
-                merged = merge(places.journal, places.history, reading.data, ours, at)
+                hidden = sealed.read_sealed(places.sealed, state)
+                merged = merge(places, reading.data, ours, hidden, at)
                 state, page, events = merged.state, merged.page, merged.events
                 state.sealed = {one.agent: one for one in merged.seal}
     except NewerVersionError:

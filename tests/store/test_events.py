@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,11 @@ TRACE = "0f8fad5bd9cb469fa16570867728950e"
 
 def _records(rev: int, now: datetime = NOW, *types: str) -> list[dict[str, object]]:
     happened = [Event(type=one, agent="henry") for one in types or ("phase.changed",)]
-    return events.revision_records(happened, CONVERSATION, rev, now)
+    return events.revision_records(happened, CONVERSATION, rev, "0123456789", now)
+
+
+def _revisions(found: Iterable[dict[str, Any]]) -> list[str]:
+    return [one["eventId"].removeprefix(f"{CONVERSATION}:").partition("-")[0] for one in found]
 
 
 @pytest.mark.req("XC-008")
@@ -32,7 +38,7 @@ def test_events_of_a_revision_lie_in_the_file_of_their_day_in_one_envelope(tmp_p
     first, second, third = events.tail(workspace)
     assert first == {
         "schemaVersion": 1,
-        "eventId": f"{CONVERSATION}:3:0",
+        "eventId": f"{CONVERSATION}:3-01234567:0",
         "traceId": TRACE,
         "conversationId": CONVERSATION,
         "agentId": "henry",
@@ -40,9 +46,12 @@ def test_events_of_a_revision_lie_in_the_file_of_their_day_in_one_envelope(tmp_p
         "at": "2026-02-08T20:00:00Z",
         "data": {},
     }
-    assert (second["eventId"], third["eventId"]) == (f"{CONVERSATION}:3:1", f"{CONVERSATION}:4:0")
+    assert (second["eventId"], third["eventId"]) == (
+        f"{CONVERSATION}:3-01234567:1",
+        f"{CONVERSATION}:4-01234567:0",
+    )
     assert [one["eventId"] for one in events.tail(workspace, since="2026-02-09")] == [
-        f"{CONVERSATION}:4:0"
+        f"{CONVERSATION}:4-01234567:0"
     ]
 
 
@@ -50,7 +59,7 @@ def test_an_event_that_was_written_twice_is_read_once(tmp_path: Path) -> None:
     workspace = Workspace(str(tmp_path))
     events.append(workspace, _records(1))
     events.append(workspace, _records(1) + _records(2))
-    assert [one["eventId"][-3:] for one in events.tail(workspace)] == ["1:0", "2:0"]
+    assert _revisions(events.tail(workspace)) == ["1", "2"]
 
 
 def test_events_without_a_revision_have_ids_of_their_own(tmp_path: Path) -> None:
@@ -69,7 +78,7 @@ def test_a_line_that_somebody_left_torn_harms_no_other(tmp_path: Path) -> None:
     path = Path(workspace.events, "2026-02-08.jsonl")
     path.write_bytes(path.read_bytes() + b'{"eventId":"torn')
     events.append(workspace, _records(2))
-    assert [one["eventId"][-3:] for one in events.tail(workspace)] == ["1:0", "2:0"]
+    assert _revisions(events.tail(workspace)) == ["1", "2"]
 
 
 def test_a_follower_gets_what_comes_later_and_waits_for_whole_lines(tmp_path: Path) -> None:
@@ -89,8 +98,7 @@ def test_a_follower_gets_what_comes_later_and_waits_for_whole_lines(tmp_path: Pa
         steps.pop(0)()
         return True
 
-    found = [one["eventId"] for one in events.tail(workspace, more=more)]
-    assert [one[-3:] for one in found] == ["1:0", "2:0", "x", "3:0"]
+    assert _revisions(events.tail(workspace, more=more)) == ["1", "2", "x", "3"]
     assert list(events.tail(Workspace(str(tmp_path / "empty")))) == []
 
 
