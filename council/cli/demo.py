@@ -8,6 +8,7 @@ Source: C0-082, `cli.md` section 2 (`demo`).
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -24,6 +25,7 @@ from council.core.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.operations.follow import minutes_of
 from council.operations.place import Place, open_place
+from council.store.files import remove
 from council.store.settings import language
 from council.store.slots import Slots
 
@@ -147,7 +149,8 @@ class _Performance:
         """Leave nothing open and nothing running; the runs of the demo last seconds."""
         try:
             if self.name in place.conversations.names():
-                self._run("cancel", "--name", self.name, aloud=False)
+                ended = self._run("cancel", "--name", self.name, "--json", aloud=False)
+                remove(os.path.join(self.root, json.loads(ended)["minutes"]))
         except CouncilError:
             return
         finally:
