@@ -18,7 +18,7 @@ def main() -> None:
     """Run one command and end the process with its exit code."""
     argv = hoisted(sys.argv[1:])
     before_text = argv[: argv.index("--")] if "--" in argv else argv
-    if argv and argv[0] in HOT and "--help" not in before_text:
+    if argv and argv[0] in HOT and not {"--help", "-h"} & set(before_text):
         from council.cli.hot import run as run_hot
 
         sys.exit(run_hot(argv))

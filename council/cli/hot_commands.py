@@ -49,6 +49,8 @@ def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
     }[answered.outcome]
     if answered.moved_to:
         said += f"; {answered.moved_from} is complete, {answered.moved_to} begins"
+    if answered.finished:
+        said += "; finished, the minutes are on their way"
     late = answered.outcome == "late"
     return Output(
         record=answered.to_record(),

@@ -37,7 +37,7 @@ def as_text(shown: RenderableType) -> str:
     target = console()
     with target.capture() as captured:
         target.print(shown)
-    return captured.get()
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
 def standing_view(one: Standing, now: datetime) -> RenderableType:

@@ -59,7 +59,10 @@ def init(
         names = tuple(part.strip() for part in agents.split(",") if part.strip())
         made = set_up(where or os.getcwd(), names, lang, os.environ)
         lines = [f"workspace: {made.root}"]
-        lines += [f"  made {path}" for path in made.made] or ["  everything was there already"]
+        shown = dict.fromkeys(
+            "skills/council/" if path.startswith("skills/council/") else path for path in made.made
+        )
+        lines += [f"  made {path}" for path in shown] or ["  everything was there already"]
         if made.programs:
             lines.append(f"found on PATH: {', '.join(made.programs)} (see council.toml)")
         if made.ignore:

@@ -19,6 +19,7 @@ from council.core.convergence import (
     withdraw_blockers,
 )
 from council.core.conversation import (
+    TURNS,
     Conversation,
     Entry,
     EntryKind,
@@ -31,6 +32,7 @@ from council.core.conversation import (
 )
 from council.core.errors import (
     AlreadyAnsweredError,
+    FinishedError,
     InvalidInputError,
     NotAParticipantError,
     NotYourTurnError,
@@ -39,7 +41,8 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import split_task_id, text_digest
-from council.core.machine import DIGEST_AUTHOR, current_phase, is_blind, owing, tasks_of
+from council.core.machine import DIGEST_AUTHOR
+from council.core.owed import current_phase, is_blind, owing, tasks_of
 from council.core.record import Record
 from council.core.step import Step
 
@@ -48,7 +51,6 @@ _STATUSES = {
     "agreed": ParticipantStatus.AGREED,
     "done": ParticipantStatus.DONE,
 }
-_TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 
 def sealed_digest(nonce: str, text: str) -> str:
@@ -175,7 +177,7 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
         return sealed.text
     if participant.status is ParticipantStatus.DONE:
         mine = [one for one in state.entries if one.agent == participant.id]
-        said = [one.text for one in mine if one.kind in _TURNS]
+        said = [one.text for one in mine if one.kind in TURNS]
         return said[-1] if said else None
     return None
 
@@ -231,7 +233,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
 
 def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
     phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
-    stem = f"{tour}-{answer.agent}" + ("" if kind in _TURNS else f"-{kind}")
+    stem = f"{tour}-{answer.agent}" + ("" if kind in TURNS else f"-{kind}")
     taken = {one.id for one in state.entries}
     entry_id, number = stem, 2
     while entry_id in taken:
@@ -267,7 +269,7 @@ def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
             continue
         if entry.kind is EntryKind.LATE:
             return Step(state=state.copy(), outcome="late")
-        if entry.kind in _TURNS:
+        if entry.kind in TURNS:
             return Step(state=state.copy(), outcome="already-recorded")
     new = state.copy()
     entry = _entry(new, answer, EntryKind.LATE, tour)
@@ -312,8 +314,11 @@ def inject(
     Raises:
         InvalidInputError: The text cannot be kept.
         NotAParticipantError: The target does not take part.
+        FinishedError: The conversation only waits for its minutes.
     """
     checked_text(message)
+    if state.finished_at is not None:
+        raise FinishedError(state.name)
     if target and target not in state.participants:
         raise NotAParticipantError(target, tuple(state.participants))
     new = state.copy()
@@ -330,4 +335,4 @@ def inject(
     entry.target = target
     new.entries.append(entry)
     data = {"entry": entry.id, "target": target or None, "tour": new.tour}
-    return Step(state=new, events=[Event(type="guidance.added", agent=author, data=data)])
+    return Step(state=new, events=[Event(type="guidance.added", agent=said.agent, data=data)])

@@ -9,14 +9,10 @@ Source: C0-012, C0-018, C0-074, C0-080, A-08.
 
 from __future__ import annotations
 
-from council.core.conversation import (
-    Conversation,
-    Participant,
-    ParticipantStatus,
-    has_answered,
-)
+from council.core.conversation import Conversation, Participant, ParticipantStatus, has_answered
 
-_MARKERS = ("BLOCKING:", "BLOQUANT:", "BLOQUANT :")
+# French sets a space before the colon, in good typography one that does not break.
+_MARKERS = ("BLOCKING:", *(f"BLOQUANT{space}:" for space in ("", " ", "\u00a0", "\u202f")))
 
 
 def blocking_lines(text: str) -> list[str]:

@@ -13,11 +13,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.ids import is_name
-from council.core.procedures import MODES, PROCEDURES, SYNTHESIZE
+from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +76,10 @@ class Origin(StrEnum):
     VERIFIED = "verified"
     CLAIMED = "claimed"
     TOOL = "tool"
+
+
+# The entries that are somebody's turn in a round.
+TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 
 class Participant(Record):
@@ -149,6 +150,7 @@ class Task(Record):
     driver: str = ""
     reason: str = ""
     final: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class Round(Record):
@@ -160,6 +162,7 @@ class Round(Record):
     ended_at: datetime | None = None
     reason: str = ""
     absent: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class SealedText(Record):
@@ -203,6 +206,7 @@ class Conversation(Record):
     response_rate: float = 0.0
     has_consensus: bool = False
     blocking_issues: list[str] = []  # noqa: RUF012 - Record copies it
+    convergence_extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     sealed_phases: bool = True
     lang: str = "en"
     coordinator: str = ""
@@ -223,12 +227,11 @@ class Conversation(Record):
     def entry_of(self, agent: str, tour: int) -> Entry | None:
         """Return what `agent` contributed in round `tour`, None if nothing stands in the file."""
         for entry in self.entries:
-            if entry.agent == agent and entry.tour == tour and entry.kind in _TURNS:
+            if entry.agent == agent and entry.tour == tour and entry.kind in TURNS:
                 return entry
         return None
 
 
-_TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 _ANSWERED = frozenset(
     (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED, ParticipantStatus.DONE)
 )
@@ -237,369 +240,3 @@ _ANSWERED = frozenset(
 def has_answered(participant: Participant) -> bool:
     """Tell whether a participant owes nothing in this round (C0-026: AGREED counts)."""
     return participant.status in _ANSWERED
-
-
-def _time(instant: datetime | None) -> str | None:
-    return None if instant is None else render_instant(instant)
-
-
-def to_record(state: Conversation) -> dict[str, Any]:
-    """Return the JSON object of the state block, in the order in which it is written."""
-    return {
-        "schemaVersion": state.schema_version,
-        "rev": state.rev,
-        "conversationId": state.conversation_id,
-        "name": state.name,
-        "procedure": state.procedure,
-        "mode": state.mode,
-        "phases": list(state.phases),
-        "currentPhase": state.phase,
-        "tour": state.tour,
-        "createdAt": _time(state.created_at),
-        "updatedAt": _time(state.updated_at),
-        "timeoutAt": _time(state.timeout_at),
-        "endsAt": _time(state.ends_at),
-        "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
-        "status": str(state.status),
-        "closedReason": None if state.closed_reason is None else str(state.closed_reason),
-        "participants": {
-            one.id: {
-                "status": str(one.status),
-                "lastAction": _time(one.last_action),
-                "name": one.name,
-                "emoji": one.emoji,
-                "role": one.role,
-                "model": one.model,
-                "sealed": one.sealed,
-                **one.extra,
-            }
-            for one in state.participants.values()
-        },
-        "convergence": {
-            "responseRate": state.response_rate,
-            "hasConsensus": state.has_consensus,
-            "blockingIssues": list(state.blocking_issues),
-        },
-        "sealed": state.sealed_phases,
-        "lang": state.lang,
-        "coordinator": state.coordinator,
-        "synthesizer": state.synthesizer,
-        "cwd": state.cwd,
-        "pausedAt": _time(state.paused_at),
-        "finishedAt": _time(state.finished_at),
-        "notifiedTour": state.notified_tour,
-        "briefDigest": state.brief_digest,
-        "titles": dict(state.titles),
-        "rounds": [
-            {
-                "tour": one.tour,
-                "phase": one.phase,
-                "startedAt": _time(one.started_at),
-                "endedAt": _time(one.ended_at),
-                "reason": one.reason,
-                "absent": dict(one.absent),
-            }
-            for one in state.rounds
-        ],
-        "tasks": {
-            one.id: {
-                "agent": one.agent,
-                "tour": one.tour,
-                "attempt": one.attempt,
-                "state": str(one.state),
-                "at": _time(one.at),
-                "endsAt": _time(one.ends_at),
-                "driver": one.driver,
-                "reason": one.reason,
-                "final": one.final,
-            }
-            for one in state.tasks.values()
-        },
-        "ledger": [entry_to_record(one) for one in state.entries],
-        **state.extra,
-    }
-
-
-def entry_to_record(entry: Entry) -> dict[str, Any]:
-    """Return the line of the ledger for one entry: everything but its text."""
-    return {
-        "id": entry.id,
-        "kind": str(entry.kind),
-        "agent": entry.agent,
-        "phase": entry.phase,
-        "tour": entry.tour,
-        "at": _time(entry.at),
-        "status": entry.status,
-        "origin": str(entry.origin),
-        "task": entry.task,
-        "target": entry.target,
-        "blocking": list(entry.blocking),
-        "digest": entry.digest,
-        "nonce": entry.nonce,
-        **entry.extra,
-    }
-
-
-class _Reader:
-    """Reads typed fields out of one JSON object and says which one is wrong."""
-
-    def __init__(self, record: object, where: str) -> None:
-        if not isinstance(record, dict):
-            raise InvalidStateError(f"{where} is not a JSON object")
-        self.left: dict[str, Any] = dict(record)
-        self.where = where
-
-    def fail(self, key: str, expected: str) -> InvalidStateError:
-        return InvalidStateError(
-            f"{self.where}: {key} is not {expected}", "repair it, or see: council check"
-        )
-
-    def text(self, key: str, default: str | None = "") -> str:
-        value = self.left.pop(key, default)
-        if value is None and default == "":
-            return ""
-        if not isinstance(value, str):
-            raise self.fail(key, "a text")
-        return value
-
-    def whole(self, key: str, default: int, least: int = 0) -> int:
-        value = self.left.pop(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
-            raise self.fail(key, f"a whole number from {least}")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self.left.pop(key, default)
-        if not isinstance(value, bool):
-            raise self.fail(key, "true or false")
-        return value
-
-    def number(self, key: str) -> float:
-        value = self.left.pop(key, 0.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self.fail(key, "a number from 0 to 1")
-        return float(value)
-
-    def instant(self, key: str) -> datetime | None:
-        value = self.left.pop(key, None)
-        if value is None:
-            return None
-        try:
-            return parse_instant(value)
-        except Exception:
-            raise self.fail(key, "a time like 2026-02-08T20:00:00Z") from None
-
-    def choice(self, key: str, kind: type[_Choice], default: _Choice | None = None) -> _Choice:
-        value = self.left.pop(key, default)
-        try:
-            return kind(value)
-        except ValueError:
-            allowed = ", ".join(member.value for member in kind)
-            raise self.fail(key, f"one of {allowed} (it is {value!r})") from None
-
-    def table(self, key: str) -> dict[str, Any]:
-        value = self.left.pop(key, None)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise self.fail(key, "a JSON object")
-        return value
-
-    def items(self, key: str) -> list[Any]:
-        value = self.left.pop(key, None)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fail(key, "a list")
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        values = self.items(key)
-        if not all(isinstance(value, str) for value in values):
-            raise self.fail(key, "a list of texts")
-        return values
-
-    def text_table(self, key: str) -> dict[str, str]:
-        values = self.table(key)
-        if not all(isinstance(value, str) for value in values.values()):
-            raise self.fail(key, "an object of texts")
-        return values
-
-
-def from_record(
-    record: object,
-    *,
-    topic: str = "",
-    brief: str = "",
-    texts: dict[str, str] | None = None,
-) -> Conversation:
-    """Read the JSON object of a state block.
-
-    Only the ten fields of the original document are required, and of those
-    only the ids, the phase and the times matter; the rest has defaults.
-    `texts` maps entry ids to the texts found in the file; a missing one reads
-    as "" (the caller decides what that means).
-
-    Raises:
-        NewerVersionError: The block is of a newer major version.
-        InvalidStateError: A field is missing or has a value it cannot have.
-
-    Source: C0-015, XC-013.
-    """
-    read = _Reader(record, "state block")
-    version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
-    if version > SCHEMA_VERSION:
-        raise NewerVersionError("state block", version, SCHEMA_VERSION)
-    conversation_id = read.text("conversationId", None)
-    if not is_name(conversation_id.lower()):
-        raise read.fail("conversationId", "an identifier")
-    procedure_name = read.text("procedure") or "council"
-    procedure = PROCEDURES.get(procedure_name)
-    if procedure is None:
-        raise read.fail("procedure", f"one of {', '.join(PROCEDURES)}")
-    mode = read.text("mode") or MODES[0]
-    if mode not in MODES:
-        raise read.fail("mode", f"one of {', '.join(MODES)} (it is {mode!r})")
-    known = tuple(phase.name for phase in procedure.phases)
-    phases = tuple(read.texts("phases")) or known
-    phase = read.text("currentPhase", None)
-    for name in (phase, *phases):
-        if name not in known:
-            raise read.fail("currentPhase", f"one of {', '.join(known)} (it is {name!r})")
-    if phase not in phases:
-        raise read.fail("currentPhase", f"one of the phases of this conversation ({phase})")
-    created_at = read.instant("createdAt")
-    timeout_at = read.instant("timeoutAt")
-    if created_at is None or timeout_at is None:
-        raise read.fail("createdAt, timeoutAt", "both given")
-    reason = read.left.pop("closedReason", None)
-    if reason is not None and reason not in tuple(ClosedReason):
-        raise read.fail("closedReason", f"null or one of {', '.join(ClosedReason)}")
-    convergence = _Reader(read.table("convergence"), "state block: convergence")
-    state = Conversation(
-        conversation_id=conversation_id,
-        name=read.text("name"),
-        topic=topic,
-        brief=brief,
-        brief_digest=read.text("briefDigest"),
-        mode=mode,
-        procedure=procedure_name,
-        phases=phases,
-        phase=phase,
-        tour=read.whole("tour", 1, 1),
-        created_at=created_at,
-        updated_at=read.instant("updatedAt") or created_at,
-        timeout_at=timeout_at,
-        ends_at=read.instant("endsAt"),
-        phase_timeout=timedelta(
-            seconds=min(read.whole("phaseTimeoutS", _first_span(created_at, timeout_at), 1), 10**9)
-        ),
-        status=read.choice("status", Status, Status.ACTIVE),
-        closed_reason=None if reason is None else ClosedReason(reason),
-        participants={
-            agent: _participant(agent, value) for agent, value in read.table("participants").items()
-        },
-        response_rate=convergence.number("responseRate"),
-        has_consensus=convergence.flag("hasConsensus", False),
-        blocking_issues=convergence.texts("blockingIssues"),
-        sealed_phases=read.flag("sealed", True),
-        lang=read.text("lang") or "en",
-        coordinator=read.text("coordinator"),
-        synthesizer=read.text("synthesizer"),
-        cwd=read.text("cwd"),
-        paused_at=read.instant("pausedAt"),
-        finished_at=read.instant("finishedAt"),
-        notified_tour=read.whole("notifiedTour", 1),
-        rev=read.whole("rev", 0),
-        schema_version=version,
-        titles=read.text_table("titles"),
-        rounds=[_round(value) for value in read.items("rounds")],
-        tasks={key: _task(key, value) for key, value in read.table("tasks").items()},
-        entries=[_entry(value, texts or {}) for value in read.items("ledger")],
-    )
-    state.extra = read.left
-    return state
-
-
-def _first_span(created_at: datetime, timeout_at: datetime) -> int:
-    """Return the seconds a phase gets in a file that does not say: its first span, or an hour."""
-    seconds = int((timeout_at - created_at).total_seconds())
-    return seconds if seconds > 0 else 3600
-
-
-def _participant(agent: str, value: object) -> Participant:
-    read = _Reader(value, f"state block: participants.{agent}")
-    if not is_name(agent):
-        raise read.fail("id", "a legal agent id")
-    one = Participant(
-        id=agent,
-        status=read.choice("status", ParticipantStatus, ParticipantStatus.WAITING),
-        last_action=read.instant("lastAction"),
-        name=read.text("name"),
-        emoji=read.text("emoji"),
-        role=read.text("role"),
-        model=read.text("model"),
-        sealed=read.text("sealed"),
-    )
-    one.extra = read.left
-    return one
-
-
-def _round(value: object) -> Round:
-    read = _Reader(value, "state block: rounds")
-    started_at = read.instant("startedAt")
-    if started_at is None:
-        raise read.fail("startedAt", "given")
-    return Round(
-        tour=read.whole("tour", 1, 1),
-        phase=read.text("phase"),
-        started_at=started_at,
-        ended_at=read.instant("endedAt"),
-        reason=read.text("reason"),
-        absent=read.text_table("absent"),
-    )
-
-
-def _task(key: str, value: object) -> Task:
-    read = _Reader(value, f"state block: tasks.{key}")
-    at = read.instant("at")
-    if at is None:
-        raise read.fail("at", "given")
-    return Task(
-        id=key,
-        agent=read.text("agent", None),
-        tour=read.whole("tour", 1, 1),
-        attempt=read.whole("attempt", 1, 1),
-        state=read.choice("state", TaskState),
-        at=at,
-        ends_at=read.instant("endsAt"),
-        driver=read.text("driver"),
-        reason=read.text("reason"),
-        final=read.flag("final", False),
-    )
-
-
-def _entry(value: object, texts: dict[str, str]) -> Entry:
-    read = _Reader(value, "state block: ledger")
-    entry_id = read.text("id", None)
-    at = read.instant("at")
-    if at is None:
-        raise read.fail("at", "given")
-    entry = Entry(
-        id=entry_id,
-        kind=read.choice("kind", EntryKind),
-        agent=read.text("agent", None),
-        phase=read.text("phase"),
-        tour=read.whole("tour", 1, 1),
-        at=at,
-        text=texts.get(entry_id, ""),
-        digest=read.text("digest"),
-        nonce=read.text("nonce"),
-        status=read.text("status"),
-        origin=read.choice("origin", Origin, Origin.CLAIMED),
-        task=read.text("task"),
-        target=read.text("target"),
-        blocking=read.texts("blocking"),
-    )
-    entry.extra = read.left
-    return entry

@@ -83,16 +83,13 @@ class AlreadyAnsweredError(ConflictError):
         )
 
 
-class LateAnswerError(ConflictError):
-    """An answer belongs to a round that is closed; its text was kept apart."""
+class FinishedError(ConflictError):
+    """A conversation that only waits for its minutes is to be changed."""
 
-    code = "late"
+    code = "finished"
 
-    def __init__(self, agent: str, phase: str, tour: int) -> None:
-        super().__init__(
-            f"the answer of {agent} came after {phase} (round {tour}) was closed",
-            "it is kept among the late contributions and will stand in the minutes",
-        )
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is finished", "its minutes come with the next: council heartbeat")
 
 
 class LockTimeoutError(ConflictError):

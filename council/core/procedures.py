@@ -61,7 +61,7 @@ PROCEDURES: dict[str, Procedure] = {
     "council": Procedure(
         name="council",
         phases=(
-            Phase(name="COLLECT", sight="blind", ends_early="never"),
+            Phase(name="COLLECT", sight="blind"),
             Phase(name="CHALLENGE"),
             Phase(name="RESOLVE"),
             Phase(name=SYNTHESIZE, speakers="synthesizer", ends_early="never"),

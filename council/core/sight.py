@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversation import Conversation, Entry, EntryKind, Status, has_answered
+from council.core.conversation import TURNS, Conversation, Entry, EntryKind, Status, has_answered
 from council.core.ids import task_id
-from council.core.machine import current_phase, is_blind, owing, tasks_of
+from council.core.owed import current_phase, is_blind, owing, tasks_of
 from council.core.procedures import SYNTHESIZE
 from council.core.quotations import Names, check_quotations
 from council.core.times import render_instant
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 PASSAGES_MAX_CHARS = 2000
-
-_TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 
 def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
@@ -44,7 +42,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     participant = state.participants.get(agent)
     refusal = why_not(state, agent)
     seen = [entry for entry in state.entries if may_see(state, agent, entry)]
-    others = [entry for entry in seen if entry.agent != agent and entry.kind in _TURNS]
+    others = [entry for entry in seen if entry.agent != agent and entry.kind in TURNS]
     mine = _own(state, agent)
     said = _said(state)
     quoted = {entry.id: _quotations(state, entry, said) for entry in [*mine, *others]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.conversation import ClosedReason, Conversation, Status
-from council.core.errors import ConflictError, UsageError
+from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
 from council.core.machine import close, close_round, enter_phase
 from council.core.procedures import SYNTHESIZE
@@ -16,11 +16,11 @@ from council.core.step import Step
 
 
 def stop(state: Conversation, now: datetime) -> Step:
-    """End the rounds now: the synthesis is next. In the synthesis nothing changes."""
+    """End the rounds now: the synthesis is next, paused or not. In it nothing changes."""
     _refuse_finished(state)
     if state.phase == SYNTHESIZE:
         return Step(state=state.copy())
-    return enter_phase(state, SYNTHESIZE, "stopped", now)
+    return enter_phase(resume(state, now).state, SYNTHESIZE, "stopped", now)
 
 
 def pause(state: Conversation, now: datetime) -> Step:
@@ -35,6 +35,7 @@ def pause(state: Conversation, now: datetime) -> Step:
 
 def resume(state: Conversation, now: datetime) -> Step:
     """Go on after `pause`; the deadlines move by the time that was paused."""
+    _refuse_finished(state)
     new = state.copy()
     if new.paused_at is None:
         return Step(state=new)
@@ -65,13 +66,12 @@ def extend(state: Conversation, by: timedelta, now: datetime) -> Step:
     if by <= timedelta(0):
         raise UsageError("the deadline can only be moved forward")
     new = state.copy()
-    new.timeout_at = max(new.timeout_at, now) + by
+    since = now if new.paused_at is None else new.paused_at
+    new.timeout_at = max(new.timeout_at, since) + by
     data = {"seconds": int(by.total_seconds())}
     return Step(state=new, events=[Event(type="deadline.extended", data=data)])
 
 
 def _refuse_finished(state: Conversation) -> None:
     if state.finished_at is not None:
-        raise ConflictError(
-            f"{state.name} is finished", "its minutes are written by the next: council heartbeat"
-        )
+        raise FinishedError(state.name)

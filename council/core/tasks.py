@@ -13,7 +13,7 @@ from datetime import datetime
 
 from council.core.conversation import Conversation, Task, TaskState
 from council.core.events import Event
-from council.core.machine import Wake
+from council.core.owed import Wake
 from council.core.step import Step
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from council.core import answers, machine
+from council.core import answers, machine, owed
 from council.core.conversation import Conversation, Origin
 from council.core.errors import CouncilError, RefusedError
 from council.core.events import Event
@@ -38,6 +38,7 @@ class Answered(Record):
     task: str
     moved_from: str = ""
     moved_to: str = ""
+    finished: bool = False
 
     def to_record(self) -> dict[str, object]:
         """Return the JSON object of `respond --json`."""
@@ -79,7 +80,7 @@ def respond(
         token=token,
         synthesis_only=synthesis_only,
     )
-    if machine.pending(state, place.now(), backoff=place.settings.retry_backoff):
+    if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
     return answered
 
@@ -149,6 +150,7 @@ def record_answer(
         task=task,
         moved_from=was.phase if moved else "",
         moved_to=edited.state.phase if moved else "",
+        finished=edited.state.finished_at is not None,
     )
     return answered, edited.state
 

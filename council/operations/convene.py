@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
-from council.core import machine
+from council.core import machine, owed
 from council.core.conversation import Conversation, Participant
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
@@ -101,7 +101,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     if dry_run:
         prompts = {
             agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
-            for agent in machine.owing(planned.state)
+            for agent in owed.owing(planned.state)
         }
         return Convened(
             state=planned.state,

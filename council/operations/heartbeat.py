@@ -15,10 +15,10 @@ from __future__ import annotations
 import time
 from datetime import datetime, timedelta
 
-from council.core import machine
+from council.core import machine, owed
 from council.core.conversation import Conversation
 from council.core.errors import CouncilError
-from council.core.machine import Archive, Notify, Wake
+from council.core.owed import Archive, Notify, Wake
 from council.core.record import Record
 from council.core.step import Step
 from council.core.times import render_instant
@@ -198,7 +198,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
         status=str(after.status),
         phase=after.phase,
         tour=after.tour,
-        waiting=list(machine.owing(after)),
+        waiting=list(owed.owing(after)),
     )
     for event in step.events:
         if event.type == "phase.changed":
@@ -211,7 +211,7 @@ def owed_by(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what a conversation owes to the world, with the pauses the settings ask for."""
-    return machine.pending(state, now, backoff=place.settings.retry_backoff)
+    return owed.pending(state, now, backoff=place.settings.retry_backoff)
 
 
 def wait(

@@ -13,7 +13,7 @@ import os
 from council.core.conversation import Conversation
 from council.core.errors import UsageError
 from council.core.ids import split_task_id
-from council.core.machine import Notify, Wake
+from council.core.owed import Notify, Wake
 from council.core.record import Record
 from council.core.sight import parts as parts_of
 from council.core.times import render_instant

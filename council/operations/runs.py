@@ -13,11 +13,11 @@ import os
 import time
 from datetime import timedelta
 
-from council.core import machine
+from council.core import machine, owed
 from council.core.agents import Agent
 from council.core.conversation import Conversation, has_answered
 from council.core.errors import CouncilError
-from council.core.machine import Wake
+from council.core.owed import Wake
 from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_failed
@@ -153,8 +153,8 @@ def _stands(state: Conversation, agent: str) -> bool:
 
 
 def _retry_in(place: Place, state: Conversation, agent: str) -> float:
-    mine = machine.tasks_of(state, agent)
-    if agent not in machine.owing(state) or not mine or machine.attempts_used_up(state, agent):
+    mine = owed.tasks_of(state, agent)
+    if agent not in owed.owing(state) or not mine or owed.attempts_used_up(state, agent):
         return 0.0
     backoff = place.settings.retry_backoff
     failures = sum(1 for one in mine if one.state == "F")

@@ -15,7 +15,7 @@ from council.core import machine
 from council.core.agents import Agent
 from council.core.conversation import Conversation, TaskState
 from council.core.errors import CouncilError
-from council.core.machine import Notify, Wake
+from council.core.owed import Notify, Wake
 from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_queued, task_started

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core import answers, machine, steering
+from council.core import answers, machine, owed, steering
 from council.core.conversation import Conversation
 from council.core.record import Record
 from council.core.step import Step
@@ -104,6 +104,6 @@ def _steer(
         return step.then(machine.advance(step.state, now))
 
     edited = place.conversations.edit(name, changed, actor=PERSON, now=now)
-    if follow and machine.pending(edited.state, now, backoff=place.settings.retry_backoff):
+    if follow and owed.pending(edited.state, now, backoff=place.settings.retry_backoff):
         wake_next(place)
     return Steered(state=edited.state, changed=edited.changed)

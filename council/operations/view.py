@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 
-from council.core import machine
-from council.core.conversation import Conversation, EntryKind, TaskState, to_record
+from council.core import owed
+from council.core.conversation import TURNS, Conversation, EntryKind, TaskState
 from council.core.errors import CouncilError
 from council.core.record import Record
+from council.core.records import to_record
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.minutes import read_minutes_head
@@ -114,15 +115,15 @@ def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
     failures: dict[str, str] = {}
     states: dict[str, TaskState] = {}
-    for agent in machine.owing(state):
-        for task in machine.tasks_of(state, agent):
+    for agent in owed.owing(state):
+        for task in owed.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
                 failures[agent] = task.reason
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
-        owing=machine.owing(state),
+        owing=owed.owing(state),
         failures=failures,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),
         queued=tuple(agent for agent, one in states.items() if one is TaskState.N),
@@ -131,7 +132,7 @@ def standing(place: Place, state: Conversation) -> Standing:
 
 def findings_of(place: Place, name: str) -> list[str]:
     """Return what is not as it should be in a conversation's file, for `check` (C0-067)."""
-    from council.store.edits import findings
+    from council.store.findings import findings
 
     page = place.conversations.page(name)
     said = _STANDING.get(page.standing)
@@ -166,12 +167,11 @@ def shown(state: Conversation) -> dict[str, Any]:
         }
         for one in state.entries
     ]
-    said = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
     return {
         **to_record(state),
         "topic": state.topic,
         "brief": state.brief,
-        "contributions": [one for one in entries if one["kind"] in said],
+        "contributions": [one for one in entries if one["kind"] in TURNS],
         "late": [one for one in entries if one["kind"] == EntryKind.LATE],
         "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],
     }

@@ -5,14 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from council.core.answers import respond
-from council.core.conversation import (
-    Conversation,
-    Participant,
-    ParticipantStatus,
-    Round,
-    TaskState,
-)
-from council.core.machine import Wake, begin, pending
+from council.core.conversation import Conversation, Participant, ParticipantStatus, Round, TaskState
+from council.core.machine import begin
+from council.core.owed import Wake, pending
 from council.core.step import Step
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

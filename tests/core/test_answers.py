@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.answers import inject, respond, sealed_digest
-from council.core.conversation import (
-    Conversation,
-    EntryKind,
-    Origin,
-    ParticipantStatus,
-    TaskState,
-)
+from council.core.conversation import Conversation, EntryKind, Origin, ParticipantStatus, TaskState
 from council.core.errors import (
     AlreadyAnsweredError,
     CouncilError,

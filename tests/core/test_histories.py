@@ -23,14 +23,7 @@ from hypothesis.stateful import (
 )
 
 from council.core.answers import inject, respond, sealed_digest
-from council.core.conversation import (
-    EntryKind,
-    ParticipantStatus,
-    TaskState,
-    from_record,
-    has_answered,
-    to_record,
-)
+from council.core.conversation import EntryKind, ParticipantStatus, TaskState, has_answered
 from council.core.errors import (
     AlreadyAnsweredError,
     CouncilError,
@@ -38,8 +31,10 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import split_task_id, task_id
-from council.core.machine import Archive, Wake, advance, is_blind, owing, pending
+from council.core.machine import advance
+from council.core.owed import Archive, Wake, is_blind, owing, pending
 from council.core.procedures import MODES
+from council.core.records import from_record, to_record
 from council.core.steering import cancel, extend, pause, resume, stop
 from council.core.step import Step
 from council.core.tasks import task_failed, task_queued, task_started
@@ -242,7 +237,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(text=texts, to=st.sampled_from(("", *AGENTS)))
     def guide(self, text: str, to: str) -> None:
-        self.move(lambda state: inject(state, text, author="daniel", now=self.now, target=to))
+        self.steer(lambda state, now: inject(state, text, author="daniel", now=now, target=to))
 
     @rule()
     def save_and_load(self) -> None:

@@ -17,22 +17,12 @@ from council.core.conversation import (
     ParticipantStatus,
     Status,
     TaskState,
-    from_record,
-    to_record,
 )
 from council.core.ids import task_id, text_digest
-from council.core.machine import (
-    DIGEST_AUTHOR,
-    Archive,
-    Notify,
-    advance,
-    begin,
-    is_blind,
-    owing,
-    pending,
-    synthesizers,
-)
+from council.core.machine import DIGEST_AUTHOR, advance, begin
+from council.core.owed import Archive, Notify, is_blind, owing, pending, synthesizers
 from council.core.procedures import MODES
+from council.core.records import from_record, to_record
 from council.core.steering import pause, resume
 from council.core.tasks import task_failed, task_queued, task_started
 from tests.core.conversations import (
@@ -611,7 +601,7 @@ def expected(phase: str, statuses: tuple[str, ...], timed_out: bool, mode: str) 
     agreed = bool(staying) and set(staying) == {"AGREED"}
     if phase == "SYNTHESIZE":
         return phase
-    if not staying or (agreed and mode in ("debate", "analysis") and phase != "COLLECT"):
+    if not staying or (agreed and mode in ("debate", "analysis")):
         return "SYNTHESIZE"
     if "WAITING" not in statuses or timed_out:
         return PHASES[PHASES.index(phase) + 1]

@@ -8,7 +8,8 @@ import pytest
 
 from council.core.conversation import ClosedReason, Conversation, Status, TaskState
 from council.core.errors import ConflictError, UsageError
-from council.core.machine import Archive, advance, pending
+from council.core.machine import advance
+from council.core.owed import Archive, pending
 from council.core.steering import cancel, extend, pause, resume, stop
 from council.core.tasks import task_started
 from tests.core.conversations import (

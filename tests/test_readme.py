@@ -1,0 +1,89 @@
+"""Every command of the README is run, and what it shows is compared where it shows something.
+
+The blocks are played in order by one shell-like reader in a home of its own;
+`~` in the README stands for that home.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+FIXED_NOW = "2026-02-08T20:00:00Z"
+BY_MAKE = {"make demo", "make test"}
+# A conversation for the commands that need one, opened where the README goes on without.
+OPEN_ONE = 'convene "A second question" --agents henry,sage'
+NEEDS_OPEN = ("check", "history", "inject", "show")
+
+
+def blocks() -> list[tuple[str, str]]:
+    """Return (command, expected output) in the order of the README."""
+    found: list[tuple[str, list[str]]] = []
+    inside = False
+    for line in README.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            inside = line == "```console"
+        elif inside and line.startswith("$ "):
+            found.append((line[2:], []))
+        elif inside:
+            found[-1][1].append(line)
+    return [(command, "\n".join(lines).strip()) for command, lines in found]
+
+
+def wait_for(look, wanted: str, seconds: float = 15.0) -> str:
+    """Ask until `wanted` is answered: the work between is done by detached processes."""
+    ends_at = time.monotonic() + seconds
+    while (answer := look()) != wanted and time.monotonic() < ends_at:
+        time.sleep(0.1)
+    return answer
+
+
+def test_the_readme_has_commands():
+    assert len(blocks()) > 20
+
+
+@pytest.mark.req("C0-081", "XC-011")
+def test_every_command_of_the_readme_does_what_it_shows(council, tmp_path: Path):
+    here = tmp_path
+
+    def run(command: str, here: Path):
+        words = shlex.split(command)
+        assert words[0] == "council", command
+        return council(*words[1:], cwd=here, now=FIXED_NOW, env={"COLUMNS": "120"})
+
+    for command, expected in blocks():
+        if command in BY_MAKE:
+            continue
+        if command.startswith("cd "):
+            here = here / command[3:]
+            continue
+        if command.startswith("council ask"):
+            settings = here / "council.toml"
+            said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]\n'
+            settings.write_text(
+                settings.read_text() + said.format("henry") + said.format("claude")
+            )
+        if command.split()[1] in NEEDS_OPEN and not council("status", "--json", cwd=here).json()[
+            "conversations"
+        ]:
+            assert run(f"council {OPEN_ONE}", here).code == 0
+        if command == "council restore 3":
+            assert run("council extend 5m", here).code == 0
+            assert run("council extend 5m", here).code == 0
+
+        def shown(command: str = command, here: Path = here) -> str:
+            done = run(command, here)
+            assert done.code == 0, f"{command}: {done.err}"
+            lines = [line.rstrip() for line in done.out.replace(str(tmp_path), "~").splitlines()]
+            return "\n".join(lines).strip()
+
+        if "--archived" in command:
+            assert wait_for(shown, expected) == expected
+        else:
+            answer = shown()
+            if expected:
+                assert answer == expected, command
