@@ -48,9 +48,10 @@ def own_regions(regions: list[Region], block: Region | None, known: Known) -> di
     """Return the regions that are items, by key: one for each; others are free text."""
     own: dict[str, Region] = {}
     entries: dict[str, list[Region]] = {}
+    briefs: list[Region] = []
     for region in regions:
         if region.kind == "brief":
-            own.setdefault("brief", region)
+            briefs.append(region)
         elif region.kind == "eof":
             own["eof"] = region
         elif region.kind == "entry" and (known.ledger is None or region.id in known.ledger):
@@ -61,6 +62,11 @@ def own_regions(regions: list[Region], block: Region | None, known: Known) -> di
             digest, nonce = known.ledger[entry_id]
             best = next((one for one in found if fits(one.body, digest, nonce)), best)
         own[f"e:{entry_id}"] = best
+    if briefs:
+        fitting = (one for one in briefs if len(briefs) > 1)
+        own["brief"] = next(
+            (one for one in fitting if fits(one.body, known.brief_digest, "")), briefs[0]
+        )
     if block is not None:
         own["state"] = block
     return own
@@ -72,8 +78,10 @@ def pieces(text: str, regions: list[Region], own: dict[str, Region], known: Know
     keys = {region.start: key for key, region in own.items()}
     at = 0
     for region in regions:
-        _add_lines(found, text, at, region.start, known)
         key = keys.get(region.start, "")
+        if not key and region.kind in ("entry", "brief"):
+            continue  # its marks are not ours, so what it spans may hold items
+        _add_lines(found, text, at, region.start, known)
         if key:
             found.append(Piece(start=region.start, end=region.end, kind="region", key=key))
         at = region.end

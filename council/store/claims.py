@@ -16,7 +16,7 @@ from council.core.events import Event
 from council.core.ids import text_digest
 from council.store.facts import Facts
 from council.store.layout import agents_shown, claims_its_section, items, phases_shown
-from council.store.marks import NOTE, without_prefix
+from council.store.marks import NOTE, same_lines, without_prefix
 from council.store.people import People
 from council.store.statefile import free_text
 
@@ -39,6 +39,34 @@ def section_text(gaps: dict[str, str], keys: list[str]) -> str:
     """Return the unmarked free text in a section."""
     said = [free_text(gaps.get(key, "")) for key in keys]
     return "\n\n".join(one for one in said if one and NOTE not in one)
+
+
+def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str]) -> None:
+    """Drop texts from sections that were taken in from an earlier save. Changes `gaps`.
+
+    A program that saves its old copy of the file again brings its text back.
+    """
+    for section, keys in section_keys(state).items():
+        phase, agent = section.split(":", 1)
+        sealed = state.sealed.get(agent) if phase == state.phase else None
+        texts = [one.text for one in state.entries if (one.agent, one.phase) == (agent, phase)]
+        texts += [sealed.text] if sealed is not None else []
+        for key in keys:
+            gap = gaps.get(key, "")
+            if gap == before.get(key, "") or NOTE in gap:
+                continue
+            said = without_prefix(free_text(gap))
+            for text in sorted(map(_comparable, texts), key=len, reverse=True):
+                if text and (_comparable(said) + "\n").startswith(text + "\n"):
+                    rest = free_text(_comparable(said)[len(text) :])
+                    gaps[key] = f"\n\n{rest}\n\n" if rest else ""
+                    break
+            if not gaps.get(key):
+                gaps.pop(key, None)
+
+
+def _comparable(text: str) -> str:
+    return free_text(same_lines(text))
 
 
 def take_claims(people: People, gaps: dict[str, str], nonce: str) -> list[SealedText]:

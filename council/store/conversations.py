@@ -20,7 +20,8 @@ from council.core.record import Record
 from council.core.step import Step
 from council.store import closing, files, journal, naming, sealed, snapshots
 from council.store.lock import DEFAULT_TIMEOUT_S
-from council.store.session import Places, Session, is_closed, says_the_same
+from council.store.places import Places, is_closed
+from council.store.session import Session, says_the_same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -365,7 +366,7 @@ class Conversations:
                 if session.reading is None:
                     raise NotFoundError(f"{path} is not there", "see: council restore")
                 if session.tail is None:
-                    session.settle()
+                    settle(session)
                 data = session.reading.data
                 text = data.decode("utf-8", "replace")
                 state, page = statefile.import_page(text, name, now)
@@ -442,7 +443,7 @@ class Conversations:
                     session.leave()
                     continue
                 self._refuse_copy(session, known)
-                session.settle()
+                settle(session)
                 if known or naming.claim(self.workspace, name, conversation_id):
                     return session
             except BaseException:

@@ -14,23 +14,23 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.convergence import measure
-from council.core.conversation import (
-    SCHEMA_VERSION,
-    Conversation,
-    ParticipantStatus,
-    SealedText,
-    to_record,
-)
-from council.core.errors import NewerVersionError
+from council.core.conversation import SCHEMA_VERSION, Conversation, ParticipantStatus, SealedText
+from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.events import Event
 from council.core.machine import enter_phase
 from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
-from council.store.claims import found_notes, take_claims
+from council.core.records import to_record
+from council.store.claims import drop_said, found_notes, take_claims
 from council.store.facts import Facts, Kept, clipped
-from council.store.freetext import grafted_gaps, merged_gaps, without_item
-from council.store.layout import items
-from council.store.marks import plain, same_lines
+from council.store.freetext import (
+    grafted_gaps,
+    merged_gaps,
+    without_item,
+    without_torn_line,
+)
+from council.store.layout import claims_its_section, items
+from council.store.marks import OPEN, STRUCTURE, plain, same_lines
 from council.store.people import People
 from council.store.statefile import Page, free_text, load, parse, render
 
@@ -48,6 +48,7 @@ _DERIVED_LINES = {
     "next:condition": "the passing condition",
     "next:actions": "the required actions",
 }
+_SETTLE_TRIES = 4
 _WISHES = frozenset(
     (
         "status",
@@ -113,10 +114,17 @@ def take_in(
     found = parse(theirs, like=start[0])
     if _is_out_of_place(found, start[1]):
         found = parse(theirs, like=start[0], trust_block=False)
+    if is_cut(found):
+        found = parse(without_torn_line(plain(theirs), plain(ours)), like=start[0])
     version = (found.record or {}).get("schemaVersion")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise NewerVersionError("the file", version, SCHEMA_VERSION)
-    return _Edit(start, found, (state, page), now).taken(plain(theirs), plain(ours), nonce)
+    return _Edit(start, found, (state, page), now).taken(plain(ours), nonce)
+
+
+def is_cut(page: Page) -> bool:
+    """Tell whether the end of a file is missing: state block and end mark."""
+    return page.record is None and "eof" not in page.order
 
 
 def _is_out_of_place(theirs: Page, base: Page) -> bool:
@@ -143,18 +151,20 @@ class _Edit:
         self.ours, self.ours_page = ours
         self.events: list[Event] = []
         self.kept: list[Kept] = []
-        self.cut = theirs.record is None and "eof" not in theirs.order
+        self.cut = is_cut(theirs)
 
-    def taken(self, text: str, ours_text: str, nonce: str) -> Taken:
+    def taken(self, ours_text: str, nonce: str) -> Taken:
         self._blocks()
         self._brief()
         self._contributions()
         if self.cut:
-            gaps = grafted_gaps(self.theirs, self.ours_page, text, ours_text)
+            gaps = grafted_gaps(self.theirs, self.ours_page, ours_text)
         else:
             self._damaged_marks()
+            self._foreign_marks()
             gaps, lost = merged_gaps(self.base_page, self.theirs, self.ours_page)
             self.kept += [Kept(what="free text that gave way", text=one) for one in lost]
+        drop_said(self.ours, gaps, self.ours_page.gaps)
         facts = Facts(
             (self.base, self.base_page),
             self.theirs,
@@ -178,7 +188,7 @@ class _Edit:
             _measure(facts.state)
         self._put_back(facts)
         self._lost_items(facts)
-        page = self.ours_page.copy(gaps=gaps, order=self._order())
+        page = self._settled(facts.state, self.ours_page.copy(gaps=gaps, order=self._order()))
         notes = found_notes(facts.state, gaps, self.theirs.sections, self.base_page.sections)
         return Taken(
             state=facts.state,
@@ -187,6 +197,24 @@ class _Edit:
             kept=self.kept + facts.kept,
             seal=seal,
         )
+
+    def _settled(self, state: Conversation, page: Page) -> Page:
+        """Return a page that reads back as written; free text that prevents it is kept apart."""
+        for _ in range(_SETTLE_TRIES):
+            text = render(state, page)
+            try:
+                back, again = load(text, "the edited file")
+            except InvalidStateError:
+                break
+            if back != state.copy(sealed={}):
+                break
+            if render(back, again) == text:
+                return page
+            page = again
+        for gap in page.gaps.values():
+            if free_text(gap):
+                self.kept.append(Kept(what="free text that has no place", text=free_text(gap)))
+        return Page()
 
     def _order(self) -> list[str]:
         """Return the items as they stand in our file, with those only theirs has among them."""
@@ -260,13 +288,37 @@ class _Edit:
             if key in self.theirs.order:
                 last = key
             elif key in whole:
-                gap = self.theirs.gaps.get(last, "")
+                inner = whole[key].partition("\n")[2].rpartition("\n")[0]
+                gaps = self.theirs.gaps
+                place = next((at for at, gap in gaps.items() if inner in same_lines(gap)), last)
+                gap = gaps.get(place, "")
                 left = without_item(gap, whole[key])
                 if left == same_lines(gap):
                     continue
-                self.theirs.gaps[last] = left
-                if free_text(left) and not free_text(self.base_page.gaps.get(last, "")):
+                gaps[place] = left
+                if free_text(left) and not free_text(self.base_page.gaps.get(place, "")):
                     self.kept.append(Kept(what=f"{key}, without its marks", text=free_text(gap)))
+
+    def _foreign_marks(self) -> None:
+        """Take marks out of free text: they are nobody's words and would confuse the next reader.
+
+        An agent's text that may yet become its contribution stays as it is.
+        """
+        copies = [text for key, text in items(self.base) if key == "brief" or key[:2] == "e:"]
+        section = ""
+        for key in ["", *self.theirs.order]:
+            if not key.startswith(("e:", "s:")):
+                section = key[2:] if key.startswith("a:") else ""
+            gap = self.theirs.gaps.get(key, "")
+            if OPEN not in gap:
+                continue
+            phase, _, agent = section.partition(":")
+            if agent and claims_its_section(self.ours, agent, phase):
+                continue
+            for copy in copies:
+                gap = gap.replace(f"\n{copy}\n", "\n")
+            lines = [line for line in gap.split("\n") if not line.startswith(STRUCTURE)]
+            self.theirs.gaps[key] = "\n".join(lines)
 
     def _put_back(self, facts: Facts) -> None:
         """Report what was changed of that which the tool owns."""

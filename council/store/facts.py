@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversation import (
-    Conversation,
-    Status,
-    to_record,
-)
+from council.core.conversation import Conversation, Status
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.procedures import MODES
 from council.core.record import Record
+from council.core.records import to_record
 from council.core.times import parse_instant, render_instant
 from council.store.headings import WORDS
 from council.store.statefile import Page

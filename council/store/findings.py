@@ -8,10 +8,11 @@ Source: C0-006 to C0-010, C0-016, C0-067.
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, from_record, has_answered
+from council.core.conversation import Conversation, has_answered
 from council.core.errors import InvalidStateError
 from council.core.ids import is_uuid4, text_digest
 from council.core.procedures import SYNTHESIZE
+from council.core.records import from_record
 from council.store.claims import section_keys
 from council.store.layout import claims_its_section, items
 from council.store.marks import NOTE, same_lines

@@ -71,15 +71,23 @@ def merged_lines(was: str, ours: str, theirs: str) -> tuple[str, str]:
     two_start, two_end = _changed(old, two)
     new_one = one[one_start : len(one) - (len(old) - one_end)]
     new_two = two[two_start : len(two) - (len(old) - two_end)]
-    if one_end <= two_start and (one_start, one_end) != (two_start, two_end):
-        middle = old[one_end:two_start]
-        return "\n".join([*old[:one_start], *new_one, *middle, *new_two, *old[two_end:]]), ""
-    if two_end <= one_start and (one_start, one_end) != (two_start, two_end):
-        middle = old[two_end:one_start]
-        return "\n".join([*old[:two_start], *new_two, *middle, *new_one, *old[one_end:]]), ""
+    apart = (one_start, one_end) != (two_start, two_end)
+    if apart and (one_end <= two_start or two_end <= one_start):
+        first, last = sorted([(one_start, one_end, new_one), (two_start, two_end, new_two)])
+        middle = old[first[1] : last[0]]
+        whole = [*old[: first[0]], *first[2], *middle, *last[2], *old[last[1] :]]
+        return "\n".join(whole), ""
+    if _holds(new_two, new_one):
+        return theirs, ""
     if one_start == one_end and two_start == two_end:
-        return "\n".join([*old[:one_start], *new_one, *new_two, *old[one_end:]]), ""
+        both = new_one if _holds(new_one, new_two) else [*new_one, *new_two]
+        return "\n".join([*old[:one_start], *both, *old[one_end:]]), ""
     return theirs, "\n".join(new_one).strip("\n")
+
+
+def _holds(lines: list[str], others: list[str]) -> bool:
+    """Tell whether every line of `others` that says something is among `lines`."""
+    return {line for line in others if line.strip()} <= set(lines)
 
 
 def _changed(old: list[str], new: list[str]) -> tuple[int, int]:
@@ -94,14 +102,19 @@ def _changed(old: list[str], new: list[str]) -> tuple[int, int]:
     return start, len(old) - same_end
 
 
-def grafted_gaps(theirs: Page, ours: Page, text: str, ours_text: str) -> dict[str, str]:
+def without_torn_line(text: str, ours_text: str) -> str:
+    """Return a cut text without its last line, if that is the beginning of a line of ours."""
+    whole, _, last = text.rpartition("\n")
+    torn = any(line.startswith(last) for line in ours_text.split("\n"))
+    return whole + "\n" if torn and last else text
+
+
+def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
     """Return our free text with the lines that a cut file adds, each where it stands there."""
     known = set(same_lines(ours_text).split("\n"))
-    last = same_lines(text).rpartition("\n")[2]
-    cut = last if any(line.startswith(last) for line in known) else None
     gaps = dict(ours.gaps)
     for key, gap in theirs.gaps.items():
-        new = [line for line in same_lines(gap).split("\n") if line not in known and line != cut]
+        new = [line for line in same_lines(gap).split("\n") if line not in known]
         said = "\n".join(new).strip("\n")
         if said.strip() and key:
             gaps[key] = joined(gaps.get(key, ""), said)

@@ -20,12 +20,12 @@ from council.core.conversation import (
     Participant,
     ParticipantStatus,
     Round,
-    from_record,
     has_answered,
 )
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
 from council.core.procedures import SYNTHESIZE
+from council.core.records import from_record
 from council.core.times import render_instant
 from council.store.known import fits
 from council.store.marks import without_prefix

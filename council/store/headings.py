@@ -128,6 +128,12 @@ def line_of(text: str) -> str:
     return text.strip()
 
 
+def label_line(emoji: str, name: str, agent: str) -> str:
+    """Return emoji and display name as one line that cannot be taken for an id."""
+    label = line_of(f"{line_of(emoji)} {line_of(name) or agent}")
+    return label.replace("(agent:", "(agent ")
+
+
 def _table(prefixes: tuple[str, ...]) -> dict[str, str]:
     named = {
         folded(word): key

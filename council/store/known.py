@@ -13,7 +13,7 @@ from council.core.conversation import Conversation
 from council.core.ids import text_digest
 from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
-from council.store.headings import folded, line_of
+from council.store.headings import folded, label_line, line_of
 from council.store.layout import (
     SIDE_SECTIONS,
     agent_headings,
@@ -42,6 +42,7 @@ class Known(Record):
     titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     asides: set[str] = set()  # noqa: RUF012 - never changed in place
     bare_title: bool = False
+    brief_digest: str = ""
 
     def agent_of(self, heading: str) -> str:
         """Return the agent whose section a heading opens, "" for none."""
@@ -62,6 +63,7 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
     known = Known()
     if like is not None:
         known.sections = {phase: agents_shown(like, phase) for phase in phases_shown(like)}
+        known.brief_digest = like.brief_digest
         known.ledger = {one.id: (one.digest, one.nonce) for one in like.entries}
         known.asides = {
             SIDE_SECTIONS[one.kind] for one in like.entries if one.kind in SIDE_SECTIONS
@@ -85,13 +87,14 @@ def _add_record(known: Known, record: dict[str, Any]) -> None:
     labels = {}
     for agent, value in people.items():
         name, emoji = _text(_table(value).get("name")), _text(_table(value).get("emoji"))
-        labels[agent] = line_of(line_of(f"{emoji} {name or agent}") or agent)
+        labels[agent] = label_line(emoji, name, agent)
     shared = list(labels.values())
     for agent, label in labels.items():
         known.labels[f"{label} ({agent})" if shared.count(label) > 1 else label] = agent
     for agent, value in people.items():
         known.labels.setdefault(line_of(_text(_table(value).get("name"))) or agent, agent)
         known.labels.setdefault(agent, agent)
+    known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
     _add_sections(known, record, list(people))
     _add_titles(known, _table(record.get("titles")))
 

@@ -10,11 +10,12 @@ Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, Entry, EntryKind, Status, to_record
-from council.core.machine import current_phase, next_phase, owing
+from council.core.conversation import Conversation, Entry, EntryKind, Status
+from council.core.owed import current_phase, next_phase, owing
 from council.core.procedures import SYNTHESIZE
+from council.core.records import to_record
 from council.core.times import render_instant
-from council.store.headings import line_of, section_key, words_of
+from council.store.headings import label_line, line_of, section_key, words_of
 from council.store.marks import EOF, block_text, brief_text, entry_text
 
 SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
@@ -42,7 +43,8 @@ def agents_shown(state: Conversation, phase: str) -> list[str]:
 def label_of(state: Conversation, agent: str) -> str:
     """Return emoji and display name of an agent in one line; the id for one who has none."""
     known = state.participants.get(agent)
-    return line_of(line_of(known.label) or agent) if known is not None else line_of(agent)
+    emoji, name = (known.emoji, known.name) if known is not None else ("", "")
+    return label_line(emoji, name, agent)
 
 
 def agent_headings(state: Conversation) -> dict[str, str]:
@@ -56,12 +58,15 @@ def agent_headings(state: Conversation) -> dict[str, str]:
 
 
 def titles_of(titles: dict[str, str]) -> dict[str, str]:
-    """Return the renamed headings that can be told apart from all others."""
+    """Return the renamed headings that can be told apart; an empty title is the bare topic."""
     kept: dict[str, str] = {}
     for key, title in titles.items():
         text = line_of(title)
-        known = section_key(text)
-        if key == "title" or (text and known in ("", key) and text not in kept.values()):
+        if key == "title":
+            usable = not text
+        else:
+            usable = bool(text) and section_key(text) in ("", key) and text not in kept.values()
+        if usable:
             kept[key] = text
     return kept
 
@@ -82,8 +87,8 @@ def items(state: Conversation) -> list[tuple[str, str]]:
     def heading(key: str) -> tuple[str, str]:
         return key, f"## {heading_of(key, titles, state.lang)}"
 
-    before = titles.get("title", words["title"])
-    title = f"# {before}: {line_of(state.topic)}" if before else f"# {line_of(state.topic)}"
+    before = "" if "title" in titles else f"{words['title']}: "
+    title = f"# {before}{line_of(state.topic)}"
     found = [("title", title.rstrip()), heading("h:metadata")]
     found += _lines(words, _metadata(state))
     found += [heading("h:brief"), ("brief", brief_text(state.brief)), heading("h:participants")]

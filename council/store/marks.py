@@ -26,6 +26,7 @@ END = "<!--council:end-->"
 NOTE = "<!--council:note-->"
 STATE = "<!--council-state"
 EOF = "<!--council-eof-->"
+STRUCTURE = (BRIEF, ENTRY, END, EOF)
 _CLOSE = "-->"
 _DIGEST_CHARS = 16
 

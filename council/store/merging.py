@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.store.facts import Kept
-    from council.store.session import Places
+    from council.store.places import Places
 
 
 class Merged(Record):

@@ -9,13 +9,11 @@ Source: C0-011, C0-030, XC-014, `trust.md` (Quotations, Who answered).
 from __future__ import annotations
 
 from council.core.account import claimed_by_agent, discussion_rounds, display_label, display_name
-from council.core.conversation import Conversation, Entry, EntryKind, Origin, Round
+from council.core.conversation import TURNS, Conversation, Entry, EntryKind, Origin, Round
 from council.core.times import render_duration
 from council.store.minute_quotations import quotation_block
 from council.store.minute_summary import minute, names, origin_word, round_name
 from council.store.quoting import cell, entry_mark, escaped, inline, quoted
-
-_TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
 
 def transcript(state: Conversation, words: dict[str, str]) -> list[str]:
@@ -92,7 +90,7 @@ def _answers(state: Conversation, played: Round) -> str:
     return ", ".join(
         f"{display_name(state, one.agent)} {render_duration(one.at - played.started_at)}"
         for one in sorted(state.entries, key=lambda one: one.at)
-        if one.tour == played.tour and one.kind in _TURNS and one.origin is not Origin.TOOL
+        if one.tour == played.tour and one.kind in TURNS and one.origin is not Origin.TOOL
     )
 
 

@@ -126,7 +126,7 @@ WORDS: dict[str, dict[str, str]] = {
         "synthesis-by": "Synthèse de",
         "synthesis.none": "personne",
         "synthesis.digest": "personne ; un relevé automatique en tient lieu",
-        "authorship.short": "{verified} sur {all} vérifiés, l'auteur des autres est seulement déclaré",
+        "authorship.short": "{verified} sur {all} vérifiés, les autres seulement déclarés",
         "authorship.all": "{all} sur {all} vérifiés",
         "decision": "Décision",
         "dissent": "Désaccords et points bloquants",

@@ -12,9 +12,10 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from council.core.account import absences, is_agreed, one_line
-from council.core.conversation import SCHEMA_VERSION, Conversation, to_record
+from council.core.conversation import SCHEMA_VERSION, Conversation
 from council.core.digest import excerpt
 from council.core.ids import slug
+from council.core.records import to_record
 from council.core.times import render_duration
 from council.store.marks import block_text
 from council.store.minute_summary import outcome_of, summary

@@ -15,7 +15,7 @@ import os
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files, journal, statefile
-from council.store.session import Places, is_closed
+from council.store.places import Places, is_closed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from council.core.convergence import withdraw_blockers
 from council.core.conversation import Conversation, Participant, ParticipantStatus
 from council.core.ids import is_name
-from council.core.machine import is_blind
+from council.core.owed import is_blind
 from council.store.facts import MISSING, Facts, RefusedEditError, table_of
 from council.store.headings import line_of
 from council.store.statefile import split_label

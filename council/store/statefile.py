@@ -11,9 +11,10 @@ Source: C0-002 to C0-018, XC-010, XC-012, XC-013, `store.md` section 4.
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, Entry, from_record
+from council.core.conversation import Conversation, Entry
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.record import Record
+from council.core.records import from_record
 from council.store.anchors import Chosen, Piece, choose, own_regions, pieces
 from council.store.headings import NOTHING, folded, language_of, split_title
 from council.store.known import fits, known_of

@@ -9,12 +9,13 @@ Source: C0-034, `store.md` sections 2 and 5.
 
 from __future__ import annotations
 
-from council.core.conversation import SCHEMA_VERSION, Conversation, from_record
+from council.core.conversation import SCHEMA_VERSION, Conversation
 from council.core.errors import NewerVersionError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
+from council.core.records import from_record
 from council.store import files, journal, naming, sealed, snapshots, statefile
-from council.store.session import Places, is_closed, is_lost_revision
+from council.store.places import Places, is_closed, is_lost_revision
 from council.store.statefile import Page
 
 TYPE_CHECKING = False
