@@ -16,7 +16,8 @@ from council.core.events import Event
 from council.store import events as event_log
 from council.store import files, journal, live, sealed, snapshots
 from council.store.naming import pointer_of
-from council.store.session import Places, Session, is_closed
+from council.store.places import Places, is_closed
+from council.store.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,171 @@
+"""Bringing the files of a conversation in line before anything is done to it.
+
+A crash between commit and publication is finished, a file that is missing is
+published again, a line that the journal lost is written again, what a person
+or a tool wrote is taken in as a revision of its own, and a file without
+history is taken up.
+
+Source: C0-001, C0-019, C0-078, `store.md` sections 2 (steps 3, 4, 10), 3 and 5.
+"""
+
+from __future__ import annotations
+
+import time
+
+from council.core.errors import NotFoundError
+from council.core.events import Event
+from council.store import events as event_log
+from council.store import files, journal, live, sealed, snapshots, statefile
+from council.store.places import decoded, is_lost_revision, snapshot_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.files import Reading
+    from council.store.session import Session
+
+_WRITER_GONE_S = 60
+
+
+def settle(session: Session) -> None:
+    """Bring files and journal in line, taking in what people and tools wrote.
+
+    Raises:
+        NotFoundError: There is nothing.
+        InvalidStateError: What is there cannot be read.
+        NewerVersionError: It is of a newer version and must not be written.
+    """
+    session.reading = read_live(session)
+    if session.tail is None:
+        _begin_from_file(session)
+        return
+    digest = "" if session.reading is None else snapshots.digest_of(session.reading.data)
+    if session.reading is not None and digest == session.last["digest"]:
+        _load(session, session.reading.data)
+    elif session.reading is not None and is_lost_revision(
+        session.places, session.tail, session.reading.data
+    ):
+        _begin_again(session, session.reading.data, digest)
+    else:
+        _recover(session, digest)
+    _take_in_late_writes(session)
+
+
+def _load(session: Session, data: bytes) -> None:
+    session.state, session.page = statefile.load(data.decode("utf-8"), session.places.live)
+    session.text = data
+
+
+def _recover(session: Session, digest: str) -> None:
+    """Finish what a process left undone, or take in what somebody else wrote."""
+    if session.tail is None:
+        raise AssertionError("there is a journal here")
+    data = snapshot_of(session.places, session.tail)
+    _load(session, data)
+    reading = session.reading
+    if reading is not None and digest not in (session.last["parent"], session.last["seen"]):
+        _take_in(session, reading.data)
+        return
+    _affirm(session)
+    if reading is None and session.last["parent"]:
+        session.say([Event(type="file.restored")])
+    elif reading is not None and not live.is_prepared(session.places.displaced, data):
+        # It was published: somebody put the file back to what it was before.
+        session.say([Event(type="edit.reverted", data={"to": session.last["rev"]})])
+    session.publish(live.prepare(session.places.displaced, data, reading), data)
+
+
+def _begin_again(session: Session, data: bytes, digest: str) -> None:
+    """Write the line of a revision again that the journal has lost."""
+    _load(session, data)
+    lost = Event(type="journal.repaired", data={"rev": session.state.rev})
+    session.append(digest, session.state, rev=session.state.rev, events=[lost], anew=True)
+    event_log.append(session.workspace, session.last["events"])
+
+
+def _affirm(session: Session) -> None:
+    """Make up for what the writer of the last revision may not have come to do."""
+    if session.tail is not None:
+        journal.reaffirm(session.places.journal, session.tail)
+        event_log.append(session.workspace, session.last.get("events", []))
+
+
+def _take_in_late_writes(session: Session) -> None:
+    for late in live.late_writes(
+        session.places.displaced, session.places.history, lambda digest: _is_known(session, digest)
+    ):
+        fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
+        if fresh and not statefile.parse(decoded(late.data)).complete:
+            continue  # its writer is not done yet
+        _take_in(session, late.data)
+        live.settle(late)
+
+
+def _is_known(session: Session, digest: str) -> bool:
+    return any(
+        digest in (record["digest"], record["seen"])
+        for record in journal.records(session.places.journal)
+    )
+
+
+def _take_in(session: Session, theirs: bytes) -> None:
+    """Make a revision of what differs from the text that somebody had before them."""
+    from council.store.merging import merge
+
+    hidden = sealed.read_sealed(session.places.sealed, session.state)
+    merged = merge(session.places, theirs, session.text, hidden, session.now)
+    for kept in merged.kept:
+        session.keep(kept.what, kept.text)
+    if not merged.changed and not merged.events:
+        return  # other line ends, say: the file is left as its owner likes it
+    _affirm(session)
+    snapshots.keep(session.places.history, theirs)
+    session.commit(
+        merged.state,
+        merged.page,
+        events=merged.events,
+        actor="external",
+        seal=merged.seal,
+        seen=snapshots.digest_of(theirs),
+    )
+
+
+def _begin_from_file(session: Session) -> None:
+    """Take up a live file that has no journal: written by hand, or its folder is lost.
+
+    Raises:
+        NotFoundError: There is no live file either.
+    """
+    if session.reading is None:
+        raise NotFoundError(
+            f"no open conversation {session.name!r}", "see: council list; or council convene"
+        )
+    from council.store.merging import begin
+
+    data = session.reading.data
+    start = begin(decoded(data), session.name, session.places.live, session.now)
+    snapshots.keep(session.places.history, data)
+    state = start.state.copy(conversation_id=session.conversation_id)
+    session.state, session.page, session.text = state, start.page, data
+    session.append(snapshots.digest_of(data), state, rev=state.rev, events=start.events, anew=True)
+    event_log.append(session.workspace, session.last["events"])
+    if not start.as_it_stands or state != start.state:
+        session.commit(state, start.page, actor="external")
+
+
+def read_live(session: Session) -> Reading | None:
+    """Read the live file, waiting a little for an editor that is just writing it."""
+    for attempt in range(files.SETTLE_TRIES):
+        if attempt:
+            time.sleep(files.SETTLE_PAUSE_S)
+        reading = files.read_stable(session.places.live)
+        if reading is None or (reading.settled and _looks_whole(session, reading.data)):
+            break
+    return reading
+
+
+def _looks_whole(session: Session, data: bytes) -> bool:
+    if session.tail is not None and snapshots.digest_of(data) == session.last["digest"]:
+        return True
+    page = statefile.parse(decoded(data))
+    # A file written by hand has no marks at all; one of ours ends with one.
+    return page.complete or (session.tail is None and page.record is not None)
