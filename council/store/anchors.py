@@ -115,7 +115,7 @@ def _piece(line: str, at: int, known: Known) -> Piece | None:
     end = at + len(line)
     level, _, rest = line.partition(" ")
     text = rest.strip()
-    if level in ("#", "###") and rest:
+    if level == "#" or (level == "###" and rest):
         return Piece(start=at, end=end, kind=f"h{len(level)}", text=text)
     if level == "##" and rest:
         key = known.titles.get(text) or section_key(text)

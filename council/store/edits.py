@@ -26,12 +26,12 @@ from council.store.facts import Facts, Kept, clipped
 from council.store.freetext import (
     grafted_gaps,
     merged_gaps,
-    without_item,
     without_torn_line,
 )
-from council.store.layout import claims_its_section, items
-from council.store.marks import OPEN, STRUCTURE, plain, same_lines
+from council.store.layout import items
+from council.store.marks import plain
 from council.store.people import People
+from council.store.restoring import Restoring
 from council.store.statefile import Page, free_text, load, parse, render
 
 TYPE_CHECKING = False
@@ -154,14 +154,12 @@ class _Edit:
         self.cut = is_cut(theirs)
 
     def taken(self, ours_text: str, nonce: str) -> Taken:
-        self._blocks()
-        self._brief()
-        self._contributions()
+        restoring = Restoring((self.base, self.base_page), self.theirs, self.ours, cut=self.cut)
+        restoring.restore()
+        self.events, self.kept = restoring.events, restoring.kept
         if self.cut:
             gaps = grafted_gaps(self.theirs, self.ours_page, ours_text)
         else:
-            self._damaged_marks()
-            self._foreign_marks()
             gaps, lost = merged_gaps(self.base_page, self.theirs, self.ours_page)
             self.kept += [Kept(what="free text that gave way", text=one) for one in lost]
         drop_said(self.ours, gaps, self.ours_page.gaps)
@@ -206,7 +204,7 @@ class _Edit:
                 back, again = load(text, "the edited file")
             except InvalidStateError:
                 break
-            if back != state.copy(sealed={}):
+            if _record(back) != _record(state):
                 break
             if render(back, again) == text:
                 return page
@@ -234,92 +232,6 @@ class _Edit:
             for key in ("meta:tour", "meta:updated")
         )
 
-    def _blocks(self) -> None:
-        """Report a state block that is missing, broken or double; its text is kept apart."""
-        theirs = self.theirs
-        foreign = []
-        for block in theirs.blocks:
-            key = next((key for key, gap in theirs.gaps.items() if block in gap), "")
-            if block in self.base_page.blocks or (
-                theirs.record is not None and key.startswith(("a:", "e:", "s:"))
-            ):
-                continue  # a text that quotes a block is a text
-            foreign.append(block)
-            self.kept.append(Kept(what="a state block", text=block))
-            theirs.gaps[key] = theirs.gaps.get(key, "").replace(block, "", 1)
-        if theirs.record is None:
-            reason = "broken" if foreign else "missing"
-            self.events.append(Event(type="block.restored", data={"reason": reason}))
-        elif foreign:
-            self.events.append(Event(type="block.restored", data={"reason": "doubled"}))
-        elif "eof" not in theirs.order:
-            self.events.append(Event(type="block.restored", data={"reason": "end mark missing"}))
-
-    def _brief(self) -> None:
-        said = self.theirs.brief
-        if said is not None and same_lines(said) != same_lines(self.base.brief):
-            self.kept.append(Kept(what="the brief, as edited", text=said))
-            self.events.append(Event(type="brief.restored", data={"chars": len(said)}))
-        elif said is None and not self.cut:
-            data: dict[str, Any] = {"reason": "its marks are missing"}
-            self.events.append(Event(type="brief.restored", data=data))
-
-    def _contributions(self) -> None:
-        there = {entry.id for entry in self.ours.entries}
-        for entry in self.base.entries:
-            said = self.theirs.texts.get(entry.id)
-            if entry.id not in there or (said is None and self.cut):
-                continue
-            if said is not None and same_lines(said) == same_lines(entry.text):
-                continue
-            reason = "deleted" if said is None else "changed"
-            if said is not None:
-                self.kept.append(Kept(what=f"contribution {entry.id}, as edited", text=said))
-            data = {"entry": entry.id, "reason": reason}
-            self.events.append(Event(type="contribution.restored", agent=entry.agent, data=data))
-
-    def _damaged_marks(self) -> None:
-        """Take what is left of texts whose marks were damaged out of the free text."""
-        whole = {
-            key: text for key, text in items(self.base) if key == "brief" or key.startswith("e:")
-        }
-        last = ""
-        for key in self.base_page.order:
-            if key in self.theirs.order:
-                last = key
-            elif key in whole:
-                inner = whole[key].partition("\n")[2].rpartition("\n")[0]
-                gaps = self.theirs.gaps
-                place = next((at for at, gap in gaps.items() if inner in same_lines(gap)), last)
-                gap = gaps.get(place, "")
-                left = without_item(gap, whole[key])
-                if left == same_lines(gap):
-                    continue
-                gaps[place] = left
-                if free_text(left) and not free_text(self.base_page.gaps.get(place, "")):
-                    self.kept.append(Kept(what=f"{key}, without its marks", text=free_text(gap)))
-
-    def _foreign_marks(self) -> None:
-        """Take marks out of free text: they are nobody's words and would confuse the next reader.
-
-        An agent's text that may yet become its contribution stays as it is.
-        """
-        copies = [text for key, text in items(self.base) if key == "brief" or key[:2] == "e:"]
-        section = ""
-        for key in ["", *self.theirs.order]:
-            if not key.startswith(("e:", "s:")):
-                section = key[2:] if key.startswith("a:") else ""
-            gap = self.theirs.gaps.get(key, "")
-            if OPEN not in gap:
-                continue
-            phase, _, agent = section.partition(":")
-            if agent and claims_its_section(self.ours, agent, phase):
-                continue
-            for copy in copies:
-                gap = gap.replace(f"\n{copy}\n", "\n")
-            lines = [line for line in gap.split("\n") if not line.startswith(STRUCTURE)]
-            self.theirs.gaps[key] = "\n".join(lines)
-
     def _put_back(self, facts: Facts) -> None:
         """Report what was changed of that which the tool owns."""
         if self.theirs.record is not None:
@@ -344,6 +256,11 @@ class _Edit:
         for key, line in self.theirs.raw.items():
             if key not in present and line.strip():
                 self.kept.append(Kept(what="a line that has no place", text=line))
+
+
+def _record(state: Conversation) -> tuple[object, ...]:
+    """Return all that a file says of a conversation."""
+    return to_record(state), state.topic, state.brief, [one.text for one in state.entries]
 
 
 def _change_phase(facts: Facts, ours: Conversation, deadline: datetime) -> None:

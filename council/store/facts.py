@@ -176,6 +176,7 @@ class Facts:
             raise RefusedEditError("it is not a time like 2026-02-08T20:00:00Z")
         if value <= self.state.created_at:
             raise RefusedEditError("it lies before the conversation began")
+        value = value.replace(microsecond=0)
         old, self.state.timeout_at = self.state.timeout_at, value
         return render_instant(old), render_instant(value)
 
