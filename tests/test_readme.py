@@ -17,7 +17,7 @@ FIXED_NOW = "2026-02-08T20:00:00Z"
 BY_MAKE = {"make demo", "make test"}
 # A conversation for the commands that need one, opened where the README goes on without.
 OPEN_ONE = 'convene "A second question" --agents henry,sage'
-NEEDS_OPEN = ("check", "history", "inject", "show")
+NEEDS_OPEN = ("cancel", "check", "history", "inject", "show")
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -61,12 +61,11 @@ def test_every_command_of_the_readme_does_what_it_shows(council, tmp_path: Path)
         if command.startswith("cd "):
             here = here / command[3:]
             continue
+        settings = here / "council.toml"
+        by_hand = settings.read_text() if settings.exists() else ""
         if command.startswith("council ask"):
-            settings = here / "council.toml"
             said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]\n'
-            settings.write_text(
-                settings.read_text() + said.format("henry") + said.format("claude")
-            )
+            settings.write_text(by_hand + said.format("henry") + said.format("claude"))
         if command.split()[1] in NEEDS_OPEN and not council("status", "--json", cwd=here).json()[
             "conversations"
         ]:
@@ -87,3 +86,5 @@ def test_every_command_of_the_readme_does_what_it_shows(council, tmp_path: Path)
             answer = shown()
             if expected:
                 assert answer == expected, command
+        if by_hand:
+            settings.write_text(by_hand)

@@ -367,7 +367,12 @@ def list_(
         if archived:
             found = view.archived(place, search)
             listed = [
-                (one.get("date"), one.get("outcome"), one.get("title"), one["path"])
+                (
+                    one.get("date"),
+                    one.get("outcome"),
+                    one.get("title"),
+                    os.path.relpath(one["path"]),
+                )
                 for one in found
             ]
             table = rows_view(("date", "outcome", "title", "minutes"), listed)

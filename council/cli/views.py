@@ -26,10 +26,15 @@ _MARKS = {
     ParticipantStatus.DONE: ("■", "dim"),
 }
 
+# A pipe has no edge: rows are read by grep, which a wrapped line would fool.
+_PIPE_WIDTH = 1000
+
 
 def console() -> Console:
     """Return the console of standard output; it knows `NO_COLOR` and pipes."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def as_text(shown: RenderableType) -> str:
