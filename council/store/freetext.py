@@ -29,6 +29,8 @@ def merged_gaps(base: Page, theirs: Page, ours: Page) -> tuple[dict[str, str], l
             continue  # the blank lines around an item that is gone
         if moved and was.strip() == same_lines(now).strip():
             continue
+        if _stands_elsewhere(free_text(now), key, base, ours):
+            continue
         for gone in moved:
             gaps.pop(gone, None)
         merged, other = merged_lines(was, gaps.get(key, ""), now)
@@ -53,6 +55,15 @@ def _folded(base: Page, theirs: Page) -> dict[str, tuple[str, list[str]]]:
             text, gone = folded[last]
             folded[last] = (joined(text, free_text(gap)), [*gone, key])
     return folded
+
+
+def _stands_elsewhere(said: str, key: str, base: Page, ours: Page) -> bool:
+    """Tell whether a text came to us before and stands in another place by now."""
+    return bool(said) and any(
+        said in gap and said not in base.gaps.get(place, "")
+        for place, gap in ours.gaps.items()
+        if place != key
+    )
 
 
 def _next(page: Page, key: str) -> str:
