@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from council.store.facts import Kept
     from council.store.places import Places
 
+_SAVES = 20
+
 
 class Merged(Record):
     """The state after an edit was taken in; `changed` tells whether the file is another one."""
@@ -87,18 +89,43 @@ def merge(
 
 
 def _base_of(places: Places, theirs: bytes, ours: bytes) -> bytes:
-    """Return the text of which `theirs` is an edit: the revision that it names."""
+    """Return the text of which `theirs` is an edit: the revision that it names, or a later save.
+
+    Who saves twice before anybody else writes has, the second time, their own
+    first save before them; against the revision, what it added would be added
+    again.
+    """
     digest = snapshots.digest_of(theirs)
-    record = statefile.parse(decoded(theirs)).record or {}
-    named = ""
+    named_rev = (statefile.parse(decoded(theirs)).record or {}).get("rev")
+    named, taken_in = "", list[str]()
     for line in journal.records(places.journal):
         if digest in (line["digest"], line["seen"]):
             return theirs  # all of it was taken in before
-        if line["rev"] == record.get("rev"):
+        if line["rev"] == named_rev:
             named = line["digest"]
+        elif named and line["seen"] not in ("", line["parent"]):
+            taken_in.append(line["seen"])
     if not named or not snapshots.has(places.history, named):
         return ours
-    return snapshots.get(places.history, named)
+    base = snapshots.get(places.history, named)
+    for seen in reversed(taken_in[-_SAVES:]):
+        if snapshots.has(places.history, seen):
+            save = snapshots.get(places.history, seen)
+            if _goes_on_from(save, base, theirs):
+                return save
+    return base
+
+
+def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
+    """Tell whether `theirs` has all that an earlier save added to the revision `base`."""
+    added = set(save.splitlines()) - set(base.splitlines())
+    if not added or not added <= set(theirs.splitlines()):
+        return False
+    try:
+        statefile.load(decoded(save), "an earlier save")
+    except InvalidStateError:
+        return False
+    return True
 
 
 def begin(text: str, name: str, where: str, now: datetime | None) -> Start:

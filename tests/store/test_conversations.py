@@ -89,6 +89,7 @@ def test_of_many_who_open_one_name_at_once_exactly_one_does(tmp_path: Path) -> N
     statuses = together([lambda number=one: create(number) for one in range(6)])
     assert statuses.count(0) == 1
     room = Room(tmp_path)
+    assert len(list(room.folder.parent.glob("7a2f*"))) == 1
     assert room.conversations.names() == ["active"]
     assert room.read().conversation_id[-1] == str(statuses.index(0))
 
@@ -453,6 +454,68 @@ def test_a_save_by_rename_in_the_moment_of_the_exchange_is_taken_in(tmp_path: Pa
     room.touch()
     assert room.read().topic == "Should we build a sun dial?"
     assert room.said() == [("sage", "sage says so."), ("henry", "henry says so.")]
+
+
+def test_where_files_cannot_be_exchanged_a_link_and_a_rename_do(tmp_path: Path) -> None:
+    agents = [f"agent{number}" for number in range(8)]
+    room = Room(tmp_path, *agents).open()
+
+    def answer(agent: str) -> None:
+        files.exchange = lambda _one, _other: False
+        room.answer(agent)
+        room.answer(agent)
+
+    first = room.live.read_text()
+    with room.live.open("r+") as slow:
+        assert together([lambda agent=one: answer(agent) for one in agents]) == [0] * 8
+        slow.write(first.replace("weather bot?", "wind sock?"))
+        slow.truncate()
+    room.touch()
+    assert sorted(agent for agent, _ in room.said()) == agents
+    assert room.read().topic == "Should we build a wind sock?"
+
+
+@pytest.mark.req("C0-077", "C0-078")
+@pytest.mark.parametrize("how", ["rename", "in place", "in two steps"])
+def test_a_person_who_saves_while_agents_answer_loses_nothing(tmp_path: Path, how: str) -> None:
+    agents = [f"agent{number}" for number in range(16)]
+    room = Room(tmp_path, *agents).open()
+
+    def edit() -> None:
+        for number in range(8):
+            text = room.live.read_text()
+            while not statefile.parse(text).complete:
+                text = room.live.read_text()
+            line = f"A thought of mine, number {number}."
+            text = text.replace("\n## Participants", f"\n{line}\n\n## Participants")
+            if how == "rename":
+                mine = tmp_path / "memory" / "shared" / ".council.md.swp"
+                mine.write_text(text)
+                mine.rename(room.live)
+            elif how == "in place":
+                room.live.write_text(text)
+            else:
+                with room.live.open("w") as file:
+                    file.write(text[: len(text) // 2])
+                    file.flush()
+                    os.sched_yield()
+                    file.write(text[len(text) // 2 :])
+
+    def answer(group: list[str]) -> None:
+        for agent in group:
+            assert room.answer(agent).outcome == "recorded"
+
+    groups = [agents[:8], agents[8:]]
+    works = [edit, *(lambda group=one: answer(group) for one in groups)]
+    assert together(works) == [0, 0, 0]
+    room.touch()
+    assert sorted(agent for agent, _ in room.said()) == sorted(agents)
+    assert _loads(room).entries == room.read().entries
+    text = room.live.read_text()
+    kept = "".join(path.read_text() for path in (room.folder / "conflicts").iterdir())
+    for number in range(8):
+        line = f"A thought of mine, number {number}."
+        assert text.count(line) == 1 or line in kept, line
 
 
 def test_what_is_written_through_an_old_descriptor_is_taken_in(room: Room) -> None:
