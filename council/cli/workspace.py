@@ -33,6 +33,7 @@ from council.cli.conversations import (
 from council.cli.edge import Output, carry_out
 from council.cli.parameters import Json, Lang, Now, Root, help_text
 from council.core.errors import InvalidStateError
+from council.core.times import parse_duration
 from council.operations.place import Place
 
 
@@ -150,6 +151,37 @@ def status(root: Root = "", now: Now = "", json: Json = False) -> None:
     do("status", json, root, now, command)
 
 
+def watch(
+    advance: Annotated[
+        bool, typer.Option("--advance", help="Run the heartbeat, too: on changes and by the clock.")
+    ] = False,
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="DURATION", help="Between heartbeats when idle.")
+    ] = "30m",
+    active_interval: Annotated[
+        str,
+        typer.Option(
+            "--active-interval", metavar="DURATION", help="Between heartbeats while one is open."
+        ),
+    ] = "5m",
+    root: Root = "",
+    now: Now = "",
+) -> None:
+    """Show everything that is open, live, until you press Ctrl-C."""
+
+    def command(place: Place) -> None:
+        from council.cli.watching import show_live
+
+        show_live(
+            place,
+            advance=advance,
+            interval=parse_duration(interval),
+            active_interval=parse_duration(active_interval),
+        )
+
+    do("watch", False, root, now, command)
+
+
 def demo(
     lang: Lang = "",
     root: Annotated[
@@ -199,6 +231,7 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "ask": (ask, 'council ask "Which database should we use?" --agents claude,codex'),
     "doctor": (doctor, "council doctor --repair"),
     "status": (status, "council status"),
+    "watch": (watch, "council watch --advance"),
     "demo": (demo, "council demo --lang fr"),
 }
 
@@ -209,6 +242,7 @@ COMMANDS: dict[str, Callable[..., None] | None] = {
     "doctor": doctor,
     "status": status,
     "heartbeat": None,
+    "watch": watch,
     "demo": demo,
 }
 for _function, _example in _EXAMPLES.values():

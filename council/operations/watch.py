@@ -1,0 +1,123 @@
+"""Watching a workspace: what is open, as it changes; with `advance`, a clock as well.
+
+File events are a hint that comes early; looking again every second is the
+truth, as hints get lost. Each heartbeat is a process of its own: this one has
+a thread that listens to the file system, and a process with threads must not
+fork.
+
+Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+from council.operations.place import Place
+from council.operations.view import Overview, status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+INTERVAL = timedelta(minutes=30)
+ACTIVE_INTERVAL = timedelta(minutes=5)
+_LOOK_AGAIN_S = 1.0
+_SETTLE_S = 0.2
+
+
+def beat_interval(
+    anything_open: bool,
+    interval: timedelta = INTERVAL,
+    active_interval: timedelta = ACTIVE_INTERVAL,
+) -> timedelta:
+    """Return how long to wait between two heartbeats (C0-022, C0-023)."""
+    return min(interval, active_interval) if anything_open else interval
+
+
+def watch(
+    place: Place,
+    *,
+    advance: bool,
+    interval: timedelta = INTERVAL,
+    active_interval: timedelta = ACTIVE_INTERVAL,
+) -> Iterator[Overview]:
+    """Yield how everything stands, at least once a second, until the caller stops.
+
+    Args:
+        place: The workspace.
+        advance: Run the heartbeat when files change and at the intervals.
+        interval: The time between heartbeats when nothing is open.
+        active_interval: The same while something is.
+    """
+    changed = threading.Event()
+    stop = _listen(place, changed)
+    beaten_at, seen = -1.0, ""
+    try:
+        while True:
+            overview = status(place)
+            now_seen = _fingerprint(place)
+            open_now = bool(overview.standings or overview.errors)
+            pause = beat_interval(open_now, interval, active_interval).total_seconds()
+            due = beaten_at < 0 or time.monotonic() - beaten_at >= pause
+            if advance and (due or now_seen != seen):
+                _beat(place)
+                beaten_at, seen = time.monotonic(), _fingerprint(place)
+                overview = status(place)
+            yield overview
+            if changed.wait(_LOOK_AGAIN_S):
+                time.sleep(_SETTLE_S)  # an editor may still be writing
+                changed.clear()
+    finally:
+        stop()
+
+
+def _beat(place: Place) -> None:
+    command = [sys.executable, "-m", "council", "heartbeat", "--root", place.root]
+    subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(place.environ),
+        check=False,
+    )
+
+
+def _fingerprint(place: Place) -> str:
+    """Return what changes whenever somebody writes a conversation's file."""
+    parts = []
+    for name in place.conversations.names():
+        try:
+            found = os.stat(place.paths.conversation_file(name))
+        except OSError:
+            continue
+        parts.append(f"{name}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
+    return "\n".join(parts)
+
+
+def _listen(place: Place, changed: threading.Event) -> Callable[[], None]:
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.observers import Observer
+
+    class Hint(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            if event.event_type in ("created", "modified", "moved", "deleted"):
+                changed.set()
+
+    observer = Observer()
+    try:
+        observer.schedule(Hint(), place.paths.shared, recursive=False)
+        observer.start()
+    except OSError:
+        return lambda: None  # too many watches, or no such folder: looking again is enough
+
+    def stop() -> None:
+        observer.stop()
+        observer.join()
+
+    return stop

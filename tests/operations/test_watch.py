@@ -1,0 +1,59 @@
+"""Watching: the intervals, and that changes are served without waiting for them."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+import pytest
+
+from council.operations.watch import beat_interval
+
+
+@pytest.mark.req("C0-022")
+def test_a_quiet_workspace_has_a_heartbeat_every_half_hour():
+    assert beat_interval(anything_open=False) == timedelta(seconds=1800)
+
+
+@pytest.mark.req("C0-023")
+def test_an_open_council_has_one_every_five_minutes():
+    assert beat_interval(anything_open=True) == timedelta(seconds=300)
+
+
+@pytest.mark.req("C0-022", "C0-023")
+def test_the_command_has_these_intervals_unless_told_otherwise(council):
+    shown = council("watch", "--help", env={"COLUMNS": "200", "TERM": "dumb"}).out
+
+    lines = {line.split()[1]: line for line in shown.splitlines() if "interval" in line}
+    assert "30m" in lines["--interval"]
+    assert "5m" in lines["--active-interval"]
+
+
+def phase_of(council) -> str:
+    return council("show", "--json").json()["currentPhase"]
+
+
+@pytest.mark.req("C0-081")
+def test_a_watcher_that_advances_serves_an_edit_without_waiting_for_the_clock(council, workspace):
+    assert council("init", "--agents", "ann,bob").code == 0
+    assert council("convene", "Tea?", "--agents", "ann,bob", "--open").code == 0
+    file = workspace / "memory/shared/council-active-conversation.md"
+    watcher = council.start("watch", "--advance", "--interval", "1h", "--active-interval", "1h")
+    try:
+        assert watcher.stdout.readline()  # it has looked once
+        text = file.read_text(encoding="utf-8")
+        for agent, name in (("ann", "Ann"), ("bob", "Bob")):
+            text = text.replace(f"(agent:{agent}): WAITING", f"(agent:{agent}): RESPONDED")
+            at = text.index(f"{name}\n", text.index("## Responses")) + len(name) + 1
+            text = text[:at] + f"[Tour 1]: {name} says yes.\n" + text[at:]
+        file.write_text(text, encoding="utf-8")
+
+        ends_at = time.monotonic() + 20
+        prompt = "memory/agents/ann/tasks/*.2.ann.1.md"
+        while not list(workspace.glob(prompt)) and time.monotonic() < ends_at:
+            time.sleep(0.1)
+        assert list(workspace.glob(prompt))
+    finally:
+        watcher.terminate()
+        watcher.communicate()
+    assert phase_of(council) == "CHALLENGE"
