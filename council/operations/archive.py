@@ -6,7 +6,7 @@ Source: C0-030, C0-031, XC-018.
 from __future__ import annotations
 
 from council.core.conversation import Conversation
-from council.operations import runs
+from council.operations import prompting
 from council.operations.place import Place
 from council.store.minutes import minutes_file_name, render_minutes
 
@@ -25,5 +25,5 @@ def archive(place: Place, state: Conversation) -> str:
         render_minutes(state, now=now),
         now=now,
     )
-    runs.clean_up(place, state)
+    prompting.clean_up(place, state)
     return path

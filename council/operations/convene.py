@@ -15,8 +15,9 @@ from council.core.ids import checked_name
 from council.core.procedures import MODES, PROCEDURES, chosen_phases
 from council.core.record import Record
 from council.operations import prompting
-from council.operations.heartbeat import Report, beat
+from council.operations.heartbeat import beat
 from council.operations.place import Place
+from council.operations.report import Report
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.settings import language

@@ -152,3 +152,14 @@ Voir qui doit répondre : `council status`. Intervenir : `council inject --name 
 """,
     },
 }
+
+
+def clean_up(place: Place, state: Conversation) -> None:
+    """Take away the prompts of a conversation that has ended; the run logs stay."""
+    folders = [place.paths.runs]
+    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
+        folders.append(place.paths.tasks(agent))
+    for folder in folders:
+        for file in os.listdir(folder) if os.path.isdir(folder) else ():
+            if file.startswith(f"{state.conversation_id}.") and file.endswith(".md"):
+                remove(f"{folder}/{file}")

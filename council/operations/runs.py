@@ -9,7 +9,6 @@ Source: C0-046, C0-076, XC-014, XC-016, XC-017, `cli.md` section 5.
 
 from __future__ import annotations
 
-import os
 import time
 from datetime import timedelta
 
@@ -25,13 +24,17 @@ from council.core.times import render_instant
 from council.core.trust import run_token
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
-from council.operations.answer import record_answer
 from council.operations.detach import detach
 from council.operations.place import Place
 from council.operations.prompting import turn_prompt
-from council.store.files import make_folder, remove, replace
+from council.operations.recording import record_answer
+from council.store.files import make_folder, replace
 from council.store.keys import run_key
 from council.store.slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LEASE_MARGIN = timedelta(seconds=30)
 _LONGEST_WAIT_FOR_RETRY_S = 60.0
@@ -48,8 +51,12 @@ class Job(Record):
     prompt: str = ""
 
 
-def start(place: Place, job: Job) -> None:
-    """Start a claimed run in a process of its own; the place goes over to it."""
+def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> None:
+    """Start a claimed run in a process of its own; the place goes over to it.
+
+    When the run is over and its place free, that process does `afterwards`:
+    the heartbeat that passes the place on.
+    """
     try:
         job.prompt = turn_prompt(place, job.state, job.agent.id)
     except CouncilError as error:  # a template of the workspace is broken
@@ -58,22 +65,20 @@ def start(place: Place, job: Job) -> None:
         return
 
     def work() -> None:
-        supervise(place, job)
+        supervise(place, job, afterwards)
 
     detach(work, log_file=place.paths.failure_log, keep=job.slot.descriptors)
     job.slot.release()
 
 
-def supervise(place: Place, job: Job) -> None:
+def supervise(place: Place, job: Job, afterwards: Callable[[Place], object]) -> None:
     """Run the agent, write down what came of it, and pass the place on."""
     answer = _run(place, job)
     retry_at = _settle(place, job, answer)
     job.slot.release()
-    from council.operations.heartbeat import beat
-
     if retry_at > 0 and place.fixed_now is None:
         time.sleep(min(retry_at, _LONGEST_WAIT_FOR_RETRY_S))
-    beat(place)
+    afterwards(place)
 
 
 def _run(place: Place, job: Job) -> Answer:
@@ -161,14 +166,3 @@ def _retry_in(place: Place, state: Conversation, agent: str) -> float:
     if not failures or not backoff:
         return 0.0
     return backoff[min(failures, len(backoff)) - 1].total_seconds()
-
-
-def clean_up(place: Place, state: Conversation) -> None:
-    """Take away the prompts of a conversation that has ended; the run logs stay."""
-    folders = [place.paths.runs]
-    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
-        folders.append(place.paths.tasks(agent))
-    for folder in folders:
-        for file in os.listdir(folder) if os.path.isdir(folder) else ():
-            if file.startswith(f"{state.conversation_id}.") and file.endswith(".md"):
-                remove(f"{folder}/{file}")

@@ -20,8 +20,8 @@ from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_queued, task_started
 from council.operations import archive, prompting
-from council.operations.heartbeat import Beaten, Report, owed_by, seen_of
 from council.operations.place import Place
+from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.operations.runs import LEASE_MARGIN, Job
 from council.store.agents import agent as agent_of
 from council.store.slots import Slot, Slots

@@ -72,9 +72,9 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     `---`: to find that, no YAML has to be understood, and prompts are asked
     for too often to load a parser for it.
     """
-    path = _soul_path(root, settings, checked_name(agent_id, "agent id"))
+    checked_name(agent_id, "agent id")
     try:
-        text = _soul_text(path)
+        text = _soul_text(_soul_path(root, settings, agent_id))
     except (OSError, CouncilError):
         return settings.agent(agent_id).persona
     if text.startswith("---\n"):
@@ -133,8 +133,9 @@ def _soul(
 
     The one in the agent's own folder counts before the one in its workspace.
     """
-    path = _soul_path(root, settings, agent_id)
+    path = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
     try:
+        path = _soul_path(root, settings, agent_id)
         text = _soul_text(path)
         if not text.startswith("---"):
             return {}, text.strip()

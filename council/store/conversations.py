@@ -261,7 +261,7 @@ class Conversations:
             NotFoundError: There is no file.
             InvalidStateError: It holds no conversation.
         """
-        from council.store import statefile
+        from council.store import handwritten
 
         path = self.workspace.conversation_file(name)
         with files.explaining("write", path):
@@ -278,7 +278,7 @@ class Conversations:
                     settle(session)
                 data = session.reading.data
                 text = data.decode("utf-8", "replace")
-                state, page = statefile.import_page(text, name, now)
+                state, page = handwritten.import_page(text, name, now)
                 snapshots.keep(session.places.history, data)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
                 session.commit(

@@ -73,7 +73,7 @@ def merge(
     taken = take_in(
         decoded(base),
         decoded(theirs),
-        decoded(ours),
+        _without_graft(places, theirs, ours),
         now=now,
         nonce=os.urandom(16).hex(),
         sealed=hidden,
@@ -128,6 +128,48 @@ def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
     return True
 
 
+def _without_graft(places: Places, theirs: bytes, ours: bytes) -> str:
+    """Return our text without the lines that half of this very save has brought already.
+
+    An editor that takes its time is seen with half a file. What it had added
+    by then was grafted; now that the whole comes, it comes with that again.
+    """
+    text = decoded(ours)
+    for line in reversed(list(journal.records(places.journal))[-_SAVES:]):
+        seen = line["seen"]
+        if seen in ("", line["parent"]) or not snapshots.has(places.history, seen):
+            continue
+        half = snapshots.get(places.history, seen)
+        if half and half != theirs and theirs.startswith(half):
+            before = statefile.parse(decoded(snapshots.get(places.history, line["parent"])))
+            after = statefile.parse(decoded(snapshots.get(places.history, line["digest"])))
+            state, page = statefile.load(text, "the last revision")
+            for key, gap in after.gaps.items():
+                grafted = _lines_added(before.gaps.get(key, ""), gap)
+                page.gaps[key] = _without_lines(page.gaps.get(key, ""), grafted)
+            return statefile.render(state, page)
+    return text
+
+
+def _lines_added(before: str, after: str) -> list[str]:
+    left = before.split("\n")
+    added = []
+    for line in after.split("\n"):
+        if line in left:
+            left.remove(line)
+        elif line.strip():
+            added.append(line)
+    return added
+
+
+def _without_lines(gap: str, lines: list[str]) -> str:
+    left = gap.split("\n")
+    for line in lines:
+        if line in left:
+            left.remove(line)
+    return "\n".join(left)
+
+
 def begin(text: str, name: str, where: str, now: datetime | None) -> Start:
     """Return the first state of a file that has no journal.
 
@@ -148,7 +190,9 @@ def begin(text: str, name: str, where: str, now: datetime | None) -> Start:
             lost = Event(type="history.lost", data={"rev": state.rev, "warning": warning})
             whole = state.name == name
             return Start(state=state.copy(name=name), page=page, events=[lost], as_it_stands=whole)
-    state, page = statefile.import_page(text, name, now)
+    from council.store import handwritten  # only a file that no command has seen yet needs it
+
+    state, page = handwritten.import_page(text, name, now)
     imported = Event(type="conversation.imported", data={"name": name})
     return Start(state=state, page=page, events=[imported], as_it_stands=False)
 

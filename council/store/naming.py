@@ -62,7 +62,9 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
     said = (statefile.parse(text).record or {}).get("conversationId")
     if isinstance(said, str) and is_name(said.lower()):
         return said
-    return statefile.import_page(text, name, now)[0].conversation_id
+    from council.store import handwritten  # only a file that no command has seen yet needs it
+
+    return handwritten.import_page(text, name, now)[0].conversation_id
 
 
 def open_names(workspace: Workspace) -> list[str]:

@@ -30,7 +30,6 @@ from council.store.marks import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
     from typing import Any
 
 
@@ -297,10 +296,3 @@ def _mark_notes(state: Conversation, keys: list[str], gaps: dict[str, str]) -> N
         said = free_text(gap)
         if said and NOTE not in gap and not claims_its_section(state, agent, phase):
             gaps[key] = f"\n\n{NOTE}\n{said}\n\n"
-
-
-def import_page(text: str, name: str, now: datetime | None = None) -> tuple[Conversation, Page]:
-    """Read a file that a person wrote by hand; see `handwritten`."""
-    from council.store import handwritten
-
-    return handwritten.import_page(text, name, now)

@@ -10,7 +10,7 @@ import pytest
 from council.core.conversation import Conversation
 from council.core.errors import InvalidStateError
 from council.core.records import to_record
-from council.store import statefile
+from council.store import handwritten, statefile
 
 NOW = datetime(2026, 2, 8, 22, 0, tzinfo=UTC)
 SAMPLE = """<!--council-state
@@ -101,13 +101,13 @@ def holds(state: Conversation, fields: dict[str, object]) -> None:
 def test_sample_of_the_document_loads_unchanged():
     assert len(sample_fields()) == 10
     holds(statefile.load(SAMPLE, "sample")[0], sample_fields())
-    holds(statefile.import_page(SAMPLE, "active")[0], sample_fields())
+    holds(handwritten.import_page(SAMPLE, "active")[0], sample_fields())
 
 
 @pytest.mark.req("XC-012", "C0-015")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_french_file_of_the_document_becomes_a_conversation(end: str):
-    state, page = statefile.import_page(FRENCH.replace("\n", end), "weather")
+    state, page = handwritten.import_page(FRENCH.replace("\n", end), "weather")
     fields = sample_fields()
     del fields["convergence"]  # a fifth participant changes the rate
     holds(state, fields)
@@ -134,7 +134,7 @@ def test_rounds_are_made_up_from_phase_and_tour():
     text = text.replace(
         "## État", "## Réponses - Phase CHALLENGE\n### 🦉 Henry\n[Tour 2]: Si.\n\n## État"
     )
-    state, _ = statefile.import_page(text, "weather")
+    state, _ = handwritten.import_page(text, "weather")
     assert [(one.tour, one.phase) for one in state.rounds] == [(1, "COLLECT"), (2, "CHALLENGE")]
     assert ("2-henry", "CHALLENGE", "Si.") in [
         (one.id, one.phase, one.text) for one in state.entries
@@ -143,8 +143,8 @@ def test_rounds_are_made_up_from_phase_and_tour():
 
 def test_file_without_a_block_is_read_from_its_lines():
     text = FRENCH.replace(SAMPLE, "")
-    state, _ = statefile.import_page(text, "weather", NOW)
-    again, _ = statefile.import_page(text, "weather", NOW)
+    state, _ = handwritten.import_page(text, "weather", NOW)
+    again, _ = handwritten.import_page(text, "weather", NOW)
     assert state == again
     assert state.created_at == NOW
     assert list(state.participants) == ["henry", "sage", "nova", "blaise", "bea"]
@@ -155,14 +155,14 @@ def test_file_without_a_block_is_read_from_its_lines():
 @pytest.mark.parametrize("text", ["", "hello", "# A title\n\nSome words.\n", "<!--council-state\n"])
 def test_file_that_holds_no_conversation_is_refused(text: str):
     with pytest.raises(InvalidStateError):
-        statefile.import_page(text, "weather", NOW)
+        handwritten.import_page(text, "weather", NOW)
 
 
 def test_file_of_ours_without_its_history_is_taken_as_it_stands():
-    state, page = statefile.import_page(FRENCH, "weather")
+    state, page = handwritten.import_page(FRENCH, "weather")
     text = statefile.render(state, page).replace("[Tour 1]: Non.", "[Tour 1]: Si.")
     with pytest.raises(InvalidStateError):
         statefile.load(text, "file")
-    again, page = statefile.import_page(text, "weather")
+    again, page = handwritten.import_page(text, "weather")
     assert [one.text for one in again.entries if one.id == "1-nova"] == ["Si."]
     statefile.load(statefile.render(again, page), "file")

@@ -1,0 +1,155 @@
+"""Recording an answer: who it is from, how sure that is, what follows from it.
+
+The steps that are due after an answer are taken in the same revision; waking
+who is next is left to the caller.
+
+Source: C0-021, C0-041 to C0-046, XC-014, `cli.md` section 3.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import answers, machine
+from council.core.conversation import Conversation, Origin
+from council.core.errors import CouncilError, RefusedError
+from council.core.events import Event
+from council.core.ids import split_task_id
+from council.core.procedures import SYNTHESIZE
+from council.core.record import Record
+from council.core.step import Step
+from council.core.trust import is_token, run_token
+from council.operations.place import Place
+from council.store.events import append, loose_records
+from council.store.keys import run_key
+
+NONCE_BYTES = 16
+
+
+class Answered(Record):
+    """What became of an answer, in the shape of `respond --json`."""
+
+    outcome: str
+    name: str
+    conversation_id: str
+    agent: str
+    phase: str
+    tour: int
+    task: str
+    moved_from: str = ""
+    moved_to: str = ""
+    finished: bool = False
+
+    def to_record(self) -> dict[str, object]:
+        """Return the JSON object of `respond --json`."""
+        moved = {"from": self.moved_from, "to": self.moved_to}
+        return {
+            "outcome": self.outcome,
+            "name": self.name,
+            "conversationId": self.conversation_id,
+            "agent": self.agent,
+            "phase": self.phase,
+            "tour": self.tour,
+            "task": self.task or None,
+            "transition": moved if self.moved_to else None,
+        }
+
+
+def record_answer(
+    place: Place,
+    name: str,
+    agent: str,
+    text: str,
+    *,
+    task: str = "",
+    status: str = "responded",
+    token: str = "",
+    synthesis_only: bool = False,
+) -> tuple[Answered, Conversation]:
+    """Record what `agent` says and take the steps that are due after it.
+
+    Args:
+        place: The workspace.
+        name: The conversation.
+        agent: Who answers.
+        text: The answer, kept byte for byte.
+        task: The task it answers, "" when the agent answers by itself.
+        status: `responded`, `agreed` or `done`.
+        token: The token of the run, "" outside one.
+        synthesis_only: Refuse unless the conversation is in its synthesis phase.
+
+    Raises:
+        CouncilError: The answer is refused; the refusal is an event.
+    """
+    before: list[Conversation] = []
+
+    def change(state: Conversation) -> Step:
+        before[:] = [state]
+        if synthesis_only and state.phase != SYNTHESIZE:
+            raise RefusedError(
+                f"{state.name} is in {state.phase}, not in its synthesis",
+                "answer the round with: council respond",
+            )
+        origin = _origin(place, state, agent, task, token)
+        step = answers.respond(
+            state,
+            agent,
+            text,
+            now=place.now(),
+            nonce=os.urandom(NONCE_BYTES).hex(),
+            task=task,
+            status=status,
+            origin=origin,
+        )
+        return step.then(machine.advance(step.state, place.now()))
+
+    try:
+        edited = place.conversations.edit(name, change, actor=agent, now=place.now())
+    except CouncilError as error:
+        _report_refusal(place, name, agent, error)
+        raise
+    was = before[0] if before else edited.state
+    moved = was.phase != edited.state.phase
+    answered = Answered(
+        outcome=edited.outcome,
+        name=name,
+        conversation_id=edited.state.conversation_id,
+        agent=agent,
+        phase=_answered_phase(edited.state, was, task),
+        tour=_answered_tour(was, task),
+        task=task,
+        moved_from=was.phase if moved else "",
+        moved_to=edited.state.phase if moved else "",
+        finished=edited.state.finished_at is not None,
+    )
+    return answered, edited.state
+
+
+def _answered_tour(was: Conversation, task: str) -> int:
+    parts = split_task_id(task) if task else None
+    return parts[1] if parts else was.tour
+
+
+def _answered_phase(state: Conversation, was: Conversation, task: str) -> str:
+    tour = _answered_tour(was, task)
+    return next((one.phase for one in state.rounds if one.tour == tour), was.phase)
+
+
+def _origin(place: Place, state: Conversation, agent: str, task: str, token: str) -> Origin:
+    parts = split_task_id(task) if task else None
+    if token and parts and parts[0] == state.conversation_id and parts[2] == agent:
+        expected = run_token(run_key(place.paths), parts[0], parts[1], agent, parts[3])
+        if is_token(token, expected):
+            return Origin.VERIFIED
+    if place.settings.trust == "strict":
+        raise RefusedError(
+            f"nothing shows that this is {agent}, and trust is strict",
+            'answer from the run that was started, or set trust = "open" in council.toml',
+        )
+    return Origin.CLAIMED
+
+
+def _report_refusal(place: Place, name: str, agent: str, error: CouncilError) -> None:
+    data = {"name": name, "code": error.code, "message": error.message}
+    event = Event(type="answer.refused", agent=agent, data=data)
+    append(place.paths, loose_records([event], "", place.now()))
