@@ -51,9 +51,16 @@ class Stances(Record):
     silent: list[str]
 
 
+_JOINERS = "\u200d\ufe0e\ufe0f"
+
+
 def one_line(text: str) -> str:
-    """Return `text` with every run of white space and control characters made one space."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    """Return `text` with every run of white space and control characters made one space.
+
+    What joins emoji stays: without it a family falls apart into its members.
+    """
+    kept = (sign if sign.isprintable() or sign in _JOINERS else " " for sign in text)
+    return " ".join("".join(kept).split())
 
 
 def display_name(state: Conversation, agent: str) -> str:

@@ -21,6 +21,7 @@ import json
 import os
 
 from council import __version__
+from council.core.account import one_line
 from council.core.errors import InvalidInputError
 from council.core.procedures import SYNTHESIZE
 
@@ -211,8 +212,7 @@ def _stamps(root: str, lang: str) -> list[list[object]]:
 
 def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
     """Return a value on one line, without control characters, cut at `max_chars`."""
-    words = " ".join(str(value).split())
-    plain = "".join(letter for letter in words if letter.isprintable())
+    plain = one_line(str(value))
     return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
 
 
