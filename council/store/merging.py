@@ -73,7 +73,7 @@ def merge(
     taken = take_in(
         decoded(base),
         decoded(theirs),
-        _without_graft(places, theirs, ours),
+        _without_common(base, theirs, ours),
         now=now,
         nonce=os.urandom(16).hex(),
         sealed=hidden,
@@ -128,27 +128,23 @@ def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
     return True
 
 
-def _without_graft(places: Places, theirs: bytes, ours: bytes) -> str:
-    """Return our text without the lines that half of this very save has brought already.
+def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
+    """Return our text without the free lines that both sides have added in one place.
 
-    An editor that takes its time is seen with half a file. What it had added
-    by then was grafted; now that the whole comes, it comes with that again.
+    They come again with `theirs`. Without this, somebody who saves twice, or
+    so slowly that half of it was taken in, would find them there twice.
     """
-    text = decoded(ours)
-    for line in reversed(list(journal.records(places.journal))[-_SAVES:]):
-        seen = line["seen"]
-        if seen in ("", line["parent"]) or not snapshots.has(places.history, seen):
-            continue
-        half = snapshots.get(places.history, seen)
-        if half and half != theirs and theirs.startswith(half):
-            before = statefile.parse(decoded(snapshots.get(places.history, line["parent"])))
-            after = statefile.parse(decoded(snapshots.get(places.history, line["digest"])))
-            state, page = statefile.load(text, "the last revision")
-            for key, gap in after.gaps.items():
-                grafted = _lines_added(before.gaps.get(key, ""), gap)
-                page.gaps[key] = _without_lines(page.gaps.get(key, ""), grafted)
-            return statefile.render(state, page)
-    return text
+    state, page = statefile.load(decoded(ours), "the last revision")
+    before, saved = statefile.parse(decoded(base)), statefile.parse(decoded(theirs), like=state)
+    found = False
+    for key, gap in saved.gaps.items():
+        was = before.gaps.get(key, "")
+        added = _lines_added(was, gap)
+        common = [line for line in _lines_added(was, page.gaps.get(key, "")) if line in added]
+        if common:
+            page.gaps[key] = _without_lines(page.gaps[key], common)
+            found = True
+    return statefile.render(state, page) if found else decoded(ours)
 
 
 def _lines_added(before: str, after: str) -> list[str]:

@@ -475,6 +475,28 @@ def test_where_files_cannot_be_exchanged_a_link_and_a_rename_do(tmp_path: Path) 
     assert room.read().topic == "Should we build a wind sock?"
 
 
+@pytest.mark.req("C0-078")
+def test_a_save_that_was_seen_half_done_is_not_taken_in_twice(room: Room) -> None:
+    line = "A thought of mine.\n\nAnd another one.\n"
+    text = room.live.read_text().replace("\n## Participants", f"\n{line}\n## Participants")
+    half = text.index("And another")
+    with room.live.open("w") as slow:
+        slow.write(text[:half])
+        slow.flush()
+        room.answer("henry")
+        assert room.live.read_text().count("A thought of mine.") == 1
+        room.edit_by_hand(
+            lambda now: now.replace("A thought of mine.", "Somebody else's.\n\nA thought of mine.")
+        )
+        room.answer("sage")
+        slow.write(text[half:])
+    room.touch()
+    text = room.live.read_text()
+    for said in ("A thought of mine.", "And another one.", "Somebody else's."):
+        assert text.count(said) == 1, said
+    assert [agent for agent, _ in room.said()] == ["henry", "sage"]
+
+
 @pytest.mark.req("C0-077", "C0-078")
 @pytest.mark.parametrize("how", ["rename", "in place", "in two steps"])
 def test_a_person_who_saves_while_agents_answer_loses_nothing(tmp_path: Path, how: str) -> None:
