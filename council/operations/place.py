@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.errors import CouncilError, NotFoundError, RefusedError, UsageError
 from council.core.ids import checked_name
 from council.core.times import parse_instant
 from council.store.conversations import Conversations
@@ -123,8 +123,12 @@ def speaker(place: Place, given: str) -> str:
 
     Raises:
         UsageError: None of the three says.
+        RefusedError: A run of one agent speaks as another.
     """
-    wanted = given or place.environ.get("COUNCIL_AGENT", "")
+    own = place.environ.get("COUNCIL_AGENT", "")
+    if given and own and given != own and place.environ.get("COUNCIL_TASK_ID"):
+        raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
+    wanted = given or own
     if wanted:
         return checked_name(wanted, "agent id")
     from council.store.agents import agent_of_directory

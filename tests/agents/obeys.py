@@ -19,7 +19,9 @@ LIMIT = 40
 
 
 def obey(line: str) -> str:
-    order = line.strip().lstrip(BEFORE).rstrip("`'\"”»\u00a0 ")
+    order = line.strip().lstrip(BEFORE)
+    if order != line.strip().lstrip(" \t>*-#$\u00a0"):  # it stood between quotation marks
+        order = order.rstrip("`'\"”»\u00a0 ")
     found = re.search(r"\b(council [a-z].*)$", order)
     if written := re.match(r"write (\S+): (.*)", order, re.IGNORECASE):
         Path(written[1]).write_text(written[2] + "\n", encoding="utf-8")
@@ -41,9 +43,10 @@ for line in sys.stdin.read().splitlines():
     if len(orders) >= LIMIT:
         break
     try:
-        orders.append(obey(line))
+        if order := obey(line):
+            orders.append(order)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         print("could not:", line, error, file=sys.stderr)
 agent = os.environ.get("COUNCIL_AGENT", "nobody")
 print(f"I am {agent} and did everything I was told:")
-print("\n".join(f"- {order}" for order in orders if order) or "- nothing")
+print("\n".join(f"- {order}" for order in orders) or "- nothing")
