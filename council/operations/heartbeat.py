@@ -16,7 +16,7 @@ import time
 from datetime import datetime, timedelta
 
 from council.core import machine
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.owed import Wake
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
@@ -39,15 +39,21 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         only: Serve just this conversation; "" serves all.
         dry_run: Say what would be done and do nothing.
     """
+    names = [only] if only else place.conversations.names()
+    return _beat(place, names, dry_run=dry_run, must_exist=bool(only))
+
+
+def _beat(
+    place: Place, names: list[str], *, dry_run: bool = False, must_exist: bool = False
+) -> Report:
     now = place.now()
     report = Report(now=now)
-    names = [only] if only else place.conversations.names()
     busy = []
     for name in names:
         try:
             seen, due = _look(place, name, now)
         except CouncilError as error:
-            if only:
+            if must_exist:
                 raise
             report.errors.append((name, error))
             continue
@@ -55,10 +61,10 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         if due:
             busy.append(seen)
     if dry_run:
-        return report
+        return _without_archived(place, report)
     if not busy:
         place.mark_beat()
-        return report
+        return _without_archived(place, report)
     from council.operations.runs import start
     from council.operations.serving import serve
 
@@ -67,6 +73,17 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
     for job in jobs:
         start(place, job, beat)
     place.mark_beat()
+    return _without_archived(place, report)
+
+
+def _without_archived(place: Place, report: Report) -> Report:
+    """Take out what was archived by somebody else between two looks: no fault of anybody."""
+    names = place.conversations.names() if report.errors else []
+    report.errors = [
+        (name, error)
+        for name, error in report.errors
+        if name in names or not isinstance(error, NotFoundError)
+    ]
     return report
 
 
@@ -106,8 +123,10 @@ def wait(
     """
     ends_at = time.monotonic() + longest.total_seconds()
     whole = Report(now=place.now())
+    if only:
+        beat(place, only, dry_run=True)  # raises when there is none of that name
     while True:
-        report = beat(place, only)
+        report = _beat(place, [only] if only else place.conversations.names())
         for seen in report.conversations:
             if seen.changed:
                 tell(seen.to_text())
