@@ -8,7 +8,6 @@ Source: C0-042 to C0-046, C0-063, C0-074, C0-080, XC-014, `trust.md`.
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 
 from council.core.convergence import (
@@ -30,6 +29,7 @@ from council.core.conversation import (
     TaskState,
     has_answered,
 )
+from council.core.digests import sha256_hex
 from council.core.errors import (
     AlreadyAnsweredError,
     FinishedError,
@@ -55,7 +55,7 @@ _STATUSES = {
 
 def sealed_digest(nonce: str, text: str) -> str:
     """Return the salted digest under which a sealed text is committed to (`trust.md`)."""
-    return hashlib.sha256(f"{nonce}\n{text}".encode()).hexdigest()
+    return sha256_hex(f"{nonce}\n{text}".encode())
 
 
 def checked_text(text: str) -> str:

@@ -9,9 +9,9 @@ Source: XC-004, `store.md` section 6.
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 
+from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError
 
 _NAME_START = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -66,7 +66,7 @@ def split_task_id(task: str) -> tuple[str, int, str, int] | None:
 
 def text_digest(text: str) -> str:
     """Return the SHA-256 of a text's UTF-8 bytes as lower-case hex."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return sha256_hex(text.encode("utf-8"))
 
 
 def answer_op_id(conversation_id: str, tour: int, agent: str, text: str) -> str:

@@ -131,15 +131,17 @@ def _wake(
 ) -> Wake | None:
     due_at = state.rounds[-1].started_at if state.rounds else state.created_at
     mine = tasks_of(state, agent)
-    if mine and mine[-1].state is TaskState.N:
-        return Wake(agent=agent, task=mine[-1].id, attempt=mine[-1].attempt, due_at=mine[-1].at)
     if mine and mine[-1].state is TaskState.R:
         return None
-    if attempts_used_up(state, agent):
-        return None
+    # One that waits for a place keeps the rank it had when it began to wait.
+    queued = mine.pop() if mine and mine[-1].state is TaskState.N else None
     failures = sum(1 for one in mine if one.state is TaskState.F)
     if failures and backoff:
         due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
+    if queued is not None:
+        return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
+    if attempts_used_up(state, agent):
+        return None
     if due_at > now and failures:
         return None
     attempt = mine[-1].attempt + 1 if mine else 1

@@ -9,8 +9,6 @@ Source: XC-014, XC-015, `trust.md`.
 
 from __future__ import annotations
 
-import hmac
-
 from council.core.errors import RefusedError
 
 RUN_VERBS = frozenset(
@@ -51,10 +49,14 @@ def permit(verb: str, *, in_run: bool) -> None:
 def run_token(key: bytes, conversation_id: str, tour: int, agent: str, attempt: int) -> str:
     """Derive the token of one run: HMAC-SHA256 over what it was started for."""
     message = f"{conversation_id}/{tour}/{agent}/{attempt}".encode()
+    import hmac  # only an answer from a run needs it, and it loads a library
+
     return hmac.new(key, message, "sha256").hexdigest()
 
 
 def is_token(token: str, expected: str) -> bool:
     """Compare two tokens in time that does not depend on where they differ."""
     given = token.encode("utf-8", "surrogatepass")  # a variable may hold bytes that are no text
+    import hmac
+
     return hmac.compare_digest(given, expected.encode())

@@ -12,10 +12,10 @@ Source: XC-001, C0-078, `store.md` sections 1, 2 (steps 3, 5, 8) and 5.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 
+from council.core.digests import sha256_hex
 from council.core.record import Record
 from council.store import files
 
@@ -64,7 +64,7 @@ def decode(line: bytes) -> dict[str, Any] | None:
 
 
 def _checksum(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest()[:_SUM_CHARS].encode("ascii")
+    return sha256_hex(body)[:_SUM_CHARS].encode("ascii")
 
 
 def read_tail(path: str) -> Tail | None:

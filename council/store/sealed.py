@@ -9,17 +9,13 @@ Source: C0-048, A-05, `trust.md` (the seal), `store.md` section 1.
 
 from __future__ import annotations
 
-import hashlib
 import json
 
+from council.core.answers import sealed_digest
 from council.core.conversation import Conversation, Origin, SealedText
 from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_instant
 from council.store import files
-
-
-def _digest(nonce: str, text: str) -> str:
-    return hashlib.sha256(f"{nonce}\n{text}".encode()).hexdigest()
 
 
 def write_sealed(folder: str, sealed: SealedText) -> None:
@@ -39,7 +35,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
         "task": sealed.task,
     }
     data = json.dumps(record, indent=1).encode("ascii") + b"\n"
-    path = f"{folder}/{_digest(sealed.nonce, sealed.text)}.json"
+    path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
         # Whoever wrote it may have died before its name was on the disk.
@@ -79,7 +75,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
         )
     except (ValueError, TypeError, KeyError, AttributeError, CouncilError):
         return None
-    return sealed if _digest(sealed.nonce, sealed.text) == digest else None
+    return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 
 
 def names_of(state: Conversation) -> set[str]:

@@ -8,16 +8,16 @@ Source: `store.md` sections 1, 2 (step 7) and 5, C0-078.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
+from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NotFoundError
 from council.store import files
 
 
 def digest_of(data: bytes) -> str:
     """Return the digest under which a text is kept."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256_hex(data)
 
 
 def _path(folder: str, digest: str) -> str:
