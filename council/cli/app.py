@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from council import __version__
-from council.cli import conversations, workspace
+from council.cli import conversations, editing, workspace
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
 from council.cli.options import HOT
@@ -61,6 +61,7 @@ def _add_commands() -> None:
     order = [
         (WORKSPACE, workspace.COMMANDS),
         (CONVERSATIONS, conversations.COMMANDS),
+        (CONVERSATIONS, editing.COMMANDS),
     ]
     for panel, commands in order:
         for name, function in commands.items():
