@@ -447,16 +447,15 @@ def check(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
     """Say whether the file is well formed, was edited, and agents set their status."""
 
     def command(place: Place) -> Output:
-        from council.operations.view import findings_of
+        from council.operations.checking import check as look
 
-        wanted = conversation_name(place, name)
-        faults = findings_of(place, wanted)
-        said = "\n".join(faults) if faults else f"{wanted}: well formed"
+        checked = look(place, conversation_name(place, name))
+        said = [f"{checked.name}: well formed", *checked.notices]
         return Output(
-            record={"name": wanted, "ok": not faults, "findings": faults},
-            text="" if faults else said,
-            notes=[f"council: {fault}" for fault in faults],
-            code=InvalidStateError.exit_code if faults else 0,
+            record=checked.to_record(),
+            text="" if checked.faults else "\n".join(said),
+            notes=[f"council: {fault}" for fault in checked.faults],
+            code=InvalidStateError.exit_code if checked.faults else 0,
         )
 
     do("check", json, root, now, command)

@@ -17,8 +17,8 @@ from council.core.step import Step
 from council.core.times import render_duration
 from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
+from council.operations.checking import check
 from council.operations.place import Place
-from council.operations.view import findings_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.files import make_folder
@@ -154,7 +154,7 @@ def _conversations(place: Place, repair: bool) -> list[Finding]:
         try:
             if repair:
                 place.conversations.edit(name, _unchanged, actor="doctor", now=place.now())
-            faults = findings_of(place, name)
+            faults = check(place, name).faults
         except CouncilError as error:
             findings.append(Finding(what=name, ok=False, found=error.message, fix=error.hint))
             continue

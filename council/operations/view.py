@@ -130,26 +130,6 @@ def standing(place: Place, state: Conversation) -> Standing:
     )
 
 
-def findings_of(place: Place, name: str) -> list[str]:
-    """Return what is not as it should be in a conversation's file, for `check` (C0-067)."""
-    from council.store.findings import findings
-
-    page = place.conversations.page(name)
-    said = _STANDING.get(page.standing)
-    faults = [said] if said else []
-    for event in page.events:
-        details = ", ".join(f"{key}={value}" for key, value in event.data.items())
-        faults.append(f"not taken in yet: {event.type} {event.agent} {details}".strip())
-    return faults + findings(page.state, page.page)
-
-
-_STANDING = {
-    "missing": "the file is missing; the next command puts it back",
-    "unpublished": "a command died before it could show its change; the next one shows it",
-    "newer": "the file was written by a newer council; it is read and never written",
-}
-
-
 def shown(state: Conversation) -> dict[str, Any]:
     """Return the JSON of `show --json`: the state block with the texts added."""
     entries = [
