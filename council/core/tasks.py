@@ -13,7 +13,7 @@ from datetime import datetime
 
 from council.core.conversation import Conversation, Task, TaskState
 from council.core.events import Event
-from council.core.owed import Wake
+from council.core.owed import Wake, tasks_of
 from council.core.step import Step
 
 
@@ -73,3 +73,34 @@ def task_failed(
     failed.state, failed.reason, failed.at, failed.final = TaskState.F, reason, now, final
     data = {"task": task, "reason": reason, "final": final}
     return Step(state=new, events=[Event(type="task.failed", agent=failed.agent, data=data)])
+
+
+def task_refused(
+    state: Conversation, wake: Wake, reason: str, *, driver: str, now: datetime
+) -> Step:
+    """Write down, once in a round for each reason, that a due run may not be started.
+
+    It stands as a failed task, so that `status` and minutes can tell why the
+    agent was not heard; the deadline of the phase goes on.
+    """
+    new = state.copy()
+    if wake.task not in new.tasks and is_refused(new, wake.agent, reason):
+        return Step(state=new)
+    new.tasks[wake.task] = Task(
+        id=wake.task,
+        agent=wake.agent,
+        tour=new.tour,
+        attempt=wake.attempt,
+        state=TaskState.F,
+        at=now,
+        driver=driver,
+        reason=reason,
+    )
+    data = {"task": wake.task, "reason": reason}
+    return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
+
+
+def is_refused(state: Conversation, agent: str, reason: str) -> bool:
+    """Tell whether that refusal is what was last written down of an agent in this round."""
+    known = [one for one in tasks_of(state, agent) if one.state is not TaskState.N]
+    return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason

@@ -31,7 +31,7 @@ _DEFAULTS = {
     "prompts": "prompts",
     "skills": "skills/council",
 }
-_OWN_FOLDERS = frozenset({"open", "runs", "channels", "key", "readme"})
+_OWN_FOLDERS = frozenset({"open", "runs", "channels", "key", "readme", "halted"})
 
 
 def find_root(start: str, env: Mapping[str, str]) -> str:
@@ -212,6 +212,21 @@ class Workspace:
     def failure_log(self) -> str:
         """The file in which detached work that failed leaves its trace."""
         return resolve_inside(self.control, "failures.log")
+
+    @property
+    def tally(self) -> str:
+        """The file of what runs have used up and which agents rest."""
+        return resolve_inside(self.control, "tally.json")
+
+    @property
+    def halt_mark(self) -> str:
+        """The file that halts all starting of runs by being there."""
+        return resolve_inside(self.control, "halted")
+
+    @property
+    def hook_mark(self) -> str:
+        """The file that says up to where the events have been given to the hooks."""
+        return resolve_inside(self.control, "hooks.json")
 
     def run_file(self, task: str, kind: str) -> str:
         """Return the file of one run: its `prompt.md` or its `log`."""

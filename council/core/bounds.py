@@ -1,0 +1,112 @@
+"""What bounds the runs of a workspace: caps on their number, and rest for agents that fail.
+
+Values and rules only. A cap that is reached and an agent that rests keep a
+run from being started; the phase then goes on by its deadline. What was
+counted is kept by the store.
+
+Source: `trust.md` (bounds).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.record import Record
+from council.core.times import render_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FAILURES_BEFORE_REST = 3
+REST_MINUTES = 15
+LONGEST_REST = timedelta(days=1)
+CAPS = ("max_runs_per_council", "max_runs_per_day", "max_tokens_per_council", "max_tokens_per_day")
+LIMITS = (*CAPS, "failures_before_rest", "rest_minutes")
+
+
+class Spent(Record):
+    """What was used up: runs that were started, tokens that drivers reported."""
+
+    runs: int = 0
+    tokens: int = 0
+
+
+class Lapse(Record):
+    """How often an agent has failed in a row, and until when it rests.
+
+    `rests` counts the rests since its last success: each is twice as long as
+    the one before.
+    """
+
+    failures: int = 0
+    rests: int = 0
+    until: datetime | None = None
+    reason: str = ""
+
+
+class Tally(Record):
+    """Everything that is counted in a workspace; `day` is the date that `today` is of."""
+
+    day: str = ""
+    today: Spent
+    councils: dict[str, Spent] = {}  # noqa: RUF012 - Record copies it
+    lapses: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
+
+
+def spend(tally: Tally, conversation_id: str, now: datetime, *, runs: int, tokens: int) -> None:
+    """Count what a conversation used up. Changes `tally`."""
+    day = render_instant(now)[:10]
+    if tally.day != day:
+        tally.day, tally.today = day, Spent()
+    council = tally.councils.setdefault(conversation_id, Spent())
+    for spent in (tally.today, council):
+        spent.runs += runs
+        spent.tokens += tokens
+
+
+def reached(
+    tally: Tally, limits: Mapping[str, int], conversation_id: str, now: datetime
+) -> tuple[str, int] | None:
+    """Return the cap that leaves no room for another run, and its value; None when there is room.
+
+    A cap that is missing or 0 bounds nothing.
+    """
+    today = tally.today if tally.day == render_instant(now)[:10] else Spent()
+    council = tally.councils.get(conversation_id) or Spent()
+    used = (council.runs, today.runs, council.tokens, today.tokens)
+    for name, amount in zip(CAPS, used, strict=True):
+        cap = limits.get(name, 0)
+        if 0 < cap <= amount:
+            return name, cap
+    return None
+
+
+def resting(tally: Tally, agent: str, now: datetime) -> Lapse | None:
+    """Return why an agent rests at `now`, None when it does not."""
+    lapse = tally.lapses.get(agent)
+    return lapse if lapse is not None and lapse.until is not None and now < lapse.until else None
+
+
+def failure(
+    tally: Tally, agent: str, reason: str, now: datetime, limits: Mapping[str, int]
+) -> Lapse | None:
+    """Count a failed run; return the lapse if the agent rests from now on. Changes `tally`.
+
+    After a rest one more failure is enough for the next, which is twice as long.
+    """
+    lapse = tally.lapses.setdefault(agent, Lapse())
+    lapse.failures += 1
+    lapse.reason = reason
+    enough = limits.get("failures_before_rest", FAILURES_BEFORE_REST)
+    first = timedelta(minutes=limits.get("rest_minutes", REST_MINUTES))
+    if not enough or not first or lapse.failures < enough or resting(tally, agent, now):
+        return None
+    lapse.until = now + min(first * 2 ** min(lapse.rests, 10), max(LONGEST_REST, first))
+    lapse.rests += 1
+    return lapse
+
+
+def success(tally: Tally, agent: str) -> Lapse | None:
+    """Forget the failures of an agent that has answered; return them. Changes `tally`."""
+    return tally.lapses.pop(agent, None)
