@@ -9,22 +9,45 @@ Source: `architecture.md` section 4.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from council.cli.options import HOT, hoisted
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Run one command and end the process with its exit code."""
-    argv = hoisted(sys.argv[1:])
+    _open_closed_streams()
+    try:
+        code = _run(hoisted(sys.argv[1:]))
+    except KeyboardInterrupt:  # while modules were loaded; commands see to it themselves
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _run(argv: list[str]) -> int:
     before_text = argv[: argv.index("--")] if "--" in argv else argv
     if argv and argv[0] in HOT and not {"--help", "-h"} & set(before_text):
         from council.cli.hot import run as run_hot
 
-        sys.exit(run_hot(argv))
+        return run_hot(argv)
     from council.cli.app import run as run_typer
 
-    sys.exit(run_typer(argv))
+    return run_typer(argv)
+
+
+def _open_closed_streams() -> None:
+    """Give a standard stream that the caller closed to /dev/null.
+
+    Otherwise the next file that is opened would take its number, and what is
+    meant for the terminal would be written into that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from council import __version__
 from council.cli import conversations, editing, workspace
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
-from council.cli.options import HOT
+from council.cli.options import HOT, is_for_every_command
 from council.cli.parameters import typer_function
 from council.core.errors import UsageError
 
@@ -75,7 +75,10 @@ _add_commands()
 
 def run(argv: list[str]) -> int:
     """Run one command line; return its exit code."""
-    as_json = "--json" in argv
+    before_text = argv[: argv.index("--")] if "--" in argv else argv
+    as_json = "--json" in before_text
+    if argv and is_for_every_command(argv[0]):
+        return refuse(UsageError("no command was given", "see: council --help"), as_json=as_json)
     try:
         code = app(args=argv, prog_name="council", standalone_mode=False)
     except TyperException as error:

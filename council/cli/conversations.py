@@ -13,7 +13,7 @@ import typer
 
 from council.cli.edge import Output, carry_out, read_text
 from council.cli.parameters import As, Json, Lang, Name, Now, Root, help_text
-from council.core.errors import InvalidStateError, UsageError
+from council.core.errors import InvalidInputError, InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.convene import Convened, Invitation
 from council.operations.place import Place, conversation_name, open_place
@@ -92,6 +92,10 @@ def invitation(place: Place, **given: Any) -> Invitation:
         if brief:
             raise UsageError("the brief was given twice", "use --brief or --brief-file")
         brief = read_text("", given["brief_file"], place.settings.max_text_bytes)
+        if not brief.strip():
+            raise InvalidInputError(
+                f"the brief in {given['brief_file']} is empty", "write it first"
+            )
     return Invitation(
         topic=given["topic"],
         brief=brief,

@@ -58,7 +58,7 @@ def carry_out(verb: str, command: Callable[[], Output | None], *, as_json: bool)
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _give_up_output()
         return 0
     except Exception as error:
         return _unexpected(error, as_json)
@@ -69,8 +69,17 @@ def refuse(error: CouncilError, *, as_json: bool) -> int:
     line = f"council: {error.message}" + (f" ({error.hint})" if error.hint else "")
     sys.stderr.write(_one_line(line) + "\n")
     if as_json:
-        sys.stdout.write(json.dumps({"error": error.to_record()}) + "\n")
+        try:
+            sys.stdout.write(json.dumps({"error": error.to_record()}) + "\n")
+            sys.stdout.flush()
+        except OSError:
+            _give_up_output()
     return error.exit_code
+
+
+def _give_up_output() -> None:
+    """Let what is left for a broken standard output go nowhere, also when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _print(output: Output, as_json: bool) -> None:
@@ -101,7 +110,12 @@ def _unexpected(error: Exception, as_json: bool) -> int:
         log.write(traceback.format_exc())
     kind = type(error).__name__
     failed = CouncilError(f"unexpected failure: {kind}: {error}", f"the details are in {path}")
-    return refuse(failed, as_json=as_json)
+    code = refuse(failed, as_json=as_json)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+    return code
 
 
 def read_text(argument: str, file: str, max_bytes: int) -> str:

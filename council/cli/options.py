@@ -117,7 +117,12 @@ HOT: dict[str, Command] = {
         summary="Advance everything that is due and wake the next agents; for cron.",
         example="council heartbeat --json",
         options=(
-            NAME,
+            Option(
+                name="name",
+                flags=("--name",),
+                metavar="NAME",
+                help="Serve this conversation only; else all.",
+            ),
             Option(
                 name="wait",
                 flags=("--wait",),
@@ -162,6 +167,11 @@ def hoisted(argv: list[str]) -> list[str]:
 
 
 _GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
+
+
+def is_for_every_command(word: str) -> bool:
+    """Tell whether a word is an option that belongs to commands, not to `council` itself."""
+    return word == "--json" or word.partition("=")[0] in _GLOBAL_WITH_VALUE
 
 
 def _with_optional_values(command: Command, words: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from rich.text import Text
 from council.core.conversation import ParticipantStatus
 from council.core.times import render_duration
 from council.operations.doctor import Finding
+from council.operations.convene import DEFAULT_NAME
 from council.operations.view import Overview, Standing
 
 _MARKS = {
@@ -48,10 +49,10 @@ def as_text(shown: RenderableType) -> str:
 def standing_view(one: Standing, now: datetime) -> RenderableType:
     """Return the table of one open conversation: who has answered, who is owed."""
     state = one.state
-    title = Text.assemble(
-        (state.topic, "bold"), f"\n{state.phase} · round {state.tour} · {_left(one, now)}"
-    )
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    stands = f"{state.phase} · round {state.tour} · {_left(one, now)}"
+    if state.name != DEFAULT_NAME:
+        stands = f"{state.name} · {stands}"
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("agent")
     table.add_column("status")
     table.add_column("note", overflow="fold")
@@ -65,7 +66,7 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
     others = [agent for agent in one.owing if agent not in state.participants]
     for agent in others:
         table.add_row(Text(agent), Text("… writes the synthesis", style="yellow"), "")
-    return table
+    return Group(Text(state.topic, style="bold"), Text(stands, style="italic"), table)
 
 
 def _left(one: Standing, now: datetime) -> str:

@@ -44,7 +44,9 @@ def init(
     personal: Annotated[
         bool, typer.Option("--personal", help="Make the workspace of your user account.")
     ] = False,
-    agents: Agents = "",
+    agents: Annotated[
+        str, typer.Option("--agents", metavar="a,b,c", help="Make a folder for each of these.")
+    ] = "",
     lang: Lang = "",
     root: Root = "",
     json: Json = False,

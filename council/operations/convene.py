@@ -5,12 +5,13 @@ Source: C0-002, C0-005, C0-037, C0-064, C0-071, `cli.md` section 2.
 
 from __future__ import annotations
 
+import os
 import uuid
 from datetime import timedelta
 
 from council.core import machine, owed
 from council.core.conversation import Conversation, Participant
-from council.core.errors import InvalidInputError, UsageError
+from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.ids import checked_name
 from council.core.procedures import MODES, PROCEDURES, chosen_phases
 from council.core.record import Record
@@ -141,7 +142,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         conversation_id=str(uuid.uuid4()),
         name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
         topic=topic,
-        brief=_checked_brief(invitation.brief) or topic,
+        brief=_checked_text(invitation.brief, "brief") or topic,
         mode=invitation.mode,
         procedure=procedure.name,
         phases=phases,
@@ -155,7 +156,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         lang=language(place.settings, invitation.lang, place.environ),
         coordinator=_optional_agent(invitation.coordinator or place.settings.coordinator),
         synthesizer=_optional_agent(invitation.synthesizer),
-        cwd=invitation.cwd,
+        cwd=_checked_cwd(invitation.cwd),
     )
 
 
@@ -213,15 +214,20 @@ def _checked_topic(topic: str) -> str:
             f"the topic has {len(line)} characters; {TOPIC_MAX_CHARS} are allowed",
             "put the details into the brief: --brief-file FILE",
         )
-    _checked_brief(line)
-    return line
+    return _checked_text(line, "topic")
 
 
-def _checked_brief(brief: str) -> str:
-    if "\x00" in brief:
-        raise InvalidInputError("the brief holds a NUL character")
+def _checked_text(text: str, what: str) -> str:
+    if "\x00" in text:
+        raise InvalidInputError(f"the {what} holds a NUL character", "take it out")
     try:
-        brief.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        raise InvalidInputError("the brief is not valid Unicode", "send it as UTF-8") from None
-    return brief
+        raise InvalidInputError(f"the {what} is not UTF-8", "send it as UTF-8") from None
+    return text
+
+
+def _checked_cwd(directory: str) -> str:
+    if directory and not os.path.isdir(directory):
+        raise NotFoundError(f"no such directory: {directory}", "name another one: --cwd DIR")
+    return directory

@@ -22,6 +22,7 @@ from council.operations.prompts import cached_prompt, prompt_kind
 from council.store.agents import persona_of
 from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
+from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _prompt(
     *,
     keep: bool = True,
 ) -> str:
+    if lang:
+        lang = language(place.settings, lang, place.environ)
     folder = place.paths.conversation_folder(state.conversation_id)
     return cached_prompt(
         f"{folder}/prompts" if keep else "",

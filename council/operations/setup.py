@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 
-from council.core.errors import InvalidInputError
+from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.store.agents import default_emoji
-from council.store.files import make_folder, write_new
+from council.store.files import explaining, make_folder, write_new
 from council.store.naming import prepare_control
 from council.store.paths import Workspace, personal_root
-from council.store.settings import load_settings
+from council.store.settings import LANGUAGES, load_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +52,20 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
 
     Raises:
         InvalidInputError: An agent's id is not legal, or the directory cannot be one.
+        UsageError: There is no such language.
     """
+    if lang and lang not in LANGUAGES:
+        raise UsageError(f"no language {lang!r}", f"choose one of: {', '.join(LANGUAGES)}")
     for agent in agents:
         checked_name(agent, "agent id")
     root = os.path.abspath(directory)
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")
+    with explaining("write", root):
+        return _complete(root, agents, lang, environ)
+
+
+def _complete(root: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
     make_folder(root)
     made: list[str] = []
     programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from council.core import answers, machine, owed, steering
 from council.core.conversation import Conversation
+from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.step import Step
 from council.operations import archive as archiving
@@ -33,7 +34,14 @@ class Steered(Record):
 
 
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
-    """Add guidance that all agents, or `target`, read in their next prompt."""
+    """Add guidance that all agents, or `target`, read in their next prompt.
+
+    Raises:
+        InvalidInputError: The author is no legal name, or the text cannot be kept.
+        NotAParticipantError: The target does not take part.
+    """
+    if author:
+        checked_name(author, "agent id")
 
     def change(state: Conversation, now: datetime) -> Step:
         return answers.inject(state, message, author=author or PERSON, now=now, target=target)

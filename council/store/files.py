@@ -128,9 +128,13 @@ def make_folder(path: str, mode: int = 0o777) -> None:
     except FileExistsError:
         return
     except FileNotFoundError:
+        if not os.path.dirname(path):
+            raise
         make_folder(os.path.dirname(path))
-        make_folder(path, mode)
-        return
+        try:
+            os.mkdir(path, mode)  # not by this function: /proc never takes a folder
+        except FileExistsError:
+            return
     sync_folder(os.path.dirname(path))
 
 
