@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from council.core.conversation import Conversation, SealedText
-from council.core.errors import NotFoundError
+from council.core.errors import ConflictError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.step import Step
@@ -75,6 +75,16 @@ class Conversations:
         """Return the names of the open conversations, sorted."""
         with files.explaining("list", self.workspace.shared):
             return naming.open_names(self.workspace)
+
+    def clear_ended(self, now: datetime) -> None:
+        """Clear away what archiving left behind when its process died on the way.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        with files.explaining("clear away", self.workspace.shared):
+            for name in naming.ended_names(self.workspace):
+                self._door.clear_ended(name, now)
 
     def read(self, name: str, *, with_sealed: bool = False) -> Conversation:
         """Return a conversation as it stands, edits of people included; see `page`.
@@ -286,7 +296,15 @@ class Conversations:
                 )
                 return Edited(state=session.state, events=session.last["events"], changed=True)
 
-    def close(self, name: str, wanted: str, minutes: str, *, now: datetime) -> str:
+    def close(
+        self,
+        name: str,
+        wanted: str,
+        minutes: str,
+        *,
+        now: datetime,
+        made_of: Conversation | None = None,
+    ) -> str:
         """Write the minutes of a finished conversation once, and clear its files away.
 
         Args:
@@ -295,12 +313,15 @@ class Conversations:
                 and with or without `.md`.
             minutes: Their text.
             now: The time of the end.
+            made_of: The state that the minutes tell, None to ask nothing. Whatever
+                was said since would be in no minutes.
 
         Returns:
             The path of the minutes: the wanted one, or with `-2`, `-3` when it is taken.
 
         Raises:
             NotFoundError: There is no such open conversation.
+            ConflictError: It went on, or is another one, since `made_of` was read.
         """
         stem = wanted if os.path.isabs(wanted) else self.workspace.inside(wanted)
         with (
@@ -310,6 +331,8 @@ class Conversations:
             if is_closed(session.tail):
                 path = str(session.last["closing"]["path"])
             else:
+                if made_of is not None and not _is_of(made_of, session.state):
+                    raise ConflictError(f"{name!r} went on meanwhile", "try again")
                 path = closing.write_minutes(session, stem, minutes)
             closing.finish(session)
             return path
@@ -318,3 +341,7 @@ class Conversations:
         state = session.state
         found: dict[str, SealedText] = sealed.read_sealed(session.places.sealed, state)
         return state.copy(sealed=found)
+
+
+def _is_of(state: Conversation, standing: Conversation) -> bool:
+    return (state.conversation_id, state.rev) == (standing.conversation_id, standing.rev)

@@ -69,6 +69,18 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
 
 def open_names(workspace: Workspace) -> list[str]:
     """Return the names of the open conversations, sorted."""
+    found = _known_names(workspace)
+    return sorted(name for name, known in found.items() if not _ended(workspace, name, known))
+
+
+def ended_names(workspace: Workspace) -> list[str]:
+    """Return the names of archived conversations that are not cleared away yet, sorted."""
+    found = _known_names(workspace)
+    return sorted(name for name, known in found.items() if _ended(workspace, name, known))
+
+
+def _known_names(workspace: Workspace) -> dict[str, str]:
+    """Return every name that a live file or a pointer bears, with the id the pointer gives."""
     found = {}
     for name in _listed(os.path.dirname(workspace.control)):
         known = workspace.conversation_name(name)
@@ -77,7 +89,7 @@ def open_names(workspace: Workspace) -> list[str]:
     for name in _listed(workspace.open_names):
         if is_name(name):
             found[name] = pointer_of(workspace, name)
-    return sorted(name for name, known in found.items() if not _ended(workspace, name, known))
+    return found
 
 
 def _ended(workspace: Workspace, name: str, conversation_id: str) -> bool:

@@ -65,7 +65,7 @@ class Door:
         """
         naming.prepare_control(self._workspace)
         self._check_file_system()
-        self._clear_ended(state.name, now)
+        self.clear_ended(state.name, now)
         known = naming.pointer_of(self._workspace, state.name)
         if known == state.conversation_id:
             with self.open(state.name, now) as session:
@@ -163,8 +163,8 @@ class Door:
                 "remove it, or give it a conversationId of its own",
             )
 
-    def _clear_ended(self, name: str, now: datetime) -> None:
-        """Finish the end of an archived conversation whose name is wanted again."""
+    def clear_ended(self, name: str, now: datetime) -> None:
+        """Finish the end of an archived conversation, so that its name is free again."""
         known = naming.pointer_of(self._workspace, name)
         try:
             known = known or naming.id_in_file(self._workspace, name, now)

@@ -9,6 +9,7 @@ Source: XC-016, `trust.md` (bounds).
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 from council.core.record import Record
@@ -41,11 +42,11 @@ class Slots:
     def take(self, agent: str) -> Slot | None:
         """Take a place for a run of `agent`; None when it runs already or all are taken."""
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        own = try_lock(f"{self.directory}/agent-{agent}")
+        own = _take(f"{self.directory}/agent-{agent}")
         if own is None:
             return None
         for number in range(1, self.max_runs + 1):
-            place = try_lock(f"{self.directory}/place-{number}")
+            place = _take(f"{self.directory}/place-{number}")
             if place is not None:
                 return Slot(agent=agent, descriptors=(own, place))
         os.close(own)
@@ -70,9 +71,24 @@ class Slots:
                 yield f"{self.directory}/{name}"
 
 
-def _is_held(path: str) -> bool:
+def _take(path: str) -> int | None:
+    """Take a place, None when a run has it; one who only looks makes nobody go without."""
     descriptor = try_lock(path)
-    if descriptor is None:
+    while descriptor is None and not _is_held(path):
+        descriptor = try_lock(path)
+    return descriptor
+
+
+def _is_held(path: str) -> bool:
+    """Tell whether a run has a place: looking shares the lock, so it keeps no other look off."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
-    os.close(descriptor)
+    finally:
+        os.close(descriptor)
     return False
