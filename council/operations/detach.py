@@ -50,12 +50,20 @@ def _run(work: Callable[[], object], log_file: str, keep: tuple[int, ...]) -> No
         work()
         os._exit(0)
     except BaseException:
-        import traceback
-
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        log = os.open(log_file, flags, 0o600)
-        os.write(log, traceback.format_exc().encode("utf-8", "replace"))
+        write_down_failure(log_file)
         os._exit(1)
+
+
+def write_down_failure(log_file: str) -> None:
+    """Add the exception that is being handled to a log that only its owner may read."""
+    import traceback
+
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    log = os.open(log_file, flags, 0o600)
+    try:
+        os.write(log, traceback.format_exc().encode("utf-8", "replace"))
+    finally:
+        os.close(log)
 
 
 def _close_others(keep: tuple[int, ...]) -> None:

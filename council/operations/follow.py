@@ -40,10 +40,10 @@ def follow(place: Place, name: str, conversation_id: str) -> Iterator[Standing]:
     """Yield how a conversation stands whenever that has changed, until it is archived."""
     beaten_at, seen_rev = 0.0, -1
     while True:
-        if time.monotonic() - beaten_at >= _BEAT_EVERY_S:
-            beat(place, name) if name in place.conversations.names() else None
-            beaten_at = time.monotonic()
         try:
+            if time.monotonic() - beaten_at >= _BEAT_EVERY_S:
+                beat(place, name)
+                beaten_at = time.monotonic()
             state = place.conversations.read(name)
         except NotFoundError:
             return

@@ -20,6 +20,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.owed import Wake
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
+from council.store.files import make_folder
 from council.store.lock import Lock
 from council.store.slots import Slots
 
@@ -38,6 +39,10 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         place: The workspace.
         only: Serve just this conversation; "" serves all.
         dry_run: Say what would be done and do nothing.
+
+    Raises:
+        NotFoundError: `only` is not open.
+        CouncilError: `only` cannot be served; of all, a broken one is reported.
     """
     names = [only] if only else place.conversations.names()
     return _beat(place, names, dry_run=dry_run, must_exist=bool(only))
@@ -48,10 +53,11 @@ def _beat(
 ) -> Report:
     now = place.now()
     report = Report(now=now)
-    busy = []
+    busy: list[Beaten] = []
+    queue: list[Beaten] = []
     for name in names:
         try:
-            seen, due = _look(place, name, now)
+            seen, due, waits = _look(place, name, now)
         except CouncilError as error:
             if must_exist:
                 raise
@@ -60,19 +66,27 @@ def _beat(
         report.conversations.append(seen)
         if due:
             busy.append(seen)
+        elif waits:
+            queue.append(seen)
     if dry_run:
         return _without_archived(place, report)
+    place.conversations.clear_ended(now)
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    if queue and (busy or slots.taken() < slots.max_runs):
+        busy += queue  # all who wait are looked at together, or a younger one passes an older
     if not busy:
         place.mark_beat()
         return _without_archived(place, report)
     from council.operations.runs import start
     from council.operations.serving import serve
 
+    make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
         jobs = serve(place, busy, now, report)
-    for job in jobs:
-        start(place, job, beat)
+    started = [start(place, job, beat) for job in jobs]
     place.mark_beat()
+    if not all(started):
+        report.take_over(beat(place))  # a place is free again, and somebody may wait for it
     return _without_archived(place, report)
 
 
@@ -87,8 +101,12 @@ def _without_archived(place: Place, report: Report) -> Report:
     return report
 
 
-def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool]:
-    """Look at one conversation without writing; tell whether anything is due in it."""
+def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool, bool]:
+    """Look at one conversation without writing.
+
+    Returns:
+        What was found, whether anything is due, whether somebody waits for a place.
+    """
     view = place.conversations.page(name, now)
     state = view.state
     step = machine.advance(state, now)
@@ -99,12 +117,7 @@ def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool]:
     queued = [one for one in wakes if one.task in step.state.tasks]
     seen.edited = view.standing != "clean"
     due = bool(step.events) or len(owed) > len(queued) or seen.edited
-    if queued and not due:
-        slots = Slots(place.paths.places, place.settings.max_runs)
-        due = slots.taken() < place.settings.max_runs and any(
-            one.agent not in slots.running_agents() for one in queued
-        )
-    return seen, due
+    return seen, due, bool(queued)
 
 
 def wait(

@@ -103,10 +103,16 @@ def hand_over(place: Place, state: Conversation, wake: Wake) -> None:
     make_folder(folder)
     text = turn_prompt(place, state, wake.agent)
     replace(f"{folder}/{wake.task}.md", text.encode("utf-8"))
-    for file in os.listdir(folder):
-        earlier = split_task_id(file.removesuffix(".md"))
-        if earlier and earlier[0] == state.conversation_id and earlier[1] < state.tour:
-            remove(f"{folder}/{file}")
+
+
+def take_back(place: Place, state: Conversation, *, before: int) -> None:
+    """Take away the prompts that were handed over for rounds before `before`."""
+    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
+        folder = place.paths.tasks(agent)
+        for file in _listed(folder):
+            task = split_task_id(file.removesuffix(".md"))
+            if task and task[0] == state.conversation_id and task[1] < before:
+                remove(f"{folder}/{file}")
 
 
 def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
@@ -158,11 +164,15 @@ Voir qui doit répondre : `council status`. Intervenir : `council inject --name 
 
 
 def clean_up(place: Place, state: Conversation) -> None:
-    """Take away the prompts of a conversation that has ended; the run logs stay."""
-    folders = [place.paths.runs]
-    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
-        folders.append(place.paths.tasks(agent))
-    for folder in folders:
-        for file in os.listdir(folder) if os.path.isdir(folder) else ():
-            if file.startswith(f"{state.conversation_id}.") and file.endswith(".md"):
-                remove(f"{folder}/{file}")
+    """Take away the prompts of a conversation that has ended; run logs and notices stay."""
+    take_back(place, state, before=state.tour + 1)
+    for file in _listed(place.paths.runs):
+        if file.startswith(f"{state.conversation_id}.") and file.endswith(".prompt.md"):
+            remove(f"{place.paths.runs}/{file}")
+    kept = f"{place.paths.conversation_folder(state.conversation_id)}/prompts"
+    for file in _listed(kept):
+        remove(f"{kept}/{file}")
+
+
+def _listed(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []

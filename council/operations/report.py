@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Beaten(Record):
-    """What a heartbeat found and did in one conversation."""
+    """What a heartbeat found, at revision `rev`, and did in one conversation."""
 
     name: str
     conversation_id: str
@@ -36,6 +36,7 @@ class Beaten(Record):
     waiting: list[str] = []  # noqa: RUF012 - Record copies it
     archived: str = ""
     edited: bool = False
+    rev: int = 0
 
     def to_record(self) -> dict[str, Any]:
         """Return the conversation's part of `heartbeat --json`."""
@@ -126,6 +127,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
         phase=after.phase,
         tour=after.tour,
         waiting=list(owed.owing(after)),
+        rev=before.rev,
     )
     for event in step.events:
         if event.type == "phase.changed":

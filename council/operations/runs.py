@@ -15,7 +15,7 @@ from datetime import timedelta
 from council.core import machine, owed
 from council.core.agents import Agent
 from council.core.conversation import Conversation, has_answered
-from council.core.errors import CouncilError
+from council.core.errors import AlreadyAnsweredError, CouncilError, NotFoundError
 from council.core.owed import Wake
 from council.core.record import Record
 from council.core.step import Step
@@ -24,11 +24,11 @@ from council.core.times import render_instant
 from council.core.trust import run_token
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
-from council.operations.detach import detach
+from council.operations.detach import detach, write_down_failure
 from council.operations.place import Place
 from council.operations.prompting import turn_prompt
-from council.operations.recording import record_answer
-from council.store.files import make_folder, replace
+from council.operations.recording import record_answer, report_refusal
+from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 from council.store.slots import Slot
 
@@ -51,34 +51,51 @@ class Job(Record):
     prompt: str = ""
 
 
-def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> None:
+def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool:
     """Start a claimed run in a process of its own; the place goes over to it.
 
     When the run is over and its place free, that process does `afterwards`:
     the heartbeat that passes the place on.
+
+    Returns:
+        False when it could not be started: a failed attempt with its reason.
     """
-    try:
-        job.prompt = turn_prompt(place, job.state, job.agent.id)
-    except CouncilError as error:  # a template of the workspace is broken
-        _settle(place, job, failed(error.message))
-        job.slot.release()
-        return
 
     def work() -> None:
         supervise(place, job, afterwards)
 
-    detach(work, log_file=place.paths.failure_log, keep=job.slot.descriptors)
-    job.slot.release()
+    try:
+        job.prompt = turn_prompt(place, job.state, job.agent.id)
+        detach(work, log_file=place.paths.failure_log, keep=job.slot.descriptors)
+        return True
+    except CouncilError as error:  # a template of the workspace is broken
+        _settle(place, job, failed(error.message))
+    except OSError as error:  # the system has no room for another process
+        _settle(place, job, failed(f"cannot start a run: {error.strerror or error}"))
+    finally:
+        job.slot.release()
+    return False
 
 
 def supervise(place: Place, job: Job, afterwards: Callable[[Place], object]) -> None:
     """Run the agent, write down what came of it, and pass the place on."""
-    answer = _run(place, job)
-    retry_at = _settle(place, job, answer)
-    job.slot.release()
-    if retry_at > 0 and place.fixed_now is None:
-        time.sleep(min(retry_at, _LONGEST_WAIT_FOR_RETRY_S))
-    afterwards(place)
+    retry_s = 0.0
+    try:
+        retry_s = _settle(place, job, _run_whatever_happens(place, job))
+    finally:
+        job.slot.release()
+        afterwards(place)
+    if retry_s > 0 and place.fixed_now is None:
+        time.sleep(min(retry_s, _LONGEST_WAIT_FOR_RETRY_S))
+        afterwards(place)
+
+
+def _run_whatever_happens(place: Place, job: Job) -> Answer:
+    try:
+        return _run(place, job)
+    except Exception as error:  # a fault of ours is a failed attempt, not a lease to wait for
+        write_down_failure(place.paths.failure_log)
+        return failed(f"the run broke: {type(error).__name__}: {error}")
 
 
 def _run(place: Place, job: Job) -> Answer:
@@ -122,6 +139,8 @@ def _settle(place: Place, job: Job, answer: Answer) -> float:
     """Write down how the run ended; return the seconds after which it is tried again, or 0."""
     reason, final = answer.reason, answer.timed_out
     if answer.ok and answer.text:
+        if _answered_by_tool(place, job, answer.text):
+            return 0.0
         try:
             record_answer(
                 place,
@@ -145,9 +164,27 @@ def _settle(place: Place, job: Job, answer: Answer) -> float:
 
     try:
         edited = place.conversations.edit(job.name, change, actor="heartbeat", now=failed_at)
-    except CouncilError:
-        return 0.0  # archived or cancelled meanwhile: nobody waits for it any more
+    except NotFoundError:  # archived or cancelled meanwhile: nobody waits for it any more
+        remove(place.paths.run_file(job.wake.task, "prompt.md"))
+        return 0.0
     return _retry_in(place, edited.state, job.agent.id)
+
+
+def _answered_by_tool(place: Place, job: Job, text: str) -> bool:
+    """Tell whether this run answered by `council respond`; what it prints is then no answer.
+
+    Said here for rounds that are over as well: it would count as late.
+    """
+    try:
+        state = place.conversations.read(job.name)
+    except CouncilError:
+        return False
+    entry = state.entry_of(job.agent.id, job.state.tour)
+    if entry is None or entry.task != job.wake.task or entry.text == text:
+        return False
+    error = AlreadyAnsweredError(job.agent.id, entry.phase, entry.tour)
+    report_refusal(place, job.name, job.agent.id, error, state.conversation_id)
+    return True
 
 
 def _stands(state: Conversation, agent: str) -> bool:

@@ -14,7 +14,8 @@ from datetime import datetime
 from council.core import machine
 from council.core.agents import Agent
 from council.core.conversation import Conversation, TaskState
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
+from council.core.events import Event
 from council.core.owed import Notify, Wake
 from council.core.record import Record
 from council.core.step import Step
@@ -49,7 +50,8 @@ def serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> li
             states[seen.name] = _advance(place, seen, now)
         except CouncilError as error:
             report.conversations.remove(seen)
-            report.errors.append((seen.name, error))
+            if not isinstance(error, NotFoundError):  # else somebody else has archived it
+                report.errors.append((seen.name, error))
     owed = [
         _Owed(name=name, wake=one, agent=agent_of(place.root, place.settings, one.agent))
         for name, state in states.items()
@@ -59,23 +61,70 @@ def serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> li
     owed.sort(key=lambda one: (one.wake.due_at, one.name))
     slots = Slots(place.paths.places, place.settings.max_runs)
     places: dict[str, Slot] = {}
+    jobs: list[Job] = []
+    try:
+        places = _take_places(owed, slots)
+        for seen in busy:
+            if seen.name in states:
+                mine = [one for one in owed if one.name == seen.name]
+                jobs += _claim_reporting(place, seen, states[seen.name], mine, places, report)
+    finally:
+        started = {job.wake.task for job in jobs}
+        for task, slot in places.items():
+            if task not in started:
+                slot.release()
+    return jobs
+
+
+def _claim_reporting(
+    place: Place,
+    seen: Beaten,
+    state: Conversation,
+    mine: list[_Owed],
+    places: dict[str, Slot],
+    report: Report,
+) -> list[Job]:
+    """Claim for one conversation; what goes wrong there stops no other one."""
+    handed: list[_Owed] = []
+    for one in mine:
+        try:
+            if one.by_hand:
+                _hand_over(place, state, one.wake)
+            handed.append(one)
+        except CouncilError as error:  # a broken template, say: owed until it is mended
+            report.errors.append((seen.name, error))
+    try:
+        return _claim(place, seen, state, handed, places)
+    except NotFoundError:
+        return []  # it was cancelled while we looked
+    except CouncilError as error:
+        report.errors.append((seen.name, error))
+        return []
+
+
+def _hand_over(place: Place, state: Conversation, wake: Wake) -> None:
+    claimed = task_started(state, wake, driver="manual", now=place.now(), ends_at=None)
+    prompting.hand_over(place, claimed.state, wake)
+
+
+def _take_places(owed: list[_Owed], slots: Slots) -> dict[str, Slot]:
+    """Take places in the order given, by task; nobody gets one that an older wake was refused.
+
+    A place may become free while we go through the list: whoever was refused
+    one, or runs elsewhere, is served first by the next heartbeat.
+    """
+    places: dict[str, Slot] = {}
+    refused: set[str] = set()
     for one in owed:
-        slot = None if one.by_hand else slots.take(one.agent.id)
+        if one.by_hand or one.agent.id in refused:
+            continue
+        slot = slots.take(one.agent.id)
         if slot is not None:
             places[one.wake.task] = slot
-    jobs: list[Job] = []
-    for seen in busy:
-        if seen.name in states:
-            mine = [one for one in owed if one.name == seen.name]
-            try:
-                jobs += _claim(place, seen, states[seen.name], mine, places)
-            except CouncilError as error:
-                report.errors.append((seen.name, error))
-    started = {job.wake.task for job in jobs}
-    for task, slot in places.items():
-        if task not in started:
-            slot.release()
-    return jobs
+        elif slots.taken() >= slots.max_runs:
+            break
+        refused.add(one.agent.id)
+    return places
 
 
 def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
@@ -88,7 +137,13 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
             setattr(seen, field, getattr(fresh, field))
         return step
 
+    # With many conversations in the queue, most want a place and nothing else.
+    view = place.conversations.page(seen.name, now)
+    untouched = view.standing == "clean" and view.state.finished_at is None
+    if untouched and not machine.advance(view.state, now).events:
+        return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
+    seen.edited = seen.edited and edited.state.rev != seen.rev
     if edited.state.finished_at is not None:
         seen.archived = archive.archive(place, edited.state)
     return edited.state
@@ -104,21 +159,27 @@ def _claim(
     """
     now = place.now()
     notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
-    if not mine and not notices:
+    queued = [
+        not one.by_hand and one.wake.task in state.tasks and one.wake.task not in places
+        for one in mine
+    ]
+    if all(queued) and not notices:
         return []
     for notice in notices:
         prompting.write_notice(place, state, notice)
-    for one in mine:
-        if one.by_hand:
-            claimed = task_started(state, one.wake, driver="manual", now=now, ends_at=None)
-            prompting.hand_over(place, claimed.state, one.wake)
+    prompting.take_back(place, state, before=state.tour)
     started: list[_Owed] = []
 
     def change(state: Conversation) -> Step:
         started.clear()
         step = Step(state=state.copy())
         for notice in notices:
-            step.state.notified_tour = max(step.state.notified_tour, notice.tour)
+            if step.state.notified_tour < notice.tour:
+                step.state.notified_tour = notice.tour
+                data = {"tour": notice.tour}
+                step.events.append(
+                    Event(type="coordinator.notified", agent=notice.agent, data=data)
+                )
         for one in mine:
             if one.wake not in owed_by(place, step.state, now):
                 continue  # it answered, or the round went on, while we looked

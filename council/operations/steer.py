@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core import answers, machine, owed, steering
-from council.core.conversation import Conversation
+from council.core.conversation import Conversation, TaskState
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.step import Step
@@ -83,6 +83,9 @@ def archive(place: Place, name: str) -> tuple[Steered, str]:
         stopped = steering.stop(state, now)
         stopped.state.timeout_at = now
         stopped.state.paused_at = None
+        for task in stopped.state.tasks.values():
+            if task.state is TaskState.N:  # nobody waits for a place any more
+                task.state, task.reason = TaskState.X, "the conversation is archived"
         return stopped
 
     step = _steer(place, name, change, follow=False)
