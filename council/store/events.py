@@ -116,11 +116,11 @@ def tail(
     seen: set[str] = set()
     offsets: dict[str, int] = {}
     while True:
-        for day in _days(workspace, since):
+        for day in days(workspace, since):
             path = f"{workspace.events}/{day}"
-            lines, offsets[day] = _lines_from(path, offsets.get(day, 0))
+            lines, offsets[day] = lines_from(path, offsets.get(day, 0))
             for line in lines:
-                record = _parsed(line)
+                record = parsed(line)
                 if record is not None and record["eventId"] not in seen:
                     seen.add(record["eventId"])
                     yield record
@@ -128,7 +128,8 @@ def tail(
             return
 
 
-def _days(workspace: Workspace, since: str) -> list[str]:
+def days(workspace: Workspace, since: str = "") -> list[str]:
+    """Return the names of the files of the log, oldest first, from the day `since` on."""
     try:
         names = os.listdir(workspace.events)
     except FileNotFoundError:
@@ -136,7 +137,7 @@ def _days(workspace: Workspace, since: str) -> list[str]:
     return sorted(name for name in names if name.endswith(".jsonl") and name[:10] >= since[:10])
 
 
-def _lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
+def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
     """Return the whole lines after `offset` and where they end."""
     with files.explaining("read", path):
         try:
@@ -152,7 +153,8 @@ def _lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
     return whole.split(b"\n"), offset + len(whole)
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """Return the event of a line, None when it is torn or none."""
     try:
         record = json.loads(line)
     except ValueError:

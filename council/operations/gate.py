@@ -1,0 +1,145 @@
+"""Whether a run may be started now: the halt, the caps, agents that rest.
+
+A heartbeat asks it as soon as somebody is owed a start, and not before: an
+idle one reads none of it. A halt lets those who are due wait as if all places
+were taken, so that no deadline passes by it. A cap or a rest refuses the run,
+and the phase goes on by its deadline.
+
+Source: `trust.md` (bounds), `cli.md` section 2 (`halt`).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+from council.core import bounds
+from council.core.conversation import Conversation
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.owed import Wake
+from council.core.tasks import is_refused
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.store.events import append, loose_records
+from council.store.tally import edit_tally, read_tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.bounds import Tally
+
+_MANY_COUNCILS = 200
+
+
+class Gate:
+    """The bounds of a workspace as they stand at one look.
+
+    Attributes:
+        halted: Whether nothing at all is started.
+    """
+
+    def __init__(self, place: Place, now: datetime) -> None:
+        self.halted = is_halted(place)
+        self._limits = place.settings.limits
+        self._now = now
+        self._tally = read_tally(place.paths)
+
+    def refusal(self, conversation_id: str, agent: str) -> str:
+        """Return why no run of `agent` may be started for a conversation, "" when it may."""
+        lapse = bounds.resting(self._tally, agent, self._now)
+        if lapse is not None and lapse.until is not None:
+            until = render_instant(lapse.until)
+            return f"not started: rests until {until}, failed {lapse.failures} times in a row"
+        cap = bounds.reached(self._tally, self._limits, conversation_id, self._now)
+        return f"not started: {cap[0]} = {cap[1]} is reached" if cap else ""
+
+    def admit(self, conversation_id: str, agent: str) -> str:
+        """Return the refusal, or "" and count the run as one that will be started."""
+        refused = self.refusal(conversation_id, agent)
+        if not refused:
+            bounds.spend(self._tally, conversation_id, self._now, runs=1, tokens=0)
+        return refused
+
+    def holds(self, state: Conversation, wake: Wake) -> bool:
+        """Tell whether a start that is owed is kept back, and that is written down already."""
+        waits = wake.task in state.tasks
+        if self.halted:
+            return waits
+        refused = self.refusal(state.conversation_id, wake.agent)
+        return bool(refused) and not waits and is_refused(state, wake.agent, refused)
+
+
+def is_halted(place: Place) -> bool:
+    """Tell whether all starting of runs is halted; the mark need only be there."""
+    return os.path.lexists(place.paths.halt_mark)
+
+
+def has_caps(place: Place) -> bool:
+    """Tell whether anything has to be counted."""
+    return any(place.settings.limits.get(name) for name in bounds.CAPS)
+
+
+def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0) -> None:
+    """Count the runs about to be started, one for each id, or the tokens that one used.
+
+    It is called before the start: of a process that dies in between, too many
+    runs are counted rather than too few.
+    """
+    if not conversation_ids or not has_caps(place):
+        return
+    now = place.now()
+
+    def change(tally: Tally) -> None:
+        if any(one not in tally.councils for one in conversation_ids):
+            _forget_ended(place, tally)
+        for one in conversation_ids:
+            bounds.spend(tally, one, now, runs=0 if tokens else 1, tokens=tokens)
+
+    edit_tally(place.paths, change)
+
+
+def _forget_ended(place: Place, tally: Tally) -> None:
+    """Drop the counts of conversations that are over, once there are many of them."""
+    if len(tally.councils) >= _MANY_COUNCILS:
+        from council.store.naming import pointer_of
+
+        still_open = {pointer_of(place.paths, name) for name in place.conversations.names()}
+        tally.councils = {key: one for key, one in tally.councils.items() if key in still_open}
+
+
+def note_failure(place: Place, agent: str, reason: str, conversation_id: str) -> None:
+    """Count a failed run; at the third in a row the agent is rested, and an event says so.
+
+    What cannot be counted stops nobody.
+    """
+    now = place.now()
+    try:
+        lapse = edit_tally(
+            place.paths,
+            lambda tally: bounds.failure(tally, agent, reason, now, place.settings.limits),
+        )
+        if lapse is not None and lapse.until is not None:
+            data = {
+                "until": render_instant(lapse.until),
+                "failuresInARow": lapse.failures,
+                "reason": reason,
+            }
+            event = Event(type="agent.rested", agent=agent, data=data)
+            append(place.paths, loose_records([event], conversation_id, now))
+    except CouncilError:
+        return
+
+
+def note_success(place: Place, agent: str, conversation_id: str) -> bool:
+    """Forget the failures of an agent that has answered; tell whether it had been rested."""
+    if agent not in read_tally(place.paths).lapses:
+        return False
+    try:
+        lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
+        if lapse is None or not lapse.rests:
+            return False
+        event = Event(type="agent.recovered", agent=agent, data={"failures": lapse.failures})
+        append(place.paths, loose_records([event], conversation_id, place.now()))
+    except CouncilError:
+        return False
+    return True
