@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from council import __version__
-from council.cli import conversations, editing, workspace
+from council.cli import conversations, editing, forgetting, workspace
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
 from council.cli.options import HOT, is_for_every_command
@@ -60,6 +60,7 @@ def _hot(name: str) -> Any:
 def _add_commands() -> None:
     order = [
         (WORKSPACE, workspace.COMMANDS),
+        (WORKSPACE, forgetting.COMMANDS),
         (CONVERSATIONS, conversations.COMMANDS),
         (CONVERSATIONS, editing.COMMANDS),
     ]

@@ -185,8 +185,8 @@ _SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
 class Difference(Record):
     """What differs between two texts of a conversation, as lines of a unified diff.
 
-    `other` is None for the live file. `hidden` tells that the texts differ in marks and state block alone, which
-    the lines leave out.
+    `other` is None for the live file. `hidden` tells that the texts differ in
+    marks and state block alone, which the lines leave out.
     """
 
     name: str

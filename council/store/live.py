@@ -150,6 +150,11 @@ def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -
     return found
 
 
+def was_never_published(path: str, digest: str) -> bool:
+    """Tell whether a displaced file with this digest is a text of ours that nobody ever saw."""
+    return os.path.basename(path).startswith(f"{_NEW}-{digest}-")
+
+
 def _late(path: str, known: str, named: str, history: str) -> Late | None:
     """Return what a displaced file holds, None when it is a text of ours that never was live."""
     reading = files.read_stable(path)

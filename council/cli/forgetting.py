@@ -1,0 +1,195 @@
+"""The commands that forget and that look after old files: `gc`, `purge`, `migrate`.
+
+Source: `cli.md` section 2, `trust.md` (forgetting, over time).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from council.cli.conversations import do
+from council.cli.edge import Output
+from council.cli.parameters import Json, Now, Root, help_text
+from council.core.errors import InvalidStateError, UsageError
+from council.core.times import parse_duration, render_duration
+from council.operations.forget import Collected, Doomed
+from council.operations.place import Place
+from council.store.purging import Purged
+
+_KINDS = {
+    "snapshots": "earlier texts",
+    "displaced": "displaced files",
+    "prompts": "kept prompts",
+    "copies": "copies of the last file",
+    "runs": "run files",
+}
+
+
+def gc(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go and how much; remove nothing.")
+    ] = False,
+    older_than: Annotated[
+        str,
+        typer.Option("--older-than", metavar="DURATION", help="How long ago they must have ended."),
+    ] = "30d",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Prune old history and run logs of archived conversations; minutes and journals stay."""
+
+    def command(place: Place) -> Output:
+        from council.operations.forget import gc as collect
+
+        found = collect(place, parse_duration(older_than), dry_run=dry_run)
+        return Output(
+            record=found.to_record(),
+            text=_collected(found),
+            notes=[f"council: {one}: {error.message}" for one, error in found.errors],
+            code=InvalidStateError.exit_code if found.errors else 0,
+        )
+
+    do("gc", json, root, now, command)
+
+
+def _collected(found: Collected) -> str:
+    would = "would remove" if found.dry_run else "removed"
+    lines = []
+    for one in found.conversations:
+        parts = [f"{len(paths)} {_KINDS[kind]}" for kind, paths in one.files.items() if paths]
+        if parts:
+            told = f"{', '.join(parts)} ({_size(one.total_bytes)})"
+            lines.append(f"{one.name} {one.conversation_id}: {would} {told}")
+        lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
+    if found.orphaned:
+        lines.append(f"{would} {len(found.orphaned)} run files of conversations that are gone")
+    total = f"{would} {found.count} files, {_size(found.total_bytes)}"
+    if not found.count:
+        total = f"nothing to prune that ended over {render_duration(found.older_than)} ago"
+    return "\n".join([*lines, total])
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 1024:
+        return f"{size_bytes} bytes"
+    if size_bytes < 1024 * 1024:
+        return f"{size_bytes / 1024:.1f} KiB"
+    return f"{size_bytes / 1024 / 1024:.1f} MiB"
+
+
+def purge(
+    which: Annotated[
+        str, typer.Argument(metavar="NAME|ID", help="A name, or the id of any conversation.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Remove a conversation from everywhere in the workspace, minutes included, for good."""
+
+    def command(place: Place) -> Output:
+        from council.operations.forget import doomed
+        from council.operations.forget import purge as remove
+
+        one = doomed(place, which)
+        if not yes:
+            _confirm(one, which, as_json=json)
+        done = remove(place, one.conversation_id)
+        record = {
+            "name": which,
+            "conversationId": done.conversation_id,
+            "removed": {
+                "files": done.files,
+                "minutes": done.minutes,
+                "tasks": done.tasks,
+                "runs": done.runs,
+                "history": done.history,
+                "events": done.events,
+            },
+            "bytes": done.size_bytes,
+            "left": done.left,
+        }
+        return Output(record=record, text=_purged(done, place.root))
+
+    do("purge", json, root, now, command)
+
+
+def _confirm(one: Doomed, which: str, *, as_json: bool) -> None:
+    """Ask whoever sits at the terminal.
+
+    Raises:
+        UsageError: Nobody sits there, or they say no.
+    """
+    about = f"{which} ({one.topic or one.conversation_id})"
+    if as_json or not sys.stdin.isatty():
+        raise UsageError(f"this removes {about} for good", "to do it without being asked: --yes")
+    if not typer.confirm(f"Remove {about} for good, minutes and history included?", err=True):
+        raise UsageError("nothing was removed")
+
+
+def _purged(done: Purged, root: str) -> str:
+    paths = [os.path.relpath(one, root) for one in (*done.files, *done.minutes, *done.tasks)]
+    lines = [f"removed {path}" for path in paths]
+    counted = {
+        "files of its history": done.history,
+        "run files": len(done.runs),
+        "events": done.events,
+    }
+    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
+    lines.append(f"{done.conversation_id} is forgotten ({_size(done.size_bytes)})")
+    lines += [f"left, others wrote it: {path}" for path in done.left]
+    lines.append("copies elsewhere (version control, backups, editors) are not touched")
+    return "\n".join(lines)
+
+
+def migrate(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Bring files of older versions forward; say which files need what."""
+
+    def command(place: Place) -> Output:
+        from council.operations.migrate import migrate as look
+
+        verdicts = look(place)
+        well = all(one.ok for one in verdicts)
+        lines = [
+            f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
+        ]
+        lines.append("nothing was written: there is only one version yet" if well else "see above")
+        return Output(
+            record={
+                "ok": well,
+                "dryRun": dry_run,
+                "moved": 0,
+                "files": [one.to_record() for one in verdicts],
+            },
+            text="\n".join(lines) if well else "",
+            notes=[] if well else [f"council: {line}" for line in lines[:-1]],
+            code=0 if well else InvalidStateError.exit_code,
+        )
+
+    do("migrate", json, root, now, command)
+
+
+_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "gc": (gc, "council gc --dry-run --older-than 90d"),
+    "purge": (purge, "council purge weather --yes"),
+    "migrate": (migrate, "council migrate --dry-run"),
+}
+COMMANDS: dict[str, Callable[..., None] | None] = {
+    name: function for name, (function, _) in _EXAMPLES.items()
+}
+for _function, _example in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -1,0 +1,140 @@
+"""Forgetting: old history by age, one conversation for good.
+
+Source: XC-018, `trust.md` (forgetting), `cli.md` section 2 (`gc`, `purge`).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from council.core.errors import CouncilError, NotFoundError
+from council.core.record import Record
+from council.core.times import render_duration
+from council.operations.place import Place
+from council.store import pruning, purging
+from council.store.maintenance import alone
+from council.store.pruning import Prunable
+from council.store.purging import Purged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Collected(Record):
+    """What `gc` took away, or would."""
+
+    older_than: timedelta
+    dry_run: bool
+    conversations: list[Prunable]
+    orphaned: list[tuple[str, int]]
+    errors: list[tuple[str, CouncilError]]
+
+    @property
+    def count(self) -> int:
+        """How many files."""
+        return sum(one.count for one in self.conversations) + len(self.orphaned)
+
+    @property
+    def total_bytes(self) -> int:
+        """How much room they took."""
+        taken = sum(one.total_bytes for one in self.conversations)
+        return taken + sum(size for _, size in self.orphaned)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `gc --json`."""
+        return {
+            "dryRun": self.dry_run,
+            "olderThan": render_duration(self.older_than),
+            "files": self.count,
+            "bytes": self.total_bytes,
+            "conversations": [
+                {
+                    "conversationId": one.conversation_id,
+                    "name": one.name,
+                    "files": {kind: len(found) for kind, found in one.files.items()},
+                    "bytes": one.total_bytes,
+                    "unmerged": one.unmerged,
+                }
+                for one in self.conversations
+            ],
+            "orphanedRuns": [path for path, _ in self.orphaned],
+            "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
+        }
+
+
+def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collected:
+    """Prune the archived conversations that ended longer ago than `older_than`.
+
+    Journals, minutes and what could not be merged stay, whatever their age.
+
+    Raises:
+        LockTimeoutError: Somebody maintains the workspace already.
+    """
+    before = place.now() - older_than
+    found = Collected(
+        older_than=older_than, dry_run=dry_run, conversations=[], orphaned=[], errors=[]
+    )
+    if dry_run:
+        _collect(place, found, before.timestamp())
+        return found
+    with alone(place.paths):
+        _collect(place, found, before.timestamp())
+        for path, _ in found.orphaned:
+            os.unlink(path)
+        for folder in purging.leftovers(place.paths):
+            wanted = os.path.basename(folder).removeprefix(purging.SET_ASIDE)
+            purging.purge(place.paths, wanted, place.settings.max_runs)
+    return found
+
+
+def _collect(place: Place, found: Collected, before: float) -> None:
+    look = pruning.prunable if found.dry_run else pruning.prune
+    for one in pruning.archived(place.paths):
+        if one.closed_at.timestamp() > before:
+            continue
+        try:
+            seen = look(place.paths, one)
+        except CouncilError as error:
+            found.errors.append((one.conversation_id, error))
+            continue
+        if seen.count or seen.unmerged:
+            found.conversations.append(seen)
+    found.orphaned = pruning.orphaned_runs(place.paths, before)
+
+
+class Doomed(Record):
+    """A conversation that is about to be purged, as people know it."""
+
+    conversation_id: str
+    topic: str
+
+
+def doomed(place: Place, wanted: str) -> Doomed:
+    """Return which conversation a name or an id means.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several archived ones had that name.
+    """
+    conversation_id = purging.find(place.paths, wanted)
+    return Doomed(
+        conversation_id=conversation_id, topic=purging.topic_of(place.paths, conversation_id)
+    )
+
+
+def purge(place: Place, conversation_id: str) -> Purged:
+    """Remove a conversation from everywhere in the workspace, for good.
+
+    Raises:
+        NotFoundError: There is nothing of it.
+        ConflictError: A run for it is under way.
+    """
+    with alone(place.paths):
+        done = purging.purge(place.paths, conversation_id, place.settings.max_runs)
+    if done.is_empty:
+        raise NotFoundError(
+            f"there is nothing of {conversation_id}", "see: council list --archived"
+        )
+    return done

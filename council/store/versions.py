@@ -1,0 +1,144 @@
+"""Which schema version each file of a workspace has, and the steps from one to the next.
+
+Version 1 is the first, so there is no step yet: a file of an older version
+can only have been made by something else, and is named, not guessed at.
+
+Source: XC-013, `trust.md` (over time).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core import conversation, events
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.store import files, settings, statefile
+from council.store.events import days
+from council.store.minutes import HEAD_BYTES, read_minutes_head
+from council.store.settings_file import read_settings_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from council.store.paths import Workspace
+
+KNOWN = {
+    "conversation": conversation.SCHEMA_VERSION,
+    "settings": settings.SCHEMA_VERSION,
+    "events": events.SCHEMA_VERSION,
+    "minutes": conversation.SCHEMA_VERSION,
+}
+# By kind and version: what makes a record of that version one of the next.
+STEPS: dict[str, dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    "conversation": {},
+    "settings": {},
+    "events": {},
+    "minutes": {},
+}
+
+
+class Dated(Record):
+    """A file and the version it has; None when it says none that can be understood.
+
+    `fault` says why a file cannot be read, "" when it can.
+    """
+
+    path: str
+    kind: str
+    version: int | None
+    fault: str = ""
+
+    @property
+    def standing(self) -> str:
+        """How it stands to what we know: current, newer, older, unmarked or unreadable."""
+        if self.fault:
+            return "unreadable"
+        if self.version is None:
+            return "unmarked"
+        known = KNOWN[self.kind]
+        if self.version == known:
+            return "current"
+        return "newer" if self.version > known else "older"
+
+    @property
+    def missing_step(self) -> int | None:
+        """The first version on the way to ours from which there is no step; None for none."""
+        if self.version is None:
+            return None
+        way = range(self.version, KNOWN[self.kind])
+        return next((one for one in way if one not in STEPS[self.kind]), None)
+
+
+def dated_files(workspace: Workspace) -> Iterator[Dated]:
+    """Yield every file that carries a version: settings, conversations, events, minutes."""
+    if os.path.lexists(workspace.settings):
+        yield _dated(workspace.settings, "settings", _of_settings)
+    folder = os.path.dirname(workspace.control)
+    for name in _listed(folder):
+        if workspace.conversation_name(name):
+            yield _dated(f"{folder}/{name}", "conversation", _of_conversation)
+    for day in days(workspace):
+        yield _dated(f"{workspace.events}/{day}", "events", _of_events)
+    for name in _listed(workspace.minutes):
+        path = f"{workspace.minutes}/{name}"
+        if name.endswith(".md") and os.path.isfile(path):
+            head = _head(path)
+            if head.get("conversation"):
+                yield Dated(path=path, kind="minutes", version=_number(head.get("schemaVersion")))
+
+
+def _dated(path: str, kind: str, version_of: Callable[[str], int | None]) -> Dated:
+    try:
+        return Dated(path=path, kind=kind, version=version_of(path))
+    except CouncilError as error:
+        return Dated(path=path, kind=kind, version=None, fault=error.message)
+
+
+def _of_settings(path: str) -> int | None:
+    document = read_settings_file(os.path.dirname(path)) or {}
+    return _number(document.get("schemaVersion", settings.SCHEMA_VERSION))
+
+
+def _of_conversation(path: str) -> int | None:
+    reading = files.read_stable(path)
+    text = "" if reading is None else reading.data.decode("utf-8", "replace")
+    return _number((statefile.parse(text).record or {}).get("schemaVersion"))
+
+
+def _of_events(path: str) -> int | None:
+    """Return the version of a day's events: the newest if one is newer, else the oldest."""
+    reading = files.read_stable(path)
+    found = set()
+    for line in [] if reading is None else reading.data.split(b"\n"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        number = _number(record.get("schemaVersion")) if isinstance(record, dict) else None
+        if number is not None:
+            found.add(number)
+    if not found:
+        return None
+    return max(found) if max(found) > events.SCHEMA_VERSION else min(found)
+
+
+def _head(path: str) -> dict[str, Any]:
+    with files.explaining("read", path), open(path, "rb") as file:
+        return read_minutes_head(file.read(HEAD_BYTES))
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
