@@ -76,6 +76,10 @@ def take_away(place: Place, cast: Cast) -> None:
     """Remove what `put_in_place` wrote, and the folders that are empty then."""
     for path in cast.written:
         remove(path)
+    told = place.paths.tasks(cast.coordinator)
+    for file in os.listdir(told) if os.path.isdir(told) else ():
+        if file.endswith(".notice.md"):  # to a coordinator who is ours alone
+            remove(os.path.join(told, file))
     for agent in (*cast.participants, cast.coordinator):
         for folder in (place.paths.tasks(agent), place.paths.agent(agent)):
             if os.path.isdir(folder) and not os.listdir(folder):
