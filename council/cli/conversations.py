@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from council.cli.edge import Output, carry_out, read_text
+from council.cli.options import READING
 from council.cli.parameters import As, Json, Lang, Name, Now, Root, help_text
 from council.core.errors import InvalidInputError, InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
@@ -80,7 +81,10 @@ def do(
     """Open the workspace, carry out one command, end with its exit code."""
 
     def opened() -> Output | None:
-        return command(open_place(root, now, os.environ))
+        place = open_place(root, now, os.environ)
+        if verb not in READING:
+            place.refuse_newer_settings()
+        return command(place)
 
     raise typer.Exit(carry_out(verb, opened, as_json=as_json))
 

@@ -29,6 +29,7 @@ def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
     from council.operations.answer import respond as record
 
     place = _place(values)
+    place.refuse_newer_settings()
     name = conversation_name(place, values["name"])
     agent = speaker(place, values["as_"])
     answered = record(
@@ -80,6 +81,8 @@ def heartbeat(values: dict[str, Any]) -> Output:
     from council.operations.heartbeat import beat, wait
 
     place = _place(values)
+    if not values["dry_run"]:
+        place.refuse_newer_settings()
     only = values["name"]
     if values["wait"]:
         from council.core.times import parse_duration

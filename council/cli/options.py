@@ -79,6 +79,24 @@ _ANSWER = (
     ),
 )
 
+# The commands that write nothing that lasts: they work whatever version the settings are of.
+READING = frozenset(
+    (
+        "check",
+        "context",
+        "diff",
+        "doctor",
+        "events tail",
+        "history",
+        "list",
+        "migrate",
+        "prompt",
+        "show",
+        "status",
+        "watch",
+    )
+)
+
 HOT: dict[str, Command] = {
     "respond": Command(
         name="respond",

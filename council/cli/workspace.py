@@ -129,6 +129,8 @@ def doctor(
         from council.cli.views import as_text, findings_view
         from council.operations.doctor import examine
 
+        if repair:
+            place.refuse_newer_settings()
         findings = examine(place, repair=repair)
         well = all(one.ok for one in findings)
         return Output(
@@ -174,6 +176,8 @@ def watch(
     def command(place: Place) -> None:
         from council.cli.watching import show_live
 
+        if advance:
+            place.refuse_newer_settings()
         show_live(
             place,
             advance=advance,

@@ -11,13 +11,19 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from council.core.errors import CouncilError, NotFoundError, RefusedError, UsageError
+from council.core.errors import (
+    CouncilError,
+    NewerVersionError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
 from council.core.ids import checked_name
 from council.core.times import parse_instant
 from council.store.conversations import Conversations
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
-from council.store.settings import Settings, load_settings
+from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +55,17 @@ class Place:
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
+
+    def refuse_newer_settings(self) -> None:
+        """Let nothing be written under settings that may mean what we do not know (XC-013).
+
+        Raises:
+            NewerVersionError: `council.toml` is of a newer version.
+        """
+        if self.settings.schema_version > SCHEMA_VERSION:
+            raise NewerVersionError(
+                self.paths.settings, self.settings.schema_version, SCHEMA_VERSION
+            )
 
     def mark_beat(self) -> None:
         """Remember that a heartbeat ran: the time stamp of a file whose content never changes."""

@@ -17,7 +17,7 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError, Usag
 from council.core.ids import is_name, is_uuid4, split_task_id
 from council.core.record import Record
 from council.store import files, journal, naming
-from council.store.erasing import erase_events, erase_lines
+from council.store.erasing import erase_events, mask_mentions
 from council.store.events import trace_of
 from council.store.lock import Lock
 from council.store.minutes import HEAD_BYTES, read_minutes_head
@@ -117,7 +117,9 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
         for path in _listed(workspace.runs, f"{conversation_id}."):
             _remove(path, done.runs, done)
         done.events = erase_events(workspace, conversation_id)
-        erase_lines(workspace.failure_log, conversation_id)
+        for path in _listed(workspace.control):
+            if os.path.isfile(path) and not os.path.islink(path):
+                mask_mentions(path, conversation_id)  # notes of heartbeats, counts, failures
         for within, _, names in os.walk(aside):
             done.history += len(names)
             done.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)

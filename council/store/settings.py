@@ -122,14 +122,16 @@ def settings_of(document: dict[str, Any]) -> Settings:
         hooks=read.table("hooks"),
         agents=_agents(read),
     )
-    if read.wrong:
+    newer = settings.schema_version > SCHEMA_VERSION
+    if read.wrong and not newer:
         raise InvalidInputError(
             f"{SETTINGS_FILE}: {'; '.join(read.wrong)}", f"correct it in {SETTINGS_FILE}"
         )
-    if settings.schema_version > SCHEMA_VERSION:
+    if newer:  # it may mean what we do not know: what can be read is, and nothing is written
         read.odd.append(
             f"schemaVersion is {settings.schema_version}; this council knows {SCHEMA_VERSION}"
         )
+        read.odd += read.wrong
     settings.faults = [
         *(f"{SETTINGS_FILE}: {fault}" for fault in read.odd),
         *(f"{SETTINGS_FILE}: no setting is called {key}" for key in read.left),
