@@ -83,12 +83,23 @@ def run(argv: list[str]) -> int:
     try:
         code = app(args=argv, prog_name="council", standalone_mode=False)
     except TyperException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "council"
         if not error.format_message():
             return UsageError.exit_code
-        return refuse(UsageError(error.format_message(), f"see: {command} --help"), as_json=as_json)
+        hint = f"see: {_command_of(argv)} --help"
+        return refuse(UsageError(error.format_message(), hint), as_json=as_json)
     except (Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _command_of(argv: list[str]) -> str:
+    """Return the words of a command line that name its command, such as `council events tail`."""
+    words, found = ["council"], typer.main.get_command(app)
+    for word in argv:
+        inner = getattr(found, "commands", {}).get(word)
+        if inner is None:
+            break
+        words.append(word)
+        found = inner
+    return " ".join(words)

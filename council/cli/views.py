@@ -16,8 +16,8 @@ from rich.text import Text
 
 from council.core.conversation import ParticipantStatus
 from council.core.times import render_duration
-from council.operations.doctor import Finding
 from council.operations.convene import DEFAULT_NAME
+from council.operations.doctor import Finding
 from council.operations.view import Overview, Standing
 
 _MARKS = {

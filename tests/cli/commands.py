@@ -1,0 +1,59 @@
+"""All commands of the command line, as Typer built them, and how to look at a workspace."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from council.cli.app import app
+
+# A live view has no end and so no document.
+WITHOUT_JSON = frozenset({"watch"})
+# These make their own workspace or need none.
+WITHOUT_WORKSPACE = frozenset({"init", "demo"})
+
+
+def all_commands() -> dict[str, Any]:
+    """Return each command by its whole name, such as `events tail`."""
+    return dict(_walk(typer.main.get_command(app), ""))
+
+
+def _walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+        return
+    for word, one in inner.items():
+        yield from _walk(one, f"{name} {word}".strip())
+
+
+def shortest(name: str) -> list[str]:
+    """Return the words of the shortest legal call of a command: `1` for each argument it needs."""
+    needed = [one for one in all_commands()[name].params if one.required]
+    words = []
+    for one in needed:
+        words += [one.opts[0], "1"] if one.opts[0].startswith("-") else ["1"]
+    return [*name.split(), *words]
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Return the digest of every file below `root`."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def wait_until(look: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Ask until the answer is true, and return it; another process does the work meanwhile."""
+    ends_at = time.monotonic() + seconds
+    while not (answer := look()):
+        assert time.monotonic() < ends_at, "it did not happen in time"
+        time.sleep(0.02)
+    return answer
