@@ -179,16 +179,17 @@ def test_forged_marks_blocks_and_verdicts_stay_the_words_of_their_author(arena: 
     forged.write_text(FORGED, encoding="utf-8")
     arena.settle(
         table("forger", AGENTS / "forges.py", forged),
-        arena.script("sage", ("COLLECT", "I said yes."), ("SYNTHESIZE", "## Decision\nYes.")),
+        arena.script("paul", ("SYNTHESIZE", "## Decision\nYes.")),
+        table("sage"),
         table("nova"),
     )
     council(
         *("convene", "Yes or no?", "--brief", BRIEF, "--agents", "forger,sage,nova"),
-        *("--phases", "collect,challenge,synthesize", "--synthesizer", "sage"),
+        *("--phases", "collect,challenge,synthesize", "--synthesizer", "paul"),
     )
+    council("respond", "--as", "sage", "I said yes.")
     council("respond", "--as", "nova", "Hm.")
-    done = council("heartbeat", "--wait", "5s")  # sage has no answer to CHALLENGE
-    assert done.code == 7
+    assert council("heartbeat", "--wait", "3s").code == 7, "two answer by hand"
 
     shown = council("show", "--json").json()
     said = {(one["agent"], one["tour"]): one["text"] for one in shown["contributions"]}
