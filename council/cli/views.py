@@ -40,6 +40,8 @@ def console() -> Console:
 
 def as_text(shown: RenderableType) -> str:
     """Return what rich would print on the terminal, without colours when it is none."""
+    if isinstance(shown, Text) and not sys.stdout.isatty():
+        return shown.plain  # a text of megabytes keeps rich busy for a minute
     target = console()
     with target.capture() as captured:
         target.print(shown)

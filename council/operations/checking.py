@@ -8,6 +8,8 @@ Source: C0-006 to C0-010, C0-067, `cli.md` section 2 (`check`).
 
 from __future__ import annotations
 
+import time
+
 from council.core.events import Event
 from council.core.record import Record
 from council.operations.place import Place
@@ -18,11 +20,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.store.views import View
+
 _STANDING = {
     "missing": "the file is missing; the next command puts it back",
     "unpublished": "a command died before it could show its change; the next one shows it",
     "newer": "the file was written by a newer council; it is read and never written",
 }
+_LOOKS = 50
+_PAUSE_S = 0.02
 # What taking a file in brings and nobody has to worry about; anything else is a fault.
 _WELCOME = frozenset(
     (
@@ -61,7 +67,7 @@ def check(place: Place, name: str) -> Checked:
         NotFoundError: There is none of that name.
         InvalidStateError: It cannot be read at all.
     """
-    view = place.conversations.page(name, place.now())
+    view = _settled_view(place, name)
     said = _STANDING.get(view.standing)
     faults = [said] if said else []
     notices: list[str] = []
@@ -72,6 +78,16 @@ def check(place: Place, name: str) -> Checked:
         # What counts beyond the events is the file as it will be once it is taken in.
         page = statefile.parse(statefile.render(view.state, page))
     return Checked(name=name, faults=faults + findings(view.state, page), notices=notices)
+
+
+def _settled_view(place: Place, name: str) -> View:
+    """Return the conversation as it stands when nobody is just about to show a change of it."""
+    for _ in range(_LOOKS):
+        view = place.conversations.page(name, place.now())
+        if view.standing != "unpublished":
+            break
+        time.sleep(_PAUSE_S)
+    return view
 
 
 def _line(event: Event) -> str:

@@ -100,7 +100,7 @@ def mask_mentions(path: str, conversation_id: str) -> None:
 def _is_about(line: bytes, conversation_id: str) -> bool:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line.startswith(b"{")  # torn: nobody can read it anyway
     return isinstance(record, dict) and (
         record.get("conversationId") == conversation_id
@@ -113,7 +113,7 @@ def _erased(line: bytes) -> bytes:
     """Return a line of the same length that is an event without content."""
     try:
         at = str(json.loads(line)["at"])[:20]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         at = ""
     record = {
         "schemaVersion": 1,

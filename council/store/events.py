@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 
+from council.core.errors import InvalidStateError
 from council.core.events import Event
 from council.core.times import render_instant
 from council.store import files
@@ -91,7 +93,7 @@ def _append_lines(folder: str, path: str, data: bytes) -> None:
         files.make_folder(folder)
         descriptor = os.open(path, flags, 0o666)
     try:
-        size = os.fstat(descriptor).st_size
+        size = _size_of(descriptor, path)
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
             data = b"\n" + data  # somebody died in the middle of a line: leave it alone
         files.write_all(descriptor, data)
@@ -145,19 +147,27 @@ def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
         except FileNotFoundError:
             return [], offset
         try:
+            size = _size_of(descriptor, path)
             os.lseek(descriptor, offset, os.SEEK_SET)
-            data = files.read_all(descriptor, max(0, os.fstat(descriptor).st_size - offset))
+            data = files.read_all(descriptor, max(0, size - offset))
         finally:
             os.close(descriptor)
     whole = data[: data.rfind(b"\n") + 1]
     return whole.split(b"\n"), offset + len(whole)
 
 
+def _size_of(descriptor: int, path: str) -> int:
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        raise InvalidStateError(f"{path} is not a regular file", "remove it: a new one is begun")
+    return facts.st_size
+
+
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, None when it is torn or none."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if isinstance(record, dict) and isinstance(record.get("eventId"), str):
         return record

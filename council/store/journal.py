@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 
 from council.core.digests import sha256_hex
+from council.core.errors import InvalidStateError
 from council.core.record import Record
 from council.store import files
 
@@ -70,7 +72,7 @@ def _checksum(body: bytes) -> bytes:
 def read_tail(path: str) -> Tail | None:
     """Return the last good line, None when there is no journal or no good line in it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = _opened(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
@@ -116,7 +118,7 @@ def append(path: str, end: int, record: dict[str, Any]) -> Tail:
         OSError: The system refuses.
     """
     line = encode(record)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
     try:
         try:
             if os.fstat(descriptor).st_size != end:
@@ -151,7 +153,7 @@ def reaffirm(path: str, tail: Tail) -> None:
     Raises:
         OSError: The system refuses.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = _opened(path, os.O_WRONLY)
     try:
         files.write_all(descriptor, tail.line, tail.start)
         files.sync_data(descriptor)
@@ -192,8 +194,25 @@ def records(path: str) -> Iterator[dict[str, Any]]:
             yield record
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open the journal; anything but a regular file is refused at once.
+
+    Raises:
+        OSError: The system refuses.
+        InvalidStateError: It is a pipe, a device or a folder.
+    """
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidStateError(
+            f"{path} is not a regular file", "remove it: the conversation goes on from its file"
+        )
+    return descriptor
+
+
 def _content(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = _opened(path, os.O_RDONLY)
     try:
         return files.read_all(descriptor, os.fstat(descriptor).st_size)
     finally:

@@ -116,7 +116,7 @@ def _of_events(path: str) -> int | None:
     for line in [] if reading is None else reading.data.split(b"\n"):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         number = _number(record.get("schemaVersion")) if isinstance(record, dict) else None
         if number is not None:
