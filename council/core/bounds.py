@@ -36,11 +36,12 @@ class Lapse(Record):
     """How often an agent has failed in a row, and until when it rests.
 
     `rests` counts the rests since its last success: each is twice as long as
-    the one before.
+    the one before. `at` is when it last failed.
     """
 
     failures: int = 0
     rests: int = 0
+    at: datetime | None = None
     until: datetime | None = None
     reason: str = ""
 
@@ -82,10 +83,17 @@ def reached(
     return None
 
 
-def resting(tally: Tally, agent: str, now: datetime) -> Lapse | None:
-    """Return why an agent rests at `now`, None when it does not."""
+def resting(
+    tally: Tally, agent: str, now: datetime, heard_at: datetime | None = None
+) -> Lapse | None:
+    """Return why an agent rests at `now`, None when it does not.
+
+    One that was heard since it last failed, whoever typed for it, does not.
+    """
     lapse = tally.lapses.get(agent)
-    return lapse if lapse is not None and lapse.until is not None and now < lapse.until else None
+    if lapse is None or lapse.until is None or now >= lapse.until:
+        return None
+    return None if heard_at and lapse.at and heard_at > lapse.at else lapse
 
 
 def failure(
@@ -97,7 +105,7 @@ def failure(
     """
     lapse = tally.lapses.setdefault(agent, Lapse())
     lapse.failures += 1
-    lapse.reason = reason
+    lapse.reason, lapse.at = reason, now
     enough = limits.get("failures_before_rest", FAILURES_BEFORE_REST)
     first = timedelta(minutes=limits.get("rest_minutes", REST_MINUTES))
     if not enough or not first or lapse.failures < enough or resting(tally, agent, now):

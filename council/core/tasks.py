@@ -76,12 +76,19 @@ def task_failed(
 
 
 def task_refused(
-    state: Conversation, wake: Wake, reason: str, *, driver: str, now: datetime
+    state: Conversation,
+    wake: Wake,
+    reason: str,
+    *,
+    driver: str,
+    now: datetime,
+    final: bool = False,
 ) -> Step:
     """Write down, once in a round for each reason, that a due run may not be started.
 
     It stands as a failed task, so that `status` and minutes can tell why the
-    agent was not heard; the deadline of the phase goes on.
+    agent was not heard; the deadline of the phase goes on. `final` says that
+    it is not asked again in this round.
     """
     new = state.copy()
     if wake.task not in new.tasks and is_refused(new, wake.agent, reason):
@@ -95,6 +102,7 @@ def task_refused(
         at=now,
         driver=driver,
         reason=reason,
+        final=final,
     )
     data = {"task": wake.task, "reason": reason}
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])

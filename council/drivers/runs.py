@@ -59,6 +59,7 @@ class Answer(Record):
         status: `agreed` or `done` when the answer says so, else "".
         timed_out: The time limit ended the run; it is not tried again.
         exit_code: What the program returned, None when none ran or a signal ended it.
+        tokens: How many tokens it used, as far as whoever answered told; 0 otherwise.
         waits: Nothing runs; the answer comes by itself, whenever it comes.
         by_tool: The run was to answer by `council respond`; the caller looks whether it did.
         log_error: Why the log of the run is missing or not complete, else "".
@@ -70,6 +71,7 @@ class Answer(Record):
     reason: str = ""
     timed_out: bool = False
     exit_code: int | None = None
+    tokens: int = 0
     waits: bool = False
     by_tool: bool = False
     log_error: str = ""

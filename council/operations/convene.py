@@ -113,6 +113,10 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
             prompt_chars=prompts,
             warnings=warnings,
         )
+    if place.settings.hooks:
+        from council.operations.hooks import begin_telling
+
+        begin_telling(place)
     created = place.conversations.create(
         planned.state, now=place.now(), events=planned.events, actor="person"
     )

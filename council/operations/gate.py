@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.bounds import Tally
 
+RESTS = "not started: rests"
 _MANY_COUNCILS = 200
 
 
@@ -44,20 +45,22 @@ class Gate:
         self._now = now
         self._tally = read_tally(place.paths)
 
-    def refusal(self, conversation_id: str, agent: str) -> str:
+    def refusal(self, state: Conversation, agent: str) -> str:
         """Return why no run of `agent` may be started for a conversation, "" when it may."""
-        lapse = bounds.resting(self._tally, agent, self._now)
+        participant = state.participants.get(agent)
+        heard_at = participant.last_action if participant is not None else None
+        lapse = bounds.resting(self._tally, agent, self._now, heard_at)
         if lapse is not None and lapse.until is not None:
             until = render_instant(lapse.until)
-            return f"not started: rests until {until}, failed {lapse.failures} times in a row"
-        cap = bounds.reached(self._tally, self._limits, conversation_id, self._now)
+            return f"{RESTS} until {until}, failed {lapse.failures} times in a row"
+        cap = bounds.reached(self._tally, self._limits, state.conversation_id, self._now)
         return f"not started: {cap[0]} = {cap[1]} is reached" if cap else ""
 
-    def admit(self, conversation_id: str, agent: str) -> str:
+    def admit(self, state: Conversation, agent: str) -> str:
         """Return the refusal, or "" and count the run as one that will be started."""
-        refused = self.refusal(conversation_id, agent)
+        refused = self.refusal(state, agent)
         if not refused:
-            bounds.spend(self._tally, conversation_id, self._now, runs=1, tokens=0)
+            bounds.spend(self._tally, state.conversation_id, self._now, runs=1, tokens=0)
         return refused
 
     def holds(self, state: Conversation, wake: Wake) -> bool:
@@ -65,7 +68,7 @@ class Gate:
         waits = wake.task in state.tasks
         if self.halted:
             return waits
-        refused = self.refusal(state.conversation_id, wake.agent)
+        refused = self.refusal(state, wake.agent)
         return bool(refused) and not waits and is_refused(state, wake.agent, refused)
 
 

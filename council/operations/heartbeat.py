@@ -28,6 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.operations.gate import Gate
+
 
 _LOOK_AGAIN_S = 0.2
 
@@ -55,9 +57,10 @@ def _beat(
     report = Report(now=now)
     busy: list[Beaten] = []
     queue: list[Beaten] = []
+    gates: list[Gate] = []
     for name in names:
         try:
-            seen, due, waits = _look(place, name, now)
+            seen, due, waits = _look(place, name, now, gates)
         except CouncilError as error:
             if must_exist:
                 raise
@@ -75,7 +78,7 @@ def _beat(
     if queue and (busy or slots.taken() < slots.max_runs):
         busy += queue  # all who wait are looked at together, or a younger one passes an older
     if not busy:
-        place.mark_beat()
+        _end(place)
         return _without_archived(place, report)
     from council.operations.runs import start
     from council.operations.serving import serve
@@ -84,10 +87,18 @@ def _beat(
     with Lock(place.paths.heartbeat_lock):
         jobs = serve(place, busy, now, report)
     started = [start(place, job, beat) for job in jobs]
-    place.mark_beat()
+    _end(place)
     if not all(started):
         report.take_over(beat(place))  # a place is free again, and somebody may wait for it
     return _without_archived(place, report)
+
+
+def _end(place: Place) -> None:
+    place.mark_beat()
+    if place.settings.hooks:
+        from council.operations.hooks import tell_hooks
+
+        tell_hooks(place)
 
 
 def _without_archived(place: Place, report: Report) -> Report:
@@ -101,8 +112,14 @@ def _without_archived(place: Place, report: Report) -> Report:
     return report
 
 
-def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool, bool]:
+def _look(place: Place, name: str, now: datetime, gates: list[Gate]) -> tuple[Beaten, bool, bool]:
     """Look at one conversation without writing.
+
+    Args:
+        place: The workspace.
+        name: Which conversation.
+        now: The time of the look.
+        gates: Holds the bounds of the workspace once somebody was found who is owed a start.
 
     Returns:
         What was found, whether anything is due, whether somebody waits for a place.
@@ -113,10 +130,17 @@ def _look(place: Place, name: str, now: datetime) -> tuple[Beaten, bool, bool]:
     owed = owed_by(place, step.state, now)
     seen = seen_of(name, state, step)
     wakes = [one for one in owed if isinstance(one, Wake)]
-    seen.woken = [one.agent for one in wakes if one.task not in step.state.tasks]
-    queued = [one for one in wakes if one.task in step.state.tasks]
+    if wakes and not gates:
+        from council.operations.gate import Gate
+
+        gates.append(Gate(place, now))
+    held = [one for one in wakes if gates[0].holds(step.state, one)]
+    queued = [one for one in wakes if one.task in step.state.tasks and one not in held]
+    seen.woken = [
+        one.agent for one in wakes if one not in queued and not gates[0].halted and one not in held
+    ]
     seen.edited = view.standing != "clean"
-    due = bool(step.events) or len(owed) > len(queued) or seen.edited
+    due = bool(step.events) or len(owed) > len(queued) + len(held) or seen.edited
     return seen, due, bool(queued)
 
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from council.core import machine, owed
 from council.core.agents import Agent
-from council.core.conversation import Conversation, has_answered
+from council.core.conversation import Conversation, TaskState, has_answered
 from council.core.errors import AlreadyAnsweredError, CouncilError, NotFoundError
 from council.core.owed import Wake
 from council.core.record import Record
@@ -81,13 +81,28 @@ def supervise(place: Place, job: Job, afterwards: Callable[[Place], object]) -> 
     """Run the agent, write down what came of it, and pass the place on."""
     retry_s = 0.0
     try:
-        retry_s = _settle(place, job, _run_whatever_happens(place, job))
+        answer = _run_whatever_happens(place, job)
+        retry_s, failure = _settle(place, job, answer)
+        _note(place, job, answer, failure)
     finally:
         job.slot.release()
         afterwards(place)
     if retry_s > 0 and place.fixed_now is None:
         time.sleep(min(retry_s, _LONGEST_WAIT_FOR_RETRY_S))
         afterwards(place)
+
+
+def _note(place: Place, job: Job, answer: Answer, failure: str) -> None:
+    """Count how the agent fares and what the run used up."""
+    from council.operations.gate import charge, note_failure, note_success
+
+    conversation_id = job.state.conversation_id
+    if answer.tokens:
+        charge(place, [conversation_id], tokens=answer.tokens)
+    if failure:
+        note_failure(place, job.agent.id, failure, conversation_id)
+    else:
+        note_success(place, job.agent.id, conversation_id)
 
 
 def _run_whatever_happens(place: Place, job: Job) -> Answer:
@@ -135,12 +150,16 @@ def _token(place: Place, job: Job) -> str:
     return run_token(key, job.state.conversation_id, job.state.tour, job.agent.id, job.wake.attempt)
 
 
-def _settle(place: Place, job: Job, answer: Answer) -> float:
-    """Write down how the run ended; return the seconds after which it is tried again, or 0."""
+def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
+    """Write down how the run ended.
+
+    Returns:
+        The seconds after which it is tried again, or 0; and why it failed, "" if it did not.
+    """
     reason, final = answer.reason, answer.timed_out
     if answer.ok and answer.text:
         if _answered_by_tool(place, job, answer.text):
-            return 0.0
+            return 0.0, ""
         try:
             record_answer(
                 place,
@@ -151,7 +170,7 @@ def _settle(place: Place, job: Job, answer: Answer) -> float:
                 status=answer.status or "responded",
                 token=_token(place, job),
             )
-            return 0.0
+            return 0.0, ""
         except CouncilError as error:
             reason = error.message
     failed_at = place.now()
@@ -166,8 +185,12 @@ def _settle(place: Place, job: Job, answer: Answer) -> float:
         edited = place.conversations.edit(job.name, change, actor="heartbeat", now=failed_at)
     except NotFoundError:  # archived or cancelled meanwhile: nobody waits for it any more
         remove(place.paths.run_file(job.wake.task, "prompt.md"))
-        return 0.0
-    return _retry_in(place, edited.state, job.agent.id)
+        return 0.0, "" if answer.ok else reason
+    task = edited.state.tasks.get(job.wake.task)
+    failure = "" if answer.ok else reason
+    if task is not None and task.state is TaskState.F:
+        failure = task.reason
+    return _retry_in(place, edited.state, job.agent.id), failure
 
 
 def _answered_by_tool(place: Place, job: Job, text: str) -> bool:

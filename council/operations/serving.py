@@ -17,10 +17,12 @@ from council.core.conversation import Conversation, TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.owed import Notify, Wake
+from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
 from council.core.step import Step
-from council.core.tasks import task_queued, task_started
+from council.core.tasks import task_queued, task_refused, task_started
 from council.operations import archive, prompting
+from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.operations.runs import LEASE_MARGIN, Job
@@ -29,11 +31,16 @@ from council.store.slots import Slot, Slots
 
 
 class _Owed(Record):
-    """A wake that is due in a conversation; `by_hand` for an agent that answers by itself."""
+    """A wake that is due in a conversation; `by_hand` for an agent that answers by itself.
+
+    `halted` lets it wait, `refusal` is why no run may be started for it.
+    """
 
     name: str
     wake: Wake
     agent: Agent
+    halted: bool = False
+    refusal: str = ""
 
     @property
     def by_hand(self) -> bool:
@@ -59,21 +66,37 @@ def serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> li
         if isinstance(one, Wake)
     ]
     owed.sort(key=lambda one: (one.wake.due_at, one.name))
+    _pass_gate(place, owed, states, now)
     slots = Slots(place.paths.places, place.settings.max_runs)
     places: dict[str, Slot] = {}
     jobs: list[Job] = []
     try:
-        places = _take_places(owed, slots)
+        places = _take_places([one for one in owed if not one.halted and not one.refusal], slots)
         for seen in busy:
             if seen.name in states:
                 mine = [one for one in owed if one.name == seen.name]
                 jobs += _claim_reporting(place, seen, states[seen.name], mine, places, report)
+        charge(place, [job.state.conversation_id for job in jobs])
+    except CouncilError:
+        jobs.clear()  # what cannot be counted is not started; its leases end
+        raise
     finally:
         started = {job.wake.task for job in jobs}
         for task, slot in places.items():
             if task not in started:
                 slot.release()
     return jobs
+
+
+def _pass_gate(
+    place: Place, owed: list[_Owed], states: dict[str, Conversation], now: datetime
+) -> None:
+    """Say of each who is due whether a run may be started; the oldest use up what is left."""
+    gate = Gate(place, now)
+    for one in owed:
+        one.halted = gate.halted
+        if not one.halted and not one.by_hand:
+            one.refusal = gate.admit(states[one.name], one.agent.id)
 
 
 def _claim_reporting(
@@ -88,7 +111,7 @@ def _claim_reporting(
     handed: list[_Owed] = []
     for one in mine:
         try:
-            if one.by_hand:
+            if one.by_hand and not one.halted:
                 _hand_over(place, state, one.wake)
             handed.append(one)
         except CouncilError as error:  # a broken template, say: owed until it is mended
@@ -185,7 +208,8 @@ def _claim(
                 continue  # it answered, or the round went on, while we looked
             taken = _take(place, step.state, one, one.wake.task in places, now)
             step = step.then(taken)
-            if taken.state.tasks[one.wake.task].state is TaskState.R:
+            task = taken.state.tasks.get(one.wake.task)
+            if task is not None and task.state is TaskState.R:
                 started.append(one)
         return step
 
@@ -206,6 +230,12 @@ def _claim(
 
 def _take(place: Place, state: Conversation, one: _Owed, has_place: bool, now: datetime) -> Step:
     driver = one.agent.driver
+    if one.halted:
+        return task_queued(state, one.wake, driver=driver, now=now)
+    if one.refusal:
+        # A synthesis is handed on to the next who can write it; a round waits for its deadline.
+        final = state.phase == SYNTHESIZE and one.refusal.startswith(RESTS)
+        return task_refused(state, one.wake, one.refusal, driver=driver, now=now, final=final)
     if one.by_hand:
         return task_started(state, one.wake, driver=driver, now=now, ends_at=None)
     if has_place:

@@ -67,7 +67,7 @@ def resume(place: Place, name: str) -> Steered:
 def cancel(place: Place, name: str) -> tuple[Steered, str]:
     """End a conversation without a synthesis; return the path of its minutes, too."""
     step = _steer(place, name, steering.cancel, follow=False)
-    return step, archiving.archive(place, step.state)
+    return step, _archived(place, step.state)
 
 
 def archive(place: Place, name: str) -> tuple[Steered, str]:
@@ -89,7 +89,16 @@ def archive(place: Place, name: str) -> tuple[Steered, str]:
         return stopped
 
     step = _steer(place, name, change, follow=False)
-    return step, archiving.archive(place, step.state)
+    return step, _archived(place, step.state)
+
+
+def _archived(place: Place, state: Conversation) -> str:
+    path = archiving.archive(place, state)
+    if place.settings.hooks:
+        from council.operations.hooks import tell_hooks
+
+        tell_hooks(place)
+    return path
 
 
 def extend(place: Place, name: str, by: timedelta) -> Steered:

@@ -87,6 +87,7 @@ def _to_record(tally: Tally) -> dict[str, Any]:
             agent: {
                 "failuresInARow": one.failures,
                 "rests": one.rests,
+                "failedAt": render_instant(one.at) if one.at else None,
                 "restsUntil": render_instant(one.until) if one.until else None,
                 "reason": one.reason,
             }
@@ -108,6 +109,7 @@ def _from_record(record: dict[str, Any]) -> Tally:
             agent: Lapse(
                 failures=int(one["failuresInARow"]),
                 rests=int(one["rests"]),
+                at=parse_instant(one["failedAt"]) if one["failedAt"] else None,
                 until=parse_instant(one["restsUntil"]) if one["restsUntil"] else None,
                 reason=str(one["reason"]),
             )
