@@ -32,7 +32,8 @@ def test_forty_processes_that_answer_at_once_are_each_heard_once(council, seal):
     ]
     ended = [process.communicate(timeout=60) for process in started]
 
-    assert [process.returncode for process in started] == [0] * 40, ended
+    failed = [err for process, (_, err) in zip(started, ended, strict=True) if process.returncode]
+    assert not failed
     outcomes = [json.loads(out) for out, _ in ended]
     assert Counter(one["outcome"] for one in outcomes) == {"recorded": 40}
     moved = [one["transition"] for one in outcomes if one["transition"]]
