@@ -73,7 +73,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             origin=Origin(record["origin"]),
             task=record["task"],
         )
-    except (ValueError, TypeError, KeyError, AttributeError, CouncilError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, CouncilError):
         return None
     return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 
