@@ -266,6 +266,10 @@ def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
         raise NotAParticipantError(answer.agent, tuple(state.participants))
     for entry in state.entries:
         if (entry.agent, entry.tour, entry.text) != (answer.agent, tour, answer.text):
+            if entry.kind in TURNS and answer.task and entry.task == answer.task:
+                raise AlreadyAnsweredError(
+                    answer.agent, entry.phase, tour
+                )  # it answered by tool, say
             continue
         if entry.kind is EntryKind.LATE:
             return Step(state=state.copy(), outcome="late")

@@ -47,8 +47,8 @@ def wake_next(place: Place) -> None:
     from council.operations.detach import detach
 
     def work() -> None:
-        from council.operations.heartbeat import beat
+        from council.operations.heartbeat import beat_in_turn
 
-        beat(place)
+        beat_in_turn(place)
 
     detach(work, log_file=place.paths.failure_log)

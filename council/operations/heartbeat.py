@@ -12,6 +12,7 @@ Source: C0-021 to C0-037, XC-007, XC-016, `architecture.md` section 3.
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import datetime, timedelta
 
@@ -21,7 +22,7 @@ from council.core.owed import Wake
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.store.files import make_folder
-from council.store.lock import Lock
+from council.store.lock import Lock, try_lock
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -48,6 +49,23 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
     """
     names = [only] if only else place.conversations.names()
     return _beat(place, names, dry_run=dry_run, must_exist=bool(only))
+
+
+def beat_in_turn(place: Place) -> None:
+    """Beat, unless somebody who has not looked yet will see all that we could see.
+
+    Many runs that end at once would else stand in line for the heartbeat's
+    lock, each to find that the one before it left nothing to do.
+    """
+    seat = try_lock(f"{place.paths.heartbeat_lock}.next")
+    if seat is None:
+        return
+    try:
+        with Lock(place.paths.heartbeat_lock):
+            pass  # whoever serves now has looked before us
+    finally:
+        os.close(seat)
+    beat(place)
 
 
 def _beat(
@@ -86,7 +104,7 @@ def _beat(
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
         jobs = serve(place, busy, now, report)
-    started = [start(place, job, beat) for job in jobs]
+    started = [start(place, job, beat_in_turn) for job in jobs]
     _end(place)
     if not all(started):
         report.take_over(beat(place))  # a place is free again, and somebody may wait for it

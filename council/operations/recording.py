@@ -106,7 +106,7 @@ def record_answer(
     try:
         edited = place.conversations.edit(name, change, actor=agent, now=place.now())
     except CouncilError as error:
-        report_refusal(place, name, agent, error, before[0].conversation_id if before else "")
+        _report_refusal(place, name, agent, error, before[0].conversation_id if before else "")
         raise
     was = before[0] if before else edited.state
     moved = was.phase != edited.state.phase
@@ -149,7 +149,7 @@ def _origin(place: Place, state: Conversation, agent: str, task: str, token: str
     return Origin.CLAIMED
 
 
-def report_refusal(
+def _report_refusal(
     place: Place, name: str, agent: str, error: CouncilError, conversation_id: str = ""
 ) -> None:
     """Write the event of a refused answer (XC-008); a disk that refuses that hides no refusal."""

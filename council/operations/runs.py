@@ -15,7 +15,7 @@ from datetime import timedelta
 from council.core import machine, owed
 from council.core.agents import Agent
 from council.core.conversation import Conversation, TaskState, has_answered
-from council.core.errors import AlreadyAnsweredError, CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.owed import Wake
 from council.core.record import Record
 from council.core.step import Step
@@ -27,7 +27,7 @@ from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
 from council.operations.place import Place
 from council.operations.prompting import turn_prompt
-from council.operations.recording import record_answer, report_refusal
+from council.operations.recording import record_answer
 from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 from council.store.slots import Slot
@@ -158,8 +158,6 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
     """
     reason, final = answer.reason, answer.timed_out
     if answer.ok and answer.text:
-        if _answered_by_tool(place, job, answer.text):
-            return 0.0, ""
         try:
             record_answer(
                 place,
@@ -191,23 +189,6 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
     if task is not None and task.state is TaskState.F:
         failure = task.reason
     return _retry_in(place, edited.state, job.agent.id), failure
-
-
-def _answered_by_tool(place: Place, job: Job, text: str) -> bool:
-    """Tell whether this run answered by `council respond`; what it prints is then no answer.
-
-    Said here for rounds that are over as well: it would count as late.
-    """
-    try:
-        state = place.conversations.read(job.name)
-    except CouncilError:
-        return False
-    entry = state.entry_of(job.agent.id, job.state.tour)
-    if entry is None or entry.task != job.wake.task or entry.text == text:
-        return False
-    error = AlreadyAnsweredError(job.agent.id, entry.phase, entry.tour)
-    report_refusal(place, job.name, job.agent.id, error, state.conversation_id)
-    return True
 
 
 def _stands(state: Conversation, agent: str) -> bool:
