@@ -26,7 +26,7 @@ NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 FOUR = ("henry", "sage", "nova", "blaise")
 LEASE = timedelta(minutes=5)
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE_S = 60
+_PATIENCE_S = 90
 
 # Says who it is, in which round, and nothing else.
 SPEAKS = 'cat >/dev/null; echo "I am $COUNCIL_AGENT in round $COUNCIL_TOUR."'
@@ -65,11 +65,11 @@ def running_processes() -> list[str]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                state, parent = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[:2]
+                facts = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if state not in "ZX":
-                parents.setdefault(int(parent), []).append(int(entry))
+            if facts[0] not in "ZX":
+                parents.setdefault(int(facts[1]), []).append(int(entry))
 
     def below(pid: int) -> Iterator[int]:
         for child in parents.get(pid, []):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,10 +51,12 @@ def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, w
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS)
         wanted = Invitation(topic="Shall we?", phases=ONE_ROUND)
-        was_killed = killed_at(number, lambda: convene(table.place, wanted))
+        was_killed = killed_at(number, partial(convene, table.place, wanted))
         all_is_quiet()
         if not table.place.conversations.names() and not table.minutes():
-            table.convene("Shall we?", phases=ONE_ROUND)  # it was not there yet: a person repeats it
+            table.convene(
+                "Shall we?", phases=ONE_ROUND
+            )  # it was not there yet: a person repeats it
             all_is_quiet()
         assert_ends_well(table, 1)
         if not was_killed:
@@ -66,12 +69,12 @@ def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, w
 def test_heartbeat_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS, max_runs=3)
-        table.seat(dict.fromkeys(FOUR, {}))
+        table.seat({agent: {} for agent in FOUR})
         table.convene(phases=TWO_ROUNDS)
         for agent in FOUR:
             record_answer(table.place, "active", agent, f"I am {agent} in round 1.")
         table.seat_all(SPEAKS, max_runs=3)
-        was_killed = killed_at(number, lambda: beat(table.place))
+        was_killed = killed_at(number, partial(beat, table.place))
         all_is_quiet()
         assert_ends_well(table, 2)
         if not was_killed:
@@ -85,13 +88,13 @@ def test_archiving_killed_at_any_call_leaves_one_file_of_minutes(
     tmp_path: Path, start: int, wide: int
 ):
     for number in range(start, MANY_CALLS, wide):
-        table = Table(tmp_path / str(number)).seat(dict.fromkeys(FOUR, {}))
+        table = Table(tmp_path / str(number)).seat({agent: {} for agent in FOUR})
         table.convene(phases=ONE_ROUND, coordinator="maman")
         for agent in FOUR:
             record_answer(table.place, "active", agent, f"I am {agent} in round 1.")
         table.beat_to_rest()
         record_answer(table.place, "active", "maman", "So be it.")
-        was_killed = killed_at(number, lambda: beat(table.place))
+        was_killed = killed_at(number, partial(beat, table.place))
         assert_ends_well(table, 1)
         if not was_killed:
             return
@@ -104,7 +107,7 @@ def test_supervisors_killed_at_any_call_lose_nobody(tmp_path: Path, start: int, 
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS)
         wanted = Invitation(topic="Shall we?", phases=ONE_ROUND)
-        killed_at(number, lambda: convene(table.place, wanted), heirs=True)
+        killed_at(number, partial(convene, table.place, wanted), heirs=True)
         all_is_quiet()
         nobody_died = not table.place.conversations.names()
         assert_ends_well(table, 1)
