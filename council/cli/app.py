@@ -8,6 +8,7 @@ Source: `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -80,6 +81,9 @@ def run(argv: list[str]) -> int:
     as_json = "--json" in before_text
     if argv and is_for_every_command(argv[0]):
         return refuse(UsageError("no command was given", "see: council --help"), as_json=as_json)
+    if argv and argv[0].endswith("-completion") and len(argv) > 1:
+        # Typer asks the process tree for the shell unless told that it cannot.
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     try:
         code = app(args=argv, prog_name="council", standalone_mode=False)
     except TyperException as error:

@@ -26,7 +26,7 @@ from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.operations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.files import remove
-from council.store.settings import language
+from council.store.settings import Settings, language
 from council.store.slots import Slots
 
 LONGEST_S = 120
@@ -47,6 +47,7 @@ def play(root: str, lang: str, *, quiet: bool) -> Output:
     Raises:
         CouncilError: A command failed, or the council did not come to its end.
     """
+    language(Settings(), lang, os.environ)  # an odd one is refused before a folder is made
     if root:
         return _Performance(os.path.abspath(root), lang, quiet=quiet, ours=False).play()
     folder = tempfile.mkdtemp(prefix="council-demo-")

@@ -1,0 +1,113 @@
+"""What happened, one line an event."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.commands import wait_until
+
+
+def events(council, *words: str) -> list[dict]:
+    done = council("events", "tail", "--json", *words)
+    assert done.code == 0
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def types(council) -> list[str]:
+    return [one["type"] for one in events(council, "--lines", "100")]
+
+
+@pytest.mark.req("XC-005")
+def test_each_line_is_one_event_in_its_envelope(opened):
+    seen = events(opened)
+
+    assert [one["type"] for one in seen] == ["conversation.opened", "task.started", "task.started"]
+    for one in seen:
+        assert set(one) >= {"eventId", "traceId", "agentId", "type", "at", "schemaVersion", "data"}
+        assert one["at"] == "2026-02-08T20:00:00Z"
+    assert len({one["eventId"] for one in seen}) == 3
+    assert len({one["traceId"] for one in seen}) == 1
+
+
+def test_only_the_newest_are_shown(opened):
+    assert [one["type"] for one in events(opened, "--lines", "1")] == ["task.started"]
+    assert events(opened, "--lines", "0") == []
+    plain = opened("events", "tail").out.splitlines()
+    assert len(plain) == 3
+    assert all(line.startswith("2026-02-08T20:00:00Z  ") for line in plain)
+
+
+def test_a_workspace_in_which_nothing_happened_has_no_events(council):
+    quiet = council("events", "tail")
+
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_following_prints_a_new_event_as_it_comes(opened, now):
+    follower = opened.start("events", "tail", "--follow", "--json", "--lines", "1")
+    try:
+        assert json.loads(follower.stdout.readline())["type"] == "task.started"
+
+        assert opened("respond", "Yes.", "--as", "owl", now=now).code == 0
+
+        new = json.loads(follower.stdout.readline())
+        assert new["type"] == "contribution.recorded"
+        assert new["agentId"] == "owl"
+        assert follower.poll() is None
+    finally:
+        follower.terminate()
+        follower.communicate(timeout=20)
+
+
+@pytest.mark.req("XC-008")
+def test_refused_and_late_answers_are_events(opened, now):
+    passed = "2026-02-08T21:00:01Z"
+    task = opened("context", "--as", "owl", "--json", now=now).json()["task"]
+    assert opened("respond", "x", "--as", "stranger", now=now).code == 6
+    assert opened("heartbeat", now=passed).code == 0
+    assert opened("respond", "Late.", "--as", "owl", "--task", task, now=passed).code == 4
+
+    seen = types(opened)
+
+    for wanted in ("answer.refused", "turn.missed", "phase.changed", "contribution.late"):
+        assert wanted in seen, seen
+
+
+@pytest.mark.req("XC-008")
+def test_a_person_s_edit_and_a_brief_that_is_put_back_are_events(opened, now):
+    file = opened.root / "memory" / "shared" / "council-active-conversation.md"
+    text = file.read_text()
+    topic = "Shall we build a weather bot?"
+    assert text.count(f"\n{topic}\n") == 1
+    file.write_text(
+        text.replace(f"\n{topic}\n", "\nShall we buy one?\n").replace(
+            "- Timeout: 2026-02-08T21:00:00Z", "- Timeout: 2026-02-08T23:00:00Z"
+        )
+    )
+
+    assert opened("heartbeat", now=now).code == 0
+
+    assert {"brief.restored", "edit.accepted"} <= set(types(opened))
+    state = opened("show", "--json", now=now).json()
+    assert state["brief"] == topic
+    assert state["timeoutAt"] == "2026-02-08T23:00:00Z"
+
+
+@pytest.mark.req("XC-008")
+def test_runs_that_fail_and_are_tried_again_are_events(council):
+    (council.root / "council.toml").write_text(
+        'retry_backoff = ["1s", "1s"]\n[agents.owl]\nargv = ["/bin/false"]\n'
+    )
+    assert council("convene", "A bot?", "--agents", "owl,gecko").code == 0
+
+    def attempts() -> list[int]:
+        council("heartbeat")
+        seen = events(council, "--lines", "100")
+        tasks = [one["data"]["task"] for one in seen if one["type"] == "task.failed"]
+        return [int(task.rpartition(".")[2]) for task in tasks]
+
+    wait_until(lambda: len(attempts()) >= 2, seconds=40)
+
+    assert attempts()[:2] == [1, 2]

@@ -1,0 +1,318 @@
+"""Setting up, looking after and asking in a workspace: init, doctor, status, demo, ask."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import tree
+
+NO_PROGRAMS = {"PATH": "/usr/bin:/bin"}
+
+
+def findings(council, *words: str, **given) -> dict[str, dict]:
+    """Return the faults that doctor finds, by what they are about."""
+    done = council("doctor", "--json", *words, **given)
+    faults = {one["what"]: one for one in done.json()["findings"] if not one["ok"]}
+    assert done.code == (3 if faults else 0)
+    assert done.json()["ok"] is not bool(faults)
+    assert all(one["fix"] for one in faults.values())
+    return faults
+
+
+# init
+
+
+def test_init_makes_a_workspace_and_a_second_time_nothing(council, tmp_path: Path):
+    fresh = tmp_path / "deep" / "fresh"
+
+    first = council("init", fresh, "--agents", "owl, gecko", "--json")
+    before = tree(fresh)
+    again = council("init", fresh, "--agents", "owl,gecko", "--json")
+
+    assert first.code == again.code == 0
+    assert {"council.toml", "memory/agents/owl/SOUL.md", "skills/council/SKILL.md"} <= set(
+        first.json()["made"]
+    )
+    assert (fresh / "memory" / "shared").is_dir()
+    assert (fresh / "conseils").is_dir()
+    assert again.json()["made"] == []
+    assert tree(fresh) == before
+    assert council("status", cwd=fresh).code == 0
+
+
+def test_init_never_overwrites_and_adds_what_is_missing(council):
+    settings = council.root / "council.toml"
+    soul = council.root / "memory" / "agents" / "owl" / "SOUL.md"
+    soul.parent.mkdir(parents=True)
+    soul.write_text("mine")
+    settings.write_text("max_runs = 2\n")
+
+    made = council("init", "--agents", "owl,gecko", "--lang", "fr", "--json").json()["made"]
+
+    assert settings.read_text() == "max_runs = 2\n"
+    assert soul.read_text() == "mine"
+    assert "memory/agents/gecko/SOUL.md" in made
+    assert "memory/agents/owl/SOUL.md" not in made
+
+
+def test_init_in_a_git_repository_offers_the_ignore_lines_that_are_missing(council):
+    assert council("init", "--json").json()["ignore"] == []
+    (council.root / ".git").mkdir()
+
+    offered = council("init", "--json").json()["ignore"]
+    said = council("init").out
+
+    assert offered
+    assert all(line in said for line in offered)
+    assert not (council.root / ".gitignore").exists()
+    (council.root / ".gitignore").write_text("\n".join(offered) + "\n")
+    assert council("init", "--json").json()["ignore"] == []
+
+
+@pytest.mark.req("C0-024", "C0-054")
+def test_the_offered_lines_hide_run_time_files_from_git_and_keep_what_people_write(council):
+    subprocess.run(["git", "init", "-q", council.root], check=True, env=council.env())
+    offered = council("init", "--agents", "owl,gecko", "--json").json()["ignore"]
+    (council.root / ".gitignore").write_text("\n".join(offered) + "\n")
+    assert council("convene", "A bot?").code == 0
+
+    seen = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"],
+        cwd=council.root,
+        env=council.env(),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+
+    paths = {line[3:] for line in seen}
+    assert {"council.toml", "memory/agents/owl/SOUL.md"} <= paths
+    assert "skills/council/references/HEARTBEAT-COUNCIL.md" in paths
+    assert not [one for one in paths if "memory/shared" in one or "/tasks/" in one]
+
+
+def test_init_proposes_the_agent_programs_that_are_on_the_path(council, tmp_path: Path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("claude", "llm", "vim"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    (programs / "codex").write_text("not a program")
+    path = f"{programs}:/usr/bin:/bin"
+
+    made = council("init", "--json", env={"PATH": path})
+    settings = (council.root / "council.toml").read_text()
+
+    assert made.json()["programs"] == ["claude", "llm"]
+    assert 'preset = "claude"' in settings
+    assert 'preset = "codex"' not in settings
+    assert "claude" not in council("list", "--json").out
+    # What is proposed works once its marks of a comment are taken away.
+    proposed = settings.replace("# [agents.claude]", "[agents.claude]")
+    (council.root / "council.toml").write_text(
+        proposed.replace('# preset = "claude"', 'preset = "claude"')
+    )
+    found = council("doctor", "--json", env={"PATH": path}).json()["findings"]
+    assert [one["found"] for one in found if one["what"] == "claude"] == [
+        f"runs {programs / 'claude'}"
+    ]
+
+
+def test_init_that_cannot_be_done_says_so_in_one_line(council, tmp_path: Path):
+    file = tmp_path / "file"
+    file.write_text("")
+
+    for words, code in (((file,), 3), (("/proc/x",), 1), (("--agents", "Not Legal"), 3)):
+        refused = council("init", *words)
+
+        assert refused.code == code
+        assert refused.err.startswith("council: ")
+        assert refused.err.count("\n") == 1
+        assert "unexpected" not in refused.err
+
+
+# doctor
+
+
+@pytest.fixture
+def sound(council):
+    """A workspace in which doctor finds nothing."""
+    assert council("init", "--agents", "owl,gecko").code == 0
+    assert council("heartbeat").code == 0
+    assert findings(council) == {}
+    return council
+
+
+def test_doctor_misses_a_folder_and_makes_it(sound):
+    (sound.root / "conseils").rmdir()
+
+    assert findings(sound)["conseils/"]["fix"] == "council doctor --repair"
+    assert findings(sound, "--repair") == {}
+    assert (sound.root / "conseils").is_dir()
+
+
+def test_doctor_names_a_driver_that_does_not_exist(sound):
+    (sound.root / "council.toml").write_text('[agents.owl]\ndriver = "telepathy"\n')
+
+    fault = findings(sound)["owl"]
+    assert "telepathy" in fault["found"]
+    assert "manual" in fault["fix"]
+    assert "[agents.owl]" in fault["fix"]
+
+
+def test_doctor_names_a_program_that_is_not_on_the_path(sound):
+    (sound.root / "council.toml").write_text('[agents.owl]\nargv = ["no-such-program"]\n')
+
+    fault = findings(sound)["owl"]
+    assert "no-such-program" in fault["found"]
+    assert "[agents.owl]" in fault["fix"]
+
+
+def test_doctor_names_a_preset_whose_program_is_missing(sound):
+    (sound.root / "council.toml").write_text('[agents.owl]\npreset = "codex"\n')
+
+    assert "codex" in findings(sound, env=NO_PROGRAMS | {"PATH": str(sound.home)})["owl"]["found"]
+
+
+def test_doctor_names_a_broken_soul(sound):
+    (sound.root / "memory" / "agents" / "owl" / "SOUL.md").write_text("---\nname: [\n---\n")
+
+    assert "SOUL.md" in findings(sound)["owl"]["found"]
+
+
+def test_doctor_sees_a_key_that_others_can_read_and_closes_it(sound):
+    assert sound("convene", "A bot?").code == 0
+    key = sound.root / "memory" / "shared" / ".council" / "key"
+    key.chmod(0o644)
+
+    assert findings(sound)["run key"]["fix"] == f"chmod 600 {key}"
+    assert findings(sound, "--repair") == {}
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+def test_doctor_names_a_setting_nobody_knows(sound):
+    (sound.root / "council.toml").write_text("max_rums = 2\n")
+
+    assert "max_rums" in findings(sound)["council.toml"]["found"]
+
+
+def test_a_setting_that_cannot_be_is_named_by_every_command(sound):
+    for text, named in (("max_runs = 0\n", "max_runs"), ("max_runs =\n", "line 1")):
+        (sound.root / "council.toml").write_text(text)
+        for command in ("doctor", "status", "heartbeat"):
+            refused = sound(command, "--json")
+            assert refused.code == 3
+            assert "council.toml" in refused.err
+            assert named in refused.err
+            assert refused.json()["error"]["hint"]
+
+
+def test_doctor_knows_that_no_heartbeat_runs(council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    assert "cron" in findings(council)["heartbeat"]["fix"]
+
+    assert council("heartbeat", now="2026-02-08T20:00:00Z").code == 0
+    assert findings(council, now="2026-02-09T20:00:00Z") == {}
+    made = council("convene", "A bot?", "--timeout", "5d", now="2026-02-08T20:00:00Z")
+    assert made.code == 0
+    assert findings(council, now="2026-02-08T20:10:00Z") == {}
+    late = findings(council, now="2026-02-09T20:00:00Z")["heartbeat"]
+    assert "1d" in late["found"]
+
+
+def test_doctor_knows_no_agents(council):
+    assert "init --agents" in findings(council)["agents"]["fix"]
+
+
+def test_doctor_repairs_a_conversation_whose_file_is_gone(sound):
+    assert sound("convene", "A bot?").code == 0
+    file = sound.root / "memory" / "shared" / "council-active-conversation.md"
+    text = file.read_bytes()
+    file.unlink()
+
+    assert "missing" in findings(sound)["active"]["found"]
+    assert findings(sound, "--repair") == {}
+    assert file.read_bytes().splitlines()[0] == text.splitlines()[0]
+
+
+# status
+
+
+def test_status_tells_who_is_owed_and_what_failed(council):
+    (council.root / "council.toml").write_text('[agents.owl]\nargv = ["/bin/false"]\n')
+    assert council("convene", "A bot?", "--agents", "owl,gecko").code == 0
+    council("heartbeat", "--wait", "1s")
+
+    (one,) = council("status", "--json").json()["conversations"]
+    shown = council("status").out
+
+    assert one["waiting"] == ["owl", "gecko"]
+    assert list(one["failures"]) == ["owl"]
+    assert one["participants"]["gecko"] == {"status": "WAITING", "lastAction": None}
+    assert "Gecko" in shown
+    assert "failed:" in shown
+    assert "left" in shown
+    assert "last heartbeat: " in shown
+
+
+def test_status_names_a_conversation_that_is_not_the_default(council, now):
+    assert council("convene", "A bot?", "--name", "bots", "--agents", "a,b", now=now).code == 0
+
+    assert "bots" in council("status", now=now).out
+
+
+def test_status_shows_a_broken_conversation_and_goes_on(opened, now):
+    broken = opened.root / "memory" / "shared" / "council-broken-conversation.md"
+    broken.write_text("# Broken\n\n<!--council-state\nnothing\n-->\n")
+
+    seen = opened("status", "--json", now=now)
+
+    assert [one["name"] for one in seen.json()["errors"]] == ["broken"]
+    assert [one["name"] for one in seen.json()["conversations"]] == ["active"]
+    assert "broken" in opened("status", now=now).out
+
+
+def test_status_where_nothing_is_open_says_how_to_start(council):
+    assert "council convene" in council("status").out
+    assert council("status", "--json").json()["conversations"] == []
+
+
+# ask, demo
+
+
+def test_ask_waits_and_answers_with_the_verdict_alone(council):
+    said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat > /dev/null; echo Yes, build it."]\n'
+    (council.root / "council.toml").write_text(said.format("owl") + said.format("gecko"))
+    words = ("--phases", "collect,synthesize", "--synthesizer", "owl")
+
+    done = council("ask", "A bot?", "--agents", "owl,gecko", "--json", *words)
+    shown = council("ask", "A bot?", "--agents", "owl,gecko", *words)
+
+    assert done.code == shown.code == 0
+    assert Path(done.json()["minutes"]).is_file()
+    assert done.json()["verdict"]["participants"] == ["owl", "gecko"]
+    assert "build it" in shown.out
+    assert shown.out.rstrip().splitlines()[-1].startswith("Minutes: ")
+    assert "SYNTHESIZE" in shown.err
+    assert council("status", "--json").json()["conversations"] == []
+
+
+def test_demo_answers_with_one_document(council, tmp_path: Path):
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+
+    done = council("demo", "--json", cwd=nowhere, env={"TMPDIR": str(tmp_path)})
+
+    assert done.code == 0
+    assert Path(done.json()["minutes"]).is_file()
+    assert list(nowhere.iterdir()) == []
+
+
+def test_demo_in_a_language_we_do_not_speak_exits_2(council):
+    refused = council("demo", "--lang", "de", "--json")
+
+    assert refused.code == 2
+    assert refused.json()["error"]["code"] == "usage"
