@@ -47,7 +47,7 @@ class Place:
         self.environ = environ
         self.fixed_now = fixed_now
         self.settings: Settings = load_settings(root)
-        self.paths = Workspace(root, self.settings.paths)
+        self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
         self.conversations = Conversations(
             self.paths, allow_network_fs=self.settings.force_network_fs
         )

@@ -69,8 +69,12 @@ def _comparable(text: str) -> str:
     return free_text(same_lines(text))
 
 
-def take_claims(people: People, gaps: dict[str, str], nonce: str) -> list[SealedText]:
+def take_claims(
+    people: People, gaps: dict[str, str], nonce: str, strict: bool = False
+) -> list[SealedText]:
     """Take in texts together with the wished statuses. Changes the state and `gaps`.
+
+    With `strict` no text is taken in: nothing shows who wrote it (XC-014).
 
     Returns:
         The texts that must be sealed before the state is committed.
@@ -85,7 +89,13 @@ def take_claims(people: People, gaps: dict[str, str], nonce: str) -> list[Sealed
         said = section_text(gaps, keys.get(f"{phase}:{agent}", []))
         open_yet = claims_its_section(facts.state, agent, phase) and not _has_left(facts, agent)
         if said and open_yet and (one is None or status is not ParticipantStatus.WAITING):
-            taken = _claim(facts, agent, status, without_prefix(said), nonce)
+            text = without_prefix(said)
+            taken = None
+            if strict:
+                why = "nothing shows who wrote it, and trust is strict"
+                facts.refuse(f"contribution.{agent}", text, why)
+            else:
+                taken = _claim(facts, agent, status, text, nonce)
             if taken is not None:
                 seal += taken
                 for key in keys[f"{phase}:{agent}"]:

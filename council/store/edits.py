@@ -86,6 +86,7 @@ def take_in(
     now: datetime,
     nonce: str,
     sealed: dict[str, SealedText] | None = None,
+    strict: bool = False,
 ) -> Taken:
     """Apply to `ours` what somebody changed from `base` to `theirs`.
 
@@ -97,6 +98,7 @@ def take_in(
         nonce: Chance for the seals of texts that must be hidden.
         sealed: The sealed texts of the round under way; without them a person
             cannot end a blind phase by hand.
+        strict: Whether text in a section stays a note, as nothing shows who wrote it.
 
     Raises:
         NewerVersionError: `theirs` was written by a newer council.
@@ -119,7 +121,7 @@ def take_in(
     version = (found.record or {}).get("schemaVersion")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise NewerVersionError("the file", version, SCHEMA_VERSION)
-    return _Edit(start, found, (state, page), now).taken(plain(ours), nonce)
+    return _Edit(start, found, (state, page), now).taken(plain(ours), nonce, strict)
 
 
 def is_cut(page: Page) -> bool:
@@ -153,7 +155,7 @@ class _Edit:
         self.kept: list[Kept] = []
         self.cut = is_cut(theirs)
 
-    def taken(self, ours_text: str, nonce: str) -> Taken:
+    def taken(self, ours_text: str, nonce: str, strict: bool) -> Taken:
         restoring = Restoring((self.base, self.base_page), self.theirs, self.ours, cut=self.cut)
         restoring.restore()
         self.events, self.kept = restoring.events, restoring.kept
@@ -180,7 +182,7 @@ class _Edit:
                 if status is not ParticipantStatus.WAITING
             }
         deadline = facts.state.timeout_at
-        seal = take_claims(people, gaps, nonce)
+        seal = take_claims(people, gaps, nonce, strict)
         _change_phase(facts, self.ours, deadline)
         if facts.touched:
             _measure(facts.state)

@@ -77,6 +77,7 @@ def merge(
         now=now,
         nonce=os.urandom(16).hex(),
         sealed=hidden,
+        strict=places.strict,
     )
     return Merged(
         state=taken.state,

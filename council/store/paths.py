@@ -121,9 +121,13 @@ class Workspace:
         paths: Places that `[paths]` of the settings moves, by the names `shared`,
             `conversation` (with `{name}` in it), `agents`, `minutes`, `identities`,
             `prompts` and `skills`; relative to the root, or absolute, or from `~`.
+        strict: Whether only those count as speaking who show who they are (XC-014).
     """
 
-    def __init__(self, root: str, paths: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, root: str, paths: Mapping[str, str] | None = None, *, strict: bool = False
+    ) -> None:
+        self.strict = strict
         self.root = os.path.abspath(root)
         self._moved = dict(paths or {})
 

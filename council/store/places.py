@@ -21,6 +21,7 @@ class Places:
     """The files of one conversation."""
 
     def __init__(self, workspace: Workspace, name: str, conversation_id: str) -> None:
+        self.strict = workspace.strict
         self.live = workspace.conversation_file(name)
         self.folder = workspace.conversation_folder(conversation_id)
         self.lock = f"{self.folder}/lock"
