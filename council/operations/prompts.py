@@ -29,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from jinja2.sandbox import SandboxedEnvironment
+
 LANGUAGES = ("en", "fr")
 KEPT_PROMPTS = 200
 
@@ -37,6 +39,8 @@ _TEMPLATES = os.path.join(_PACKAGE, "prompts")
 _REFERENCES = os.path.join(_PACKAGE, "skill", "references")
 _QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
 _LINE_MAX_CHARS = 80
+
+_environments: dict[bytes, SandboxedEnvironment] = {}
 
 
 def prompt_kind(parts: dict[str, Any]) -> str:
@@ -85,18 +89,7 @@ def render_prompt(
         InvalidInputError: A template of the workspace is broken; names its file and line.
     """
     language = _language(lang)
-    import jinja2  # costs more than all the rest of a turn: see cached_prompt
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(_template_folders(root, language)),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(line=_line, mark=lambda found: _QUOTATION_MARKS.get(found, "?"))
+    environment = _environment(root, language)
     usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
     values = {
         **parts,
@@ -110,6 +103,34 @@ def render_prompt(
         return environment.get_template(f"{kind}.md.j2").render(values)
     except Exception as error:  # a template is a program of the user: anything may come out of it
         raise _broken_template(error, kind) from error
+
+
+def _environment(root: str, language: str) -> SandboxedEnvironment:
+    """Return what renders the templates as they stand now.
+
+    One is kept: a heartbeat makes many prompts, and the process of a run,
+    which is forked from it, makes those of the next round with what was
+    compiled here.
+    """
+    stamps = _canonical([root, language, _stamps(root, language)])
+    known = _environments.get(stamps)
+    if known is not None:
+        return known
+    import jinja2  # costs more than all the rest of a turn: see cached_prompt
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader(_template_folders(root, language)),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(line=_line, mark=lambda found: _QUOTATION_MARKS.get(found, "?"))
+    _environments.clear()
+    _environments[stamps] = environment
+    return environment
 
 
 def checklist(root: str, lang: str) -> str:
