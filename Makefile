@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench fmt clean venv venv-demo
+.PHONY: help demo test check bench faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,16 @@ check: venv ## Style, types, layers, and which requirements the tests show
 bench: venv ## Measure what a command costs
 	@$(BIN)/python -m benchmarks
 
+# Every how many points one is tried; how long the codec is fuzzed.
+EVERY ?= 1
+SECONDS ?= 300
+
+faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVERY=8 tries a part
+	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1
+
+fuzz: venv fault-tools ## Feed any bytes to the codec for SECONDS=300
+	@$(BIN)/python -m tests.faults.fuzz_codec $(SECONDS)
+
 fmt: venv ## Put the code into the style of the house
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
@@ -40,3 +50,17 @@ venv: ## Set up .venv with everything that development needs
 
 venv-demo:
 	@$(PYTHON) .ci/set_up_venv.py
+
+# What the harness of faults can do without; it then says what it did not try.
+fault-tools: venv
+	@for tool in strace mkfs.xfs mkfs.ext4; do \
+		command -v $$tool >/dev/null || missing=1; \
+	done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y -qq strace xfsprogs e2fsprogs >/dev/null 2>&1 || \
+		{ apt-get update -qq && apt-get install -y -qq strace xfsprogs e2fsprogs; } >/dev/null 2>&1 || \
+		echo "strace and xfsprogs cannot be installed here" >&2; \
+	fi
+	@$(BIN)/python -c "import atheris" 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet atheris==3.0.0 >/dev/null 2>&1 || \
+		echo "atheris cannot be installed here: the codec is fuzzed by chance alone" >&2

@@ -1,0 +1,209 @@
+"""Stores that are bad on purpose: the harness must notice each of them.
+
+Each function makes the store of the process that calls it a bad one. They are
+called in processes that are started for it, never in the tests themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from council.store import closing, files, journal, live, lock, settling
+from council.store.session import Session
+
+
+def writes_in_place() -> None:
+    """Opens the live file for writing and writes, instead of exchanging it."""
+
+    def publish(prepared: str, path: str, displaced: str, seen: object) -> None:
+        data = files.read_stable(prepared)
+        with open(path, "wb", buffering=0) as file:
+            half = len(data.data) // 2 if data else 0
+            file.write(data.data[:half] if data else b"")
+            file.write(data.data[half:] if data else b"")
+        files.remove(prepared)
+
+    live.publish = publish
+
+
+def removes_before_it_writes() -> None:
+    """Takes the old file away first, so that for a moment there is none."""
+    real = live.publish
+
+    def publish(prepared: str, path: str, displaced: str, seen: Any) -> None:
+        if os.path.exists(path):
+            os.unlink(path)
+        real(prepared, path, displaced, None)
+
+    live.publish = publish
+
+
+def acknowledges_before_the_journal() -> None:
+    """Writes the journal line only when everything was said to the caller."""
+    real = journal.append
+    left: list[Callable[[], object]] = []
+
+    def append(path: str, end: int, record: dict[str, Any]) -> journal.Tail:
+        line = journal.encode(record)
+        left.append(lambda: real(path, end, record))
+        return journal.Tail(record=record, line=line, start=end, end=end + len(line))
+
+    journal.append = append
+    live.publish = lambda *_: None
+    at_the_end(lambda: [one() for one in left])
+
+
+def at_the_end(work: Callable[[], object]) -> None:
+    """Do something after the command has printed what it has to say."""
+    real = sys.exit
+
+    def ending(code: object = None) -> None:
+        work()
+        real(code)
+
+    sys.exit = ending
+
+
+def loses_edits() -> None:
+    """Writes its own revision over whatever a person has saved."""
+    settling._take_in = lambda session, theirs: None
+
+
+def doubles_edits() -> None:
+    """Takes in what it has taken in before."""
+    settling.live.is_prepared = lambda *_: True
+    settling.live.settle = lambda late: None
+    settling._is_known = lambda session, digest: False
+
+
+def forgets_what_it_did() -> None:
+    """Knows no operation again, so each retry is done again."""
+    from council.core import answers
+
+    journal.find_operation = lambda path, op_id: None
+    answers._standing_text = lambda state, participant: None
+    answers._tour_of = lambda state, agent, task: state.tour
+    real = answers._contribute
+
+    def contribute(state: Any, answer: Any) -> Any:
+        return real(state, answer)
+
+    answers._contribute = contribute
+    answers.has_answered = lambda participant: False
+
+
+def writes_minutes_without_a_plan() -> None:
+    """Writes minutes under the first free name and only then notes where."""
+    real = Session.note_closing
+
+    def note(self: Session, closing_: dict[str, Any], events: list[Any]) -> None:
+        if closing_["done"]:
+            real(self, closing_, events)
+
+    Session.note_closing = note
+    closing._is_ours = lambda *_: False
+
+
+def leaves_torn_lines() -> None:
+    """Writes behind the torn end of a journal instead of cutting it off."""
+
+    def append(path: str, end: int, record: dict[str, Any]) -> journal.Tail:
+        line = journal.encode(record)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        half = len(line) // 2
+        os.write(descriptor, line[:half])
+        os.write(descriptor, line[half:])
+        os.fdatasync(descriptor)
+        os.close(descriptor)
+        return journal.Tail(record=record, line=line, start=end, end=end + len(line))
+
+    journal.append = append
+
+
+def swallows_errors() -> None:
+    """Takes a failed write or sync for a good one."""
+
+    def quiet(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            try:
+                return real(*args)
+            except OSError:
+                return None
+
+        return call
+
+    files.write_all = quiet(files.write_all)
+    files.sync = quiet(files.sync)
+    files.sync_data = quiet(files.sync_data)
+
+
+def explains_nothing() -> None:
+    """Lets the errors of the system out as they are."""
+    files.explaining.__exit__ = lambda self, kind, error, trace: None
+
+
+def syncs_nothing() -> None:
+    """Renames and appends without ever bringing anything to the disk."""
+    files.sync = lambda descriptor: None
+    files.sync_data = lambda descriptor: None
+    files.sync_folder = lambda path: None
+
+
+def syncs_no_journal() -> None:
+    """Brings everything to the disk but the line that counts."""
+    files.sync_data = lambda descriptor: None
+    journal.files.sync_data = files.sync_data
+
+
+def locks_nothing() -> None:
+    """Takes every lock at once, whoever holds it."""
+    lock._take = lambda descriptor: True
+
+
+def reads_before_it_locks() -> None:
+    """Decides on what it read before it had the lock."""
+    real = Session.enter
+
+    def enter(self: Session) -> None:
+        before = journal.read_tail(self.places.journal)
+        real(self)
+        self.tail = before
+
+    Session.enter = enter
+
+
+def escapes_nothing() -> None:
+    """Writes contributions as they are, so that their lines can be taken for ours."""
+    from council.store import marks
+
+    marks.escape = lambda text: text
+    marks.unescape = lambda text: text
+
+
+def trusts_edits() -> None:
+    """Leaves changed and deleted contributions as somebody else saved them."""
+    from council.store import edits
+
+    real = edits.take_in
+
+    def take_in(base: str, theirs: str, ours: str, **given: Any) -> Any:
+        taken = real(base, theirs, ours, **given)
+        texts = edits.parse(theirs).texts
+        taken.state.entries = [one for one in taken.state.entries if one.id in texts]
+        return taken
+
+    edits.take_in = take_in
+    fuzzed = sys.modules.get("__main__")
+    if fuzzed is not None and hasattr(fuzzed, "take_in"):
+        fuzzed.take_in = take_in
+
+
+def starves() -> None:
+    """Polls for its lock with long pauses instead of waiting in the kernel."""
+    lock.Lock._wait = lambda self, descriptor, started: self._poll(
+        descriptor, started + self._timeout_s, started + self._timeout_s
+    )
+    lock._POLL_S = 3.0
