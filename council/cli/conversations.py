@@ -262,10 +262,24 @@ def pause(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
     do("pause", json, root, now, command)
 
 
-def resume(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+def resume(
+    all_: Annotated[
+        bool, typer.Option("--all", help="End the halt of the whole workspace.")
+    ] = False,
+    name: Name = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
     """Let a paused conversation go on; its deadline moves by the pause."""
 
     def command(place: Place) -> Output:
+        if all_:
+            from council.cli.running import resume_all
+
+            if name:
+                raise UsageError("--all and --name contradict each other", "choose one")
+            return resume_all(place)
         from council.operations.steer import resume as go_on
 
         step = go_on(place, conversation_name(place, name))

@@ -5,6 +5,7 @@ Source: `cli.md` section 1 (rich when a terminal, plain when not).
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import datetime
 from typing import Any
@@ -51,7 +52,7 @@ def as_text(shown: RenderableType) -> str:
 def standing_view(one: Standing, now: datetime) -> RenderableType:
     """Return the table of one open conversation: who has answered, who is owed."""
     state = one.state
-    stands = f"{state.phase} · round {state.tour} · {_left(one, now)}"
+    stands = f"{state.phase} · round {state.tour} · {left(one, now)}"
     if state.name != DEFAULT_NAME:
         stands = f"{state.name} · {stands}"
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -68,10 +69,17 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
     others = [agent for agent in one.owing if agent not in state.participants]
     for agent in others:
         table.add_row(Text(agent), Text("… writes the synthesis", style="yellow"), "")
-    return Group(Text(state.topic, style="bold"), Text(stands, style="italic"), table)
+    logs = [
+        Text(
+            f"log of {agent}: {os.path.relpath(path)}", style="dim", overflow="ignore", no_wrap=True
+        )
+        for agent, path in one.logs.items()
+    ]
+    return Group(Text(state.topic, style="bold"), Text(stands, style="italic"), table, *logs)
 
 
-def _left(one: Standing, now: datetime) -> str:
+def left(one: Standing, now: datetime) -> str:
+    """Say how much time a phase has left."""
     state = one.state
     if state.paused_at is not None:
         return "paused"
@@ -88,7 +96,8 @@ def _note(one: Standing, agent: str) -> str:
     if agent in one.queued:
         return "waits for a place"
     if agent in one.failures:
-        return f"failed: {one.failures[agent]}"
+        reason = one.failures[agent]
+        return reason if reason.startswith("not started") else f"failed: {reason}"
     if agent in one.owing and one.state.phase == one.state.phases[-1]:
         return "writes the synthesis"
     return ""
@@ -103,13 +112,14 @@ def overview_view(overview: Overview) -> RenderableType:
         parts.append(Text(f"{name}: {error.message} ({error.hint})", style="red"))
     if not overview.standings and not overview.errors:
         parts.append(Text('nothing is open; start with: council convene "…"'))
-    last = "never" if overview.last_beat is None else _ago(overview.now, overview.last_beat)
+    last = "never" if overview.last_beat is None else ago(overview.now, overview.last_beat)
     runs = f"{overview.runs} of {overview.max_runs} places taken"
     parts.append(Text(f"last heartbeat: {last} · {runs}", style="dim"))
     return Group(*parts)
 
 
-def _ago(now: datetime, then: datetime) -> str:
+def ago(now: datetime, then: datetime) -> str:
+    """Say how long ago something was."""
     return f"{render_duration(now - then)} ago" if now > then else "just now"
 
 

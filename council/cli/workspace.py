@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from council.cli import running
 from council.cli.conversations import (
     Agents,
     Brief,
@@ -142,19 +143,6 @@ def doctor(
     do("doctor", json, root, now, command)
 
 
-def status(root: Root = "", now: Now = "", json: Json = False) -> None:
-    """Show everything that is open, who owes an answer, and what failed."""
-
-    def command(place: Place) -> Output:
-        from council.cli.views import as_text, overview_view
-        from council.operations.view import status as look
-
-        overview = look(place)
-        return Output(record=overview.to_record(), text=as_text(overview_view(overview)))
-
-    do("status", json, root, now, command)
-
-
 def watch(
     advance: Annotated[
         bool, typer.Option("--advance", help="Run the heartbeat, too: on changes and by the clock.")
@@ -236,7 +224,6 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "init": (init, "council init --agents henry,sage,nova"),
     "ask": (ask, 'council ask "Which database should we use?" --agents claude,codex'),
     "doctor": (doctor, "council doctor --repair"),
-    "status": (status, "council status"),
     "watch": (watch, "council watch --advance"),
     "demo": (demo, "council demo --lang fr"),
 }
@@ -246,9 +233,11 @@ COMMANDS: dict[str, Callable[..., None] | None] = {
     "init": init,
     "ask": ask,
     "doctor": doctor,
-    "status": status,
+    "status": running.status,
     "heartbeat": None,
     "watch": watch,
+    "schedule": running.schedule,
+    "halt": running.halt,
     "demo": demo,
 }
 for _function, _example in _EXAMPLES.values():

@@ -17,6 +17,7 @@ from council.core.times import render_instant
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 FAILURES_BEFORE_REST = 3
 REST_MINUTES = 15
@@ -44,6 +45,14 @@ class Lapse(Record):
     at: datetime | None = None
     until: datetime | None = None
     reason: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the lapse as JSON."""
+        return {
+            "failuresInARow": self.failures,
+            "restsUntil": render_instant(self.until) if self.until else None,
+            "reason": self.reason,
+        }
 
 
 class Tally(Record):

@@ -26,7 +26,7 @@ from council.store.tally import edit_tally, read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.bounds import Tally
+    from council.core.bounds import Lapse, Tally
 
 RESTS = "not started: rests"
 _MANY_COUNCILS = 200
@@ -75,6 +75,21 @@ class Gate:
 def is_halted(place: Place) -> bool:
     """Tell whether all starting of runs is halted; the mark need only be there."""
     return os.path.lexists(place.paths.halt_mark)
+
+
+def resting_agents(place: Place) -> dict[str, Lapse]:
+    """Return the agents that rest now, and why."""
+    tally, now = read_tally(place.paths), place.now()
+    found = {agent: bounds.resting(tally, agent, now) for agent in sorted(tally.lapses)}
+    return {agent: lapse for agent, lapse in found.items() if lapse is not None}
+
+
+def reached_today(place: Place) -> list[str]:
+    """Return the daily caps that are reached, each as `name = value`."""
+    if not has_caps(place):
+        return []
+    cap = bounds.reached(read_tally(place.paths), place.settings.limits, "", place.now())
+    return [f"{cap[0]} = {cap[1]}"] if cap else []
 
 
 def has_caps(place: Place) -> bool:

@@ -72,7 +72,7 @@ def _beat(
     place: Place, names: list[str], *, dry_run: bool = False, must_exist: bool = False
 ) -> Report:
     now = place.now()
-    report = Report(now=now)
+    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark))
     busy: list[Beaten] = []
     queue: list[Beaten] = []
     gates: list[Gate] = []

@@ -74,9 +74,10 @@ class Beaten(Record):
 
 
 class Report(Record):
-    """What one heartbeat found and did."""
+    """What one heartbeat found and did; `halted` when it was to start no run."""
 
     now: datetime
+    halted: bool = False
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
     errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
 
@@ -109,12 +110,16 @@ class Report(Record):
             "channels": [],
             "tasks": [],
             "changed": self.changed,
+            "halted": self.halted,
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
     def to_text(self) -> str:
         """Return one line for each conversation, for people."""
-        return "\n".join(one.to_text() for one in self.conversations)
+        halted = ["halted: no run is started; go on with: council resume --all"]
+        return "\n".join(
+            [*(halted if self.halted else ()), *(one.to_text() for one in self.conversations)]
+        )
 
 
 def seen_of(name: str, before: Conversation, step: Step) -> Beaten:

@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from council.core.bounds import Lapse
+    from council.operations.halting import Halt
+
 _HEAD_BYTES = 4096
 
 
 class Standing(Record):
-    """How one open conversation stands."""
+    """How one open conversation stands; `logs` are those of the last failed runs, by agent."""
 
     state: Conversation
     path: str
     owing: tuple[str, ...]
     failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     running: tuple[str, ...] = ()
     queued: tuple[str, ...] = ()
 
@@ -63,12 +67,13 @@ class Standing(Record):
             "running": list(self.running),
             "queued": list(self.queued),
             "failures": self.failures,
+            "logs": self.logs,
             "path": self.path,
         }
 
 
 class Overview(Record):
-    """Everything that is open in a workspace."""
+    """Everything that is open in a workspace, and what keeps runs from being started."""
 
     root: str
     now: datetime
@@ -77,6 +82,9 @@ class Overview(Record):
     errors: list[tuple[str, CouncilError]]
     runs: int
     max_runs: int
+    halt: Halt | None = None
+    resting: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
+    reached: list[str] = []  # noqa: RUF012 - Record copies it
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `status --json`."""
@@ -86,6 +94,9 @@ class Overview(Record):
             "lastHeartbeat": render_instant(self.last_beat) if self.last_beat else None,
             "runs": self.runs,
             "maxRuns": self.max_runs,
+            "halted": self.halt.to_record() if self.halt else None,
+            "resting": {agent: one.to_record() for agent, one in self.resting.items()},
+            "limitsReached": self.reached,
             "conversations": [one.to_record() for one in self.standings],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
@@ -99,10 +110,16 @@ def status(place: Place) -> Overview:
             standings.append(standing(place, place.conversations.read(name)))
         except CouncilError as error:
             errors.append((name, error))
+    from council.operations.gate import reached_today, resting_agents
+    from council.operations.halting import read_halt
+
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(
         root=place.root,
         now=place.now(),
+        halt=read_halt(place),
+        resting=resting_agents(place),
+        reached=reached_today(place),
         last_beat=place.last_beat(),
         standings=standings,
         errors=errors,
@@ -114,17 +131,22 @@ def status(place: Place) -> Overview:
 def standing(place: Place, state: Conversation) -> Standing:
     """Return how one conversation stands."""
     failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
     states: dict[str, TaskState] = {}
     for agent in owed.owing(state):
         for task in owed.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
                 failures[agent] = task.reason
+                log = place.paths.run_file(task.id, "log")
+                if os.path.isfile(log):
+                    logs[agent] = log
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
         owing=owed.owing(state),
         failures=failures,
+        logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),
         queued=tuple(agent for agent, one in states.items() if one is TaskState.N),
     )

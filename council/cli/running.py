@@ -1,0 +1,165 @@
+"""The commands that run a workspace: the clock, the halt, and what is wrong.
+
+Source: `cli.md` section 2 (`schedule`, `halt`, `status`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from council.cli.conversations import do
+from council.cli.edge import Output
+from council.cli.parameters import Json, Now, Root, help_text
+from council.core.errors import UsageError
+from council.core.times import parse_duration, render_duration
+from council.operations.place import Place
+
+
+def status(
+    problems: Annotated[
+        bool, typer.Option("--problems", help="Only what is wrong, and what to do about it.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it live, until you press Ctrl-C.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Show everything that is open, who owes an answer, and what failed."""
+
+    def command(place: Place) -> Output | None:
+        from council.cli.glance import glance, problems_text
+        from council.cli.views import as_text
+
+        if watch:
+            from council.cli.watching import show_live
+
+            if json:
+                raise UsageError("--watch is for people", "programs: council events tail --follow")
+            show_live(
+                place,
+                advance=False,
+                interval=timedelta(minutes=30),
+                active_interval=timedelta(minutes=5),
+                problems=problems,
+            )
+            return None
+        if problems:
+            from council.operations.problems import find_problems
+
+            found = find_problems(place)
+            return Output(record=found.to_record(), text=problems_text(found))
+        from council.operations.view import status as look
+
+        overview = look(place)
+        return Output(record=overview.to_record(), text=as_text(glance(overview)))
+
+    do("status", json, root, now, command)
+
+
+def halt(
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; `status` shows it.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Start no more runs anywhere; deadlines of who is due wait. See: resume --all."""
+
+    def command(place: Place) -> Output:
+        from council.operations.halting import halt as stop_starting
+
+        done = stop_starting(place, reason)
+        said = "halted: no run is started" if done.changed else "it was halted already"
+        if done.running:
+            said += f"; {done.running} under way will end by themselves"
+        return Output(record=done.to_record(), text=f"{said} (go on with: council resume --all)")
+
+    do("halt", json, root, now, command)
+
+
+def resume_all(place: Place) -> Output:
+    """End the halt of a whole workspace, for `resume --all`."""
+    from council.operations.halting import resume_all as start_again
+
+    done = start_again(place)
+    said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
+    return Output(record=done.to_record(), text=said)
+
+
+def schedule(
+    systemd: Annotated[
+        bool, typer.Option("--systemd", help="A timer of systemd's user manager.")
+    ] = False,
+    cron: Annotated[bool, typer.Option("--cron", help="A line in your crontab.")] = False,
+    openclaw: Annotated[
+        bool, typer.Option("--openclaw", help="A command automation of OpenClaw.")
+    ] = False,
+    every: Annotated[
+        str, typer.Option("--every", metavar="DURATION", help="Between two heartbeats.")
+    ] = "5m",
+    install: Annotated[bool, typer.Option("--install", help="Put it in place.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away.")] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Print, or install, what runs the heartbeat: systemd, cron or OpenClaw."""
+
+    def command(place: Place) -> Output:
+        from council.operations import schedule as clock
+
+        chosen = [
+            kind
+            for kind, wanted in zip(clock.KINDS, (systemd, cron, openclaw), strict=True)
+            if wanted
+        ]
+        if len(chosen) > 1:
+            raise UsageError("one clock at a time", f"choose --{chosen[0]} or --{chosen[1]}")
+        if install and remove:
+            raise UsageError("--install and --remove contradict each other", "choose one")
+        period = parse_duration(every)
+        kind = chosen[0] if chosen else clock.best_kind(place)
+        if install:
+            made = clock.install(place, kind, period)
+        elif remove:
+            made = clock.remove(place, kind)
+        else:
+            made = clock.plan(place, kind, period)
+        notes = [f"council: {warning}" for warning in made.warnings]
+        return Output(record=made.to_record(), text=_said(made), notes=notes)
+
+    do("schedule", json, root, now, command)
+
+
+def _said(made: Plan) -> str:
+    if made.done == "shown":
+        return f"{made.to_text()}\n# put it in place with: council schedule --{made.kind} --install"
+    if made.done == "removed":
+        return f"{made.kind}: removed" if made.changed else f"{made.kind}: there was none"
+    how = "a heartbeat every" if made.changed else "was in place already, a heartbeat every"
+    lines = [f"{made.kind}: {how} {render_duration(made.every)}"]
+    lines += [f"  {path}" for path in made.files]
+    if made.env_file:
+        lines.append(f"  variables and keys of the agents: {made.env_file}")
+    return "\n".join(lines)
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.schedule import Plan
+
+_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "status": (status, "council status --problems"),
+    "schedule": (schedule, "council schedule --systemd --install"),
+    "halt": (halt, 'council halt --reason "the bill"'),
+}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
+for _function, _example in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", _example)

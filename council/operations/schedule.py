@@ -1,0 +1,250 @@
+"""The clock of a workspace: what runs its heartbeat when nobody else does.
+
+Three kinds: a timer of systemd's user manager, a line in the crontab, a
+command automation of OpenClaw. Each is shown, put in place or taken away;
+doing so twice changes nothing more.
+
+Source: `cli.md` section 2 (`schedule`), `openclaw.md` fact 3.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from datetime import timedelta
+
+from council.core.digests import sha256_hex
+from council.core.errors import CouncilError, UsageError
+from council.core.ids import slug
+from council.core.record import Record
+from council.drivers import crontab, openclaw_cron, systemd
+from council.operations.place import Place
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SYSTEMD, CRON, OPENCLAW = "systemd", "cron", "openclaw"
+KINDS = (SYSTEMD, CRON, OPENCLAW)
+EVERY = timedelta(minutes=5)
+_SYSTEM_UNITS = "/etc/systemd/system"
+_ENV_TEXT = """# Variables for the heartbeat and the agents that it starts, one NAME=value a line.
+# An agent sees only those that council.toml allows it. Keep this file to yourself (0600).
+PATH={path}
+# ANTHROPIC_API_KEY=...
+"""
+
+
+class Plan(Record):
+    """What runs the heartbeat: files to write, or a crontab part, or a command to run."""
+
+    kind: str
+    root: str
+    every: timedelta
+    files: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    crontab: str = ""
+    command: list[str] = []  # noqa: RUF012 - Record copies it
+    env_file: str = ""
+    done: str = "shown"
+    changed: bool = False
+    warnings: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `schedule --json`."""
+        return {
+            "kind": self.kind,
+            "root": self.root,
+            "everyS": int(self.every.total_seconds()),
+            "files": self.files,
+            "crontab": self.crontab or None,
+            "command": self.command or None,
+            "envFile": self.env_file or None,
+            "done": self.done,
+            "changed": self.changed,
+            "warnings": self.warnings,
+        }
+
+    def to_text(self) -> str:
+        """Return what is put in place, as people would do it by hand."""
+        parts = [f"# {path}\n{text}" for path, text in self.files.items()]
+        parts += [self.crontab] if self.crontab else []
+        parts += [shlex.join(self.command) + "\n"] if self.command else []
+        return "\n".join(parts)
+
+
+def plan(place: Place, kind: str, every: timedelta) -> Plan:
+    """Return what would run the heartbeat of a workspace; nothing is changed.
+
+    Raises:
+        UsageError: That kind cannot keep that interval.
+    """
+    if every < timedelta(minutes=1):
+        raise UsageError("a clock beats once a minute at most", "answers move a council at once")
+    root, environ = place.root, place.environ
+    if any(not letter.isprintable() for letter in root):
+        raise UsageError(f"no clock can be told the path {root!r}", "move the workspace")
+    argv = [*_program(), "heartbeat", "--root", root]
+    made = Plan(kind=kind, root=root, every=every)
+    if kind == OPENCLAW:
+        agent = place.settings.coordinator or "main"
+        made.command = openclaw_cron.add_argv(_automation(root), agent, argv, root, every)
+        return made
+    made.env_file = _env_file(place)
+    if kind == CRON:
+        made.crontab = crontab.lines(root, argv, made.env_file, every)
+        return made
+    folder, unit = systemd.unit_folder(environ), unit_name(root)
+    made.files = {
+        f"{folder}/{unit}.service": systemd.service(root, argv, made.env_file),
+        f"{folder}/{unit}.timer": systemd.timer(root, every, unit),
+    }
+    if not systemd.lingers(environ):
+        made.warnings.append(
+            "the timer stops when you log out, unless you run once: loginctl enable-linger"
+        )
+    return made
+
+
+def best_kind(place: Place) -> str:
+    """Return the clock that fits this machine best."""
+    if systemd.answers(place.environ):
+        return SYSTEMD
+    return CRON
+
+
+def install(place: Place, kind: str, every: timedelta) -> Plan:
+    """Put a clock in place, instead of an older one of the same kind.
+
+    Raises:
+        CouncilError: What keeps the time refuses; nothing is left behind.
+    """
+    made = plan(place, kind, every)
+    made.done = "installed"
+    if made.env_file:
+        _write_env_file(place, made)
+    if kind == SYSTEMD:
+        _install_units(place, made)
+    elif kind == CRON:
+        standing = crontab.read(place.environ)
+        wanted = crontab.with_lines(standing, place.root, made.crontab)
+        made.changed = made.crontab not in standing or standing.count(made.crontab) != 1
+        if made.changed:
+            crontab.write(wanted, place.environ)
+    else:
+        made.changed = True
+        for job in openclaw_cron.known_ids(_automation(place.root), place.environ):
+            openclaw_cron.remove(job, place.environ)
+        openclaw_cron.call(made.command, place.environ)
+        files.replace(_openclaw_mark(place), b"installed\n")
+    return made
+
+
+def remove(place: Place, kind: str) -> Plan:
+    """Take a clock away; the file of variables stays, it may hold keys.
+
+    Raises:
+        CouncilError: What keeps the time refuses.
+    """
+    made = plan(place, kind, EVERY)
+    made.done, made.warnings = "removed", []
+    if kind == SYSTEMD:
+        paths = [path for path in made.files if os.path.lexists(path)]
+        made.changed = bool(paths)
+        if paths:
+            systemd.disable(unit_name(place.root), place.environ)
+            for path in paths:
+                files.remove(path)
+            systemd.reload(place.environ)
+    elif kind == CRON:
+        standing = crontab.read(place.environ)
+        left = crontab.without(standing, place.root)
+        made.changed = left != standing
+        if made.changed:
+            crontab.write(left, place.environ)
+    else:
+        jobs = openclaw_cron.known_ids(_automation(place.root), place.environ)
+        made.changed = bool(jobs)
+        for job in jobs:
+            openclaw_cron.remove(job, place.environ)
+        files.remove(_openclaw_mark(place))
+    return made
+
+
+def clocks(place: Place) -> list[str]:
+    """Return the kinds of clock that are in place for a workspace, as far as can be told.
+
+    A crontab or a unit that somebody wrote by hand counts when it names the
+    heartbeat and the workspace.
+    """
+    found = []
+    units = (systemd.unit_folder(place.environ), _SYSTEM_UNITS)
+    if any(systemd.serves(folder, place.root) for folder in units):
+        found.append(SYSTEMD)
+    if shutil.which("crontab", path=place.environ.get("PATH")):
+        try:
+            if crontab.serves(crontab.read(place.environ), place.root):
+                found.append(CRON)
+        except CouncilError:
+            pass  # a crontab that cannot be read is no clock that we know of
+    if os.path.lexists(_openclaw_mark(place)):
+        found.append(OPENCLAW)
+    return found
+
+
+def unit_name(root: str) -> str:
+    """Return the name of a workspace's units: readable, and no other's."""
+    return f"council-{slug(os.path.basename(root), 30)}-{sha256_hex(root.encode())[:8]}"
+
+
+def _automation(root: str) -> str:
+    return unit_name(root).replace("council-", "council-heartbeat-", 1)
+
+
+def _openclaw_mark(place: Place) -> str:
+    return f"{place.paths.control}/openclaw-clock"
+
+
+def _program() -> list[str]:
+    """Return the absolute command that runs council, whoever calls it from where."""
+    script = os.path.join(os.path.dirname(sys.executable), "council")
+    if os.access(script, os.X_OK):
+        return [script]
+    return [sys.executable, "-m", "council"]
+
+
+def _env_file(place: Place) -> str:
+    config = os.path.dirname(os.path.dirname(systemd.unit_folder(place.environ)))
+    return f"{config}/council/{unit_name(place.root)}.env"
+
+
+def _write_env_file(place: Place, made: Plan) -> None:
+    """Make the file of variables, unless there is one; outside the workspace, for its keys."""
+    files.make_folder(os.path.dirname(made.env_file), mode=0o700)
+    path = place.environ.get("PATH") or os.defpath
+    # Both readers, systemd and sh, take a value between double quotes the same way.
+    shown = '"' + "".join(f"\\{one}" if one in '\\"$`' else one for one in path) + '"'
+    files.write_new(made.env_file, _ENV_TEXT.format(path=shown).encode(), mode=0o600)
+
+
+def _install_units(place: Place, made: Plan) -> None:
+    before = {path: files.read_stable(path) for path in made.files}
+    same = all(
+        standing is not None and standing.data.decode("utf-8", "replace") == made.files[path]
+        for path, standing in before.items()
+    )
+    made.changed = not same
+    try:
+        for path, text in made.files.items():
+            files.make_folder(os.path.dirname(path))
+            files.replace(path, text.encode("utf-8"))
+        systemd.enable(unit_name(place.root), place.environ)
+    except CouncilError:
+        for path, standing in before.items():
+            if standing is None:
+                files.remove(path)
+            else:
+                files.replace(path, standing.data)
+        raise
