@@ -46,7 +46,7 @@ def assert_ends_well(table: Table, rounds: int) -> None:
 
 
 @pytest.mark.req("XC-001", "C0-021", "C0-033", "C0-037")
-@pytest.mark.parametrize(("start", "wide"), steps(12))
+@pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS)
@@ -65,7 +65,7 @@ def test_convening_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, w
 
 
 @pytest.mark.req("XC-001", "C0-027", "C0-033")
-@pytest.mark.parametrize(("start", "wide"), steps(12))
+@pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_heartbeat_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS, max_runs=3)
@@ -83,7 +83,7 @@ def test_heartbeat_killed_at_any_call_loses_nobody(tmp_path: Path, start: int, w
 
 
 @pytest.mark.req("XC-001", "C0-030", "C0-031")
-@pytest.mark.parametrize(("start", "wide"), steps(3))
+@pytest.mark.parametrize(("start", "wide"), steps(7))
 def test_archiving_killed_at_any_call_leaves_one_file_of_minutes(
     tmp_path: Path, start: int, wide: int
 ):
@@ -102,7 +102,7 @@ def test_archiving_killed_at_any_call_leaves_one_file_of_minutes(
 
 
 @pytest.mark.req("XC-001", "C0-033", "C0-046")
-@pytest.mark.parametrize(("start", "wide"), steps(12))
+@pytest.mark.parametrize(("start", "wide"), steps(20))
 def test_supervisors_killed_at_any_call_lose_nobody(tmp_path: Path, start: int, wide: int):
     for number in range(start, MANY_CALLS, wide):
         table = Table(tmp_path / str(number)).seat_all(SPEAKS)
