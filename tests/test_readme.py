@@ -66,9 +66,10 @@ def test_every_command_of_the_readme_does_what_it_shows(council, tmp_path: Path)
         if command.startswith("council ask"):
             said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]\n'
             settings.write_text(by_hand + said.format("henry") + said.format("claude"))
-        if command.split()[1] in NEEDS_OPEN and not council("status", "--json", cwd=here).json()[
-            "conversations"
-        ]:
+        if (
+            command.split()[1] in NEEDS_OPEN
+            and not council("status", "--json", cwd=here).json()["conversations"]
+        ):
             assert run(f"council {OPEN_ONE}", here).code == 0
         if command == "council restore 3":
             assert run("council extend 5m", here).code == 0

@@ -9,7 +9,7 @@ import frontmatter
 import pytest
 
 import council
-from council.core.conversation import from_record, to_record
+from council.core.records import from_record, to_record
 from council.core.sight import parts
 from tests.core.conversations import NOW, convened
 

@@ -19,10 +19,9 @@ from council.core.conversation import (
     Origin,
     Participant,
     Status,
-    from_record,
-    to_record,
 )
 from council.core.machine import advance, begin
+from council.core.records import from_record, to_record
 from council.core.steering import cancel
 from council.store.minutes import (
     HEAD_BYTES,
