@@ -120,6 +120,9 @@ def doctor(
     repair: Annotated[
         bool, typer.Option("--repair", help="Mend what can be mended without loss.")
     ] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Try each agent program with a line of prompt.")
+    ] = False,
     root: Root = "",
     now: Now = "",
     json: Json = False,
@@ -132,7 +135,7 @@ def doctor(
 
         if repair:
             place.refuse_newer_settings()
-        findings = examine(place, repair=repair)
+        findings = examine(place, repair=repair, probe=probe)
         well = all(one.ok for one in findings)
         return Output(
             record={"ok": well, "findings": [one.to_record() for one in findings]},

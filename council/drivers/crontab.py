@@ -47,7 +47,8 @@ def when(every: timedelta) -> str:
 
 def lines(root: str, argv: list[str], env_file: str, every: timedelta) -> str:
     """Return the lines that belong to a workspace, markers included."""
-    command = f"set -a; . {shlex.quote(env_file)}; set +a; exec {shlex.join(argv)} >/dev/null"
+    env = shlex.quote(env_file)
+    command = f"set -a; [ ! -r {env} ] || . {env}; set +a; exec {shlex.join(argv)} >/dev/null"
     # cron ends a command at a bare percent sign.
     line = f"{when(every)} {command}".replace("%", "\\%")
     return f"{_BEGIN}{root}\n{line}\n{_END}{root}\n"

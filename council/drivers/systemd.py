@@ -42,7 +42,7 @@ Description=Heartbeat of the council in {_specifiers(root)}
 [Service]
 Type=oneshot
 WorkingDirectory={_specifiers(root)}
-EnvironmentFile={_specifiers(env_file)}
+EnvironmentFile=-{_specifiers(env_file)}
 ExecStart={" ".join(_quoted(word) for word in argv)}
 # The runs of agents go on after the heartbeat has ended.
 KillMode=process

@@ -45,15 +45,30 @@ class Finding(Record):
         return {"what": self.what, "ok": self.ok, "found": self.found, "fix": self.fix or None}
 
 
-def examine(place: Place, *, repair: bool = False) -> list[Finding]:
-    """Look at everything that can be wrong; with `repair`, mend what can be mended safely."""
+def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:
+    """Look at everything that can be wrong.
+
+    Args:
+        place: The workspace.
+        repair: Mend what can be mended safely.
+        probe: Run each agent that is a program once; it costs what its answer costs.
+    """
+    from council.operations.doctor_running import examine_running
+
+    findings = []
+    if probe:
+        from council.operations.probe import probe as try_agents
+
+        findings = try_agents(place)
     return [
         *_folders(place, repair),
         *_settings(place),
         *_agents(place),
         *_conversations(place, repair),
         *_heartbeat(place),
+        *examine_running(place, repair=repair),
         *_failures(place),
+        *findings,
     ]
 
 
@@ -167,7 +182,7 @@ def _conversations(place: Place, repair: bool) -> list[Finding]:
 
 def _heartbeat(place: Place) -> list[Finding]:
     last = place.last_beat()
-    fix = "let cron run `council heartbeat` every few minutes"
+    fix = "council schedule --install, or run it by hand: council heartbeat"
     if last is None:
         return [Finding(what="heartbeat", ok=False, found="has never run", fix=fix)]
     age = max(place.now() - last, timedelta(0))
