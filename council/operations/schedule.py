@@ -138,6 +138,7 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
         for job in openclaw_cron.known_ids(_automation(place.root), place.environ):
             openclaw_cron.remove(job, place.environ)
         openclaw_cron.call(made.command, place.environ)
+        files.make_folder(place.paths.control)
         files.replace(_openclaw_mark(place), b"installed\n")
     return made
 

@@ -1,0 +1,111 @@
+"""Caps on runs and tokens: what is reached starts nobody, says so, and lets time go on."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from council.core import bounds
+from council.core.bounds import Spent, Tally
+from council.operations.gate import charge
+from council.operations.view import status
+from council.store.tally import read_tally
+from tests.operations.tables import FOUR, NOW, SPEAKS, Table, all_is_quiet
+
+PAIR = ("ann", "bob")
+
+
+def seat(tmp_path: Path, limits: str, agents: tuple[str, ...] = PAIR, **settings: object) -> Table:
+    table = Table(tmp_path / "workspace").seat_all(SPEAKS, agents, **settings)
+    file = table.root / "council.toml"
+    file.write_text(file.read_text() + f"[limits]\n{limits}\n")
+    return table
+
+
+@pytest.mark.parametrize("cap", bounds.CAPS)
+def test_each_cap_is_reached_by_what_it_counts_and_by_nothing_else(cap: str):
+    counts = Tally(today=Spent())
+    limits = {cap: 10}
+    bounds.spend(counts, "one", NOW, runs=10, tokens=10)
+
+    assert bounds.reached(counts, limits, "one", NOW) == (cap, 10)
+    assert (bounds.reached(counts, limits, "two", NOW) is None) == ("council" in cap)
+    tomorrow = NOW + timedelta(days=1)
+    assert (bounds.reached(counts, limits, "one", tomorrow) is None) == ("day" in cap)
+    assert bounds.reached(counts, {cap: 11}, "one", NOW) is None
+    assert bounds.reached(counts, {cap: 0}, "one", NOW) is None
+
+
+def test_no_more_runs_than_allowed_are_started_even_of_those_due_at_once(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_council = 3", FOUR)
+    table.convene(agents=FOUR)
+    all_is_quiet()
+    for _ in range(3):
+        table.beat_to_rest(timedelta(minutes=1))
+
+    assert len(table.events("task.started")) == 3
+    (refused,) = table.events("task.refused")
+    assert refused["data"]["reason"] == "not started: max_runs_per_council = 3 is reached"
+    (one,) = status(table.place).standings
+    assert list(one.failures.values()) == [refused["data"]["reason"]]
+
+
+def test_a_council_that_may_start_nobody_ends_by_its_deadlines(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_council = 2")
+    table.convene(agents=PAIR)
+    all_is_quiet()
+    for _ in range(4):
+        table.beat_to_rest(timedelta(hours=1, minutes=1))
+
+    assert len(table.events("task.started")) == 2
+    assert len(table.minutes()) == 1
+    assert "max_runs_per_council = 2 is reached" in table.minutes()[0].read_text()
+
+
+def test_the_cap_of_a_day_holds_over_conversations_and_ends_with_the_day(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_day = 2", phase_timeout="1d")
+    table.convene(agents=PAIR, phases=("collect",))
+    all_is_quiet()
+    table.convene("And this?", name="other", agents=PAIR, phases=("collect",))
+    all_is_quiet()
+    assert len(table.events("task.started")) == 2
+    assert status(table.place).reached == ["max_runs_per_day = 2"]
+
+    table.beat_to_rest(timedelta(hours=5))
+
+    assert len(table.events("task.started")) == 4
+    assert read_tally(table.place.paths).day == "2026-02-09"
+
+
+def test_one_that_waited_for_a_place_when_the_cap_was_reached_does_not_stop_time(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_council = 1", max_runs=1)
+    table.convene(agents=PAIR)
+    all_is_quiet()
+    table.beat_to_rest(timedelta(minutes=1))
+    assert [str(one.state) for one in table.read().tasks.values()].count("N") == 0
+
+    table.beat_to_rest(timedelta(hours=1))
+
+    assert table.read().phase == "CHALLENGE"
+
+
+def test_tokens_that_a_driver_reports_count(tmp_path: Path):
+    table = seat(tmp_path, "max_tokens_per_day = 500")
+    charge(table.place, ["some-council"], tokens=600)
+
+    table.convene(agents=PAIR)
+    all_is_quiet()
+
+    assert table.events("task.started") == []
+    assert len(table.events("task.refused")) == 2
+
+
+def test_without_caps_nothing_is_counted_and_no_file_is_written(tmp_path: Path):
+    table = Table(tmp_path / "workspace").seat_all(SPEAKS, PAIR)
+    table.convene(agents=PAIR)
+    all_is_quiet()
+
+    assert len(table.minutes()) == 1
+    assert not Path(table.place.paths.tally).exists()
