@@ -102,6 +102,10 @@ def _one_line(text: str) -> str:
 
 
 def _unexpected(error: Exception, as_json: bool) -> int:
+    if isinstance(error, OSError) and error.filename:
+        from council.store.files import explained
+
+        return refuse(explained(error, "use", str(error.filename)), as_json=as_json)
     import tempfile
     import traceback
 

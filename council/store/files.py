@@ -122,20 +122,25 @@ def sync_folder(path: str) -> None:
 
 
 def make_folder(path: str, mode: int = 0o777) -> None:
-    """Make a folder and those above it, durably; one that is there is left alone."""
-    try:
-        os.mkdir(path, mode)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        if not os.path.dirname(path):
-            raise
-        make_folder(os.path.dirname(path))
+    """Make a folder and those above it, durably; one that is there is left alone.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    with explaining("make", path):
         try:
-            os.mkdir(path, mode)  # not by this function: /proc never takes a folder
+            os.mkdir(path, mode)
         except FileExistsError:
             return
-    sync_folder(os.path.dirname(path))
+        except FileNotFoundError:
+            if not os.path.dirname(path):
+                raise
+            make_folder(os.path.dirname(path))
+            try:
+                os.mkdir(path, mode)  # not by this function: /proc never takes a folder
+            except FileExistsError:
+                return
+        sync_folder(os.path.dirname(path))
 
 
 def write_temporary(

@@ -21,6 +21,7 @@ import sys
 import time
 
 from council.core.errors import InvalidStateError, LockTimeoutError
+from council.store.files import explaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Lock:
 
     Raises:
         LockTimeoutError: It was held for all that time; the error names the holder.
+        CouncilError: The system refuses the file.
     """
 
     def __init__(
@@ -109,8 +111,7 @@ class Lock:
         _close(descriptor)
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o600)
+        descriptor = _open(self.path)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise InvalidStateError(f"{self.path} is not a regular file", "remove it")
@@ -226,6 +227,12 @@ def _holder_by_kernel(inode: int) -> str:
     return ""
 
 
+def _open(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with explaining("lock", path):
+        return os.open(path, flags, 0o600)
+
+
 def _take(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -247,8 +254,7 @@ def try_lock(path: str) -> int | None:
         A descriptor. The lock is free when the last copy of it is closed; a
         program started by `exec` gets none.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    descriptor = _open(path)
     if _take(descriptor):
         return descriptor
     os.close(descriptor)

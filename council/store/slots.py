@@ -13,6 +13,7 @@ import fcntl
 import os
 
 from council.core.record import Record
+from council.store import files
 from council.store.lock import try_lock
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ class Slots:
 
     def take(self, agent: str) -> Slot | None:
         """Take a place for a run of `agent`; None when it runs already or all are taken."""
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        files.make_folder(self.directory, mode=0o700)
         own = _take(f"{self.directory}/agent-{agent}")
         if own is None:
             return None

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -233,3 +234,21 @@ def test_control_characters_of_others_do_not_reach_the_terminal(opened):
     assert refused.code == 3
     assert "\x1b" not in refused.err + refused.out
     assert refused.err.count("\n") == 1
+
+
+@pytest.mark.req("XC-006")
+@pytest.mark.parametrize("spoilt", ["memory/shared/.council/heartbeat.lock", "memory/agents/owl"])
+def test_a_place_that_the_system_refuses_is_named_in_one_line(opened, now, spoilt):
+    place = opened.root / spoilt
+    if place.is_dir():
+        place.rename(place.with_name("away"))
+        place.touch()
+    else:
+        place.unlink(missing_ok=True)
+        place.mkdir()
+    ran = opened("heartbeat", now=now + timedelta(hours=3))
+
+    assert ran.code in (1, 3)
+    assert ran.err.startswith("council: ") and ran.err.count("\n") == 1, ran.err
+    assert str(place) in ran.err
+    assert "unexpected" not in ran.err

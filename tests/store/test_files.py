@@ -99,6 +99,12 @@ def test_a_folder_that_is_missing_is_said_as_an_error_of_ours(tmp_path: Path) ->
         files.replace(str(tmp_path / "nowhere" / "file"), b"")
 
 
+def test_a_folder_that_cannot_be_made_is_said_as_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match=r"cannot make .*file/folder"):
+        files.make_folder(str(tmp_path / "file" / "folder"))
+
+
 def test_exchanged_files_keep_their_inodes(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"1")

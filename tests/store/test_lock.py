@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from council.core.errors import InvalidStateError, LockTimeoutError
-from council.store.lock import Lock, holder_of
+from council.core.errors import InvalidStateError, LockTimeoutError, StorageError
+from council.store.lock import Lock, holder_of, try_lock
 from tests.store.processes import Signal, forked, status_of, together
 
 
@@ -211,7 +211,13 @@ def test_a_link_or_a_pipe_as_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "target").touch()
     (tmp_path / "link").symlink_to(tmp_path / "target")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="symbolic"), Lock(str(tmp_path / "link")):
+    with pytest.raises(InvalidStateError, match="symbolic"), Lock(str(tmp_path / "link")):
         pass
     with pytest.raises(InvalidStateError), Lock(str(tmp_path / "pipe")):
         pass
+
+
+@pytest.mark.parametrize("take", [try_lock, lambda path: Lock(path).__enter__()])
+def test_a_lock_that_cannot_be_opened_is_said_as_an_error_of_ours(tmp_path: Path, take) -> None:
+    with pytest.raises(StorageError, match=r"cannot lock .*nowhere/lock"):
+        take(str(tmp_path / "nowhere" / "lock"))
