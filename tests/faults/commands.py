@@ -27,7 +27,7 @@ import council.store.edits
 import council.store.filesystems
 import council.store.handwritten
 import council.store.merging
-import council.store.views  # noqa: F401
+import council.store.views
 from council.core.times import render_instant
 from tests.faults import tracing
 

@@ -5,6 +5,7 @@ Each check returns what is wrong as lines for people, none when all is well.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections import Counter
@@ -135,7 +136,7 @@ class Watched:
         return wrong
 
     def texts(self) -> Counter[tuple[tuple[str, int], str]]:
-        """Return how often each text stands, by author and round, wherever it must be looked for."""
+        """Return how often each text stands, by author and round."""
         try:
             state = self.conversations.read(self.name, with_sealed=True)
         except NotFoundError:
@@ -164,7 +165,7 @@ class Watched:
         revs = [one["rev"] for one in made]
         if revs != list(range(revs[0], revs[0] + len(revs))):
             wrong.append(f"revisions do not count up by one: {revs}")
-        for before, after in zip(made, made[1:], strict=False):
+        for before, after in itertools.pairwise(made):
             if after["parent"] != before["digest"]:
                 wrong.append(f"revision {after['rev']} does not follow revision {before['rev']}")
         named = Counter(one["opId"] for one in made if one["opId"])
@@ -214,7 +215,7 @@ class Watched:
         return self.live.read_text(encoding="utf-8")
 
     def _was_kept(self, words: str) -> bool:
-        kept = [one for one in Path(self.places.conflicts).glob("*")]
+        kept = list(Path(self.places.conflicts).glob("*"))
         apart = any(words in one.read_text(encoding="utf-8", errors="replace") for one in kept)
         return apart and bool(self.reports())
 

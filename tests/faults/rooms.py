@@ -96,7 +96,8 @@ def together(works: list[Callable[[], object]], said: Path) -> list[str]:
     children = [tracing.forked(waiting(work)) for work in works]
     os.close(reading)
     os.close(writing)
-    if not any([tracing.status_of(child) for child in children]):
+    statuses = [tracing.status_of(child) for child in children]
+    if not any(statuses):
         return []
     return [f"somebody failed: {said.read_text().strip().splitlines()[-1:]}"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import sys
@@ -50,6 +51,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _SIGN, _SIGNED = "sched_get_priority_max", 77
 _NOT_TRACED = 97
 _PATIENCE_S = 60
+_STANDS_IN = re.compile(r"AT_FDCWD(<[^>]*>)?,? ?")
 
 
 class Point(NamedTuple):
@@ -110,8 +112,10 @@ def points_in(outs: list[Path], root: Path, calls: tuple[str, ...] = CALLS) -> l
             if not call:
                 continue
             counts[pid, call] += 1
+            # The folder in which a process stands says nothing of the file it opens.
+            rest = _STANDS_IN.sub("", rest)
             if call in calls and str(root) in rest:
-                shown = rest.replace(f"{root}/", "").replace("AT_FDCWD", "")[:110]
+                shown = rest.replace(f"{root}/", "")[:110]
                 found.setdefault(Point(call, counts[pid, call]), shown)
     ordered = sorted(found, key=lambda point: (calls.index(point.call), point.number))
     return [Point(point.call, point.number, found[point]) for point in ordered]
