@@ -49,7 +49,7 @@ def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
         "late": f"{agent}: {where} is closed; the text is kept among the late contributions",
     }[answered.outcome]
     if answered.moved_to:
-        said += f"; {answered.moved_from} is complete, {answered.moved_to} begins"
+        said += f"; {answered.moved_from} is over, {answered.moved_to} begins"
     if answered.finished:
         said += "; finished, the minutes are on their way"
     late = answered.outcome == "late"
