@@ -14,19 +14,26 @@ from typing import Any
 from council.store import closing, files, journal, live, lock, settling
 from council.store.session import Session
 
+_PIECES = 8
+
 
 def writes_in_place() -> None:
     """Opens the live file for writing and writes, instead of exchanging it."""
 
     def publish(prepared: str, path: str, displaced: str, seen: object) -> None:
-        data = files.read_stable(prepared)
-        with open(path, "wb", buffering=0) as file:
-            half = len(data.data) // 2 if data else 0
-            file.write(data.data[:half] if data else b"")
-            file.write(data.data[half:] if data else b"")
+        reading = files.read_stable(prepared)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        _write_slowly(descriptor, reading.data if reading else b"")
+        os.close(descriptor)
         files.remove(prepared)
 
     live.publish = publish
+
+
+def _write_slowly(descriptor: int, data: bytes) -> None:
+    piece = len(data) // _PIECES + 1
+    for start in range(0, len(data), piece):
+        os.write(descriptor, data[start : start + piece])
 
 
 def removes_before_it_writes() -> None:
@@ -113,9 +120,7 @@ def leaves_torn_lines() -> None:
     def append(path: str, end: int, record: dict[str, Any]) -> journal.Tail:
         line = journal.encode(record)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        half = len(line) // 2
-        os.write(descriptor, line[:half])
-        os.write(descriptor, line[half:])
+        _write_slowly(descriptor, line)
         os.fdatasync(descriptor)
         os.close(descriptor)
         return journal.Tail(record=record, line=line, start=end, end=end + len(line))
