@@ -13,7 +13,7 @@ import json
 
 from council.core.answers import sealed_digest
 from council.core.conversation import Conversation, Origin, SealedText
-from council.core.errors import CouncilError
+from council.core.errors import InvalidStateError, RefusedError, StorageError
 from council.core.times import parse_instant, render_instant
 from council.store import files
 
@@ -44,12 +44,31 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
         files.replace(path, data, mode=0o600)
 
 
-def read_sealed(folder: str, state: Conversation) -> dict[str, SealedText]:
-    """Return the sealed texts that the state commits to, by agent; missing ones are left out."""
+def read_sealed(
+    folder: str, state: Conversation, *, just_looking: bool = False
+) -> dict[str, SealedText]:
+    """Return the sealed texts that the state commits to, by agent.
+
+    What is missing or was altered is left out. What cannot be read now is
+    there all the same: whoever goes on to write without it would lose it.
+
+    Args:
+        folder: Where they lie.
+        state: Says which ones count.
+        just_looking: Leave out what cannot be read, too; nothing follows from it.
+
+    Raises:
+        CouncilError: The system refuses to read one.
+    """
     found = {}
     for participant in state.participants.values():
         if participant.sealed:
-            sealed = _read_one(folder, participant.sealed)
+            try:
+                sealed = _read_one(folder, participant.sealed)
+            except (RefusedError, StorageError):
+                if not just_looking:
+                    raise
+                continue
             if sealed is not None and sealed.agent == participant.id:
                 found[participant.id] = sealed
     return found
@@ -73,7 +92,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             origin=Origin(record["origin"]),
             task=record["task"],
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, CouncilError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidStateError):
         return None
     return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 

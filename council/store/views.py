@@ -115,7 +115,7 @@ def _view(
                 from council.store.merging import merge
 
                 at = now or state.updated_at
-                hidden = sealed.read_sealed(places.sealed, state)
+                hidden = sealed.read_sealed(places.sealed, state, just_looking=True)
                 merged = merge(places, reading.data, ours, hidden, at)
                 state, page, events = merged.state, merged.page, merged.events
                 state.sealed = {one.agent: one for one in merged.seal}

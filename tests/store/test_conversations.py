@@ -21,6 +21,7 @@ from council.core.errors import (
     NewerVersionError,
     NotFoundError,
     RefusedError,
+    StorageError,
 )
 from council.core.events import Event
 from council.core.step import Step
@@ -263,6 +264,35 @@ def test_a_sealed_answer_is_in_no_file_but_its_own(tmp_path: Path) -> None:
         "active", lambda state: (seen.append(state), Step(state=state))[1], now=NOW
     )
     assert list(seen[0].sealed) == ["henry"]
+
+
+def _refuse_to_open(ending: str) -> None:
+    real = os.open
+
+    def opening(path: str, *given: int, **options: int) -> int:
+        if str(path).endswith(ending):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return real(path, *given, **options)
+
+    os.open = opening
+
+
+@pytest.mark.req("C0-077", "XC-001")
+def test_a_sealed_text_that_cannot_be_read_now_is_not_taken_for_lost(tmp_path: Path) -> None:
+    room = Room(tmp_path, "henry", "sage", sealed_phases=True).open()
+    room.answer("henry", "One.", nonce="x")
+    before = room.tree()
+
+    def answer_from_a_failing_disk() -> None:
+        _refuse_to_open(".json")
+        with pytest.raises(StorageError, match=r"cannot read .*json"):
+            room.answer("sage", "Two.", nonce="y")
+
+    assert status_of(forked(answer_from_a_failing_disk)) == 0
+    assert room.tree() == before
+    room.answer("sage", "Two.", nonce="y")
+    held = room.conversations.read("active", with_sealed=True).sealed
+    assert {agent: one.text for agent, one in held.items()} == {"henry": "One.", "sage": "Two."}
 
 
 def test_a_sealed_file_that_was_altered_or_lost_is_left_out(tmp_path: Path) -> None:
