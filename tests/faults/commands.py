@@ -74,6 +74,7 @@ class Desk:
         heirs: bool = False,
         worse: Callable[[], object] | None = None,
         traced: bool = False,
+        alone: bool = False,
     ) -> Ran:
         """Run `council WORDS`.
 
@@ -84,6 +85,7 @@ class Desk:
             heirs: Whether that happens to what it detaches, instead of itself.
             worse: Makes the store of that process a bad one.
             traced: Whether its calls are recorded, for `points`.
+            alone: Whether what it detaches is spared.
         """
 
         def work() -> int:
@@ -94,7 +96,7 @@ class Desk:
             if heirs:
                 tracing.watch_heirs(rule or [], out)
             elif rule is not None or traced:
-                tracing.attach(rule or [], out, follow=True)
+                tracing.attach(rule or [], out, follow=not alone)
             return _main()
 
         status = tracing.status_of(tracing.forked(work))
@@ -107,11 +109,12 @@ class Desk:
         heirs: bool = False,
         worse: Callable[[], object] | None = None,
         calls: tuple[str, ...] = tracing.CALLS,
+        alone: bool = False,
     ) -> list[tracing.Point]:
         """Run a command and all that it leaves behind; return its calls to the workspace."""
         for old in self.beside.glob("calls*"):
             old.unlink()
-        ran = self.run(*words, now=now, heirs=heirs, worse=worse, traced=True)
+        ran = self.run(*words, now=now, heirs=heirs, worse=worse, traced=True, alone=alone)
         tracing.all_is_quiet()
         assert ran.code == 0, ran
         return tracing.points_in(sorted(self.beside.glob("calls*")), self.root, calls)

@@ -84,13 +84,20 @@ class Scene:
         self.expected.acknowledge(agent, tour, text_of(agent, tour))
 
     def strike(
-        self, rule: list[str], *, heirs: bool = False, worse: Callable[[], object] | None = None
+        self,
+        rule: list[str],
+        *,
+        heirs: bool = False,
+        alone: bool = False,
+        worse: Callable[[], object] | None = None,
     ) -> Ran:
         """Give the command and let the fault strike it; note what it promised."""
         agent, tour = self.answering, 1
         if self.command[0] == "respond":
             self.expected.maybe[agent, tour] = text_of(agent, tour)
-        ran = self.desk.run(*self.command, now=self.now, rule=rule, heirs=heirs, worse=worse)
+        ran = self.desk.run(
+            *self.command, now=self.now, rule=rule, heirs=heirs, alone=alone, worse=worse
+        )
         self.note(ran)
         tracing.all_is_quiet()
         return ran

@@ -50,10 +50,12 @@ def fail_everywhere(
 ) -> None:
     """Let each call of the command fail once; then look, retry, go on, and look again."""
     scene.put_up()
-    points = scene.desk.points(*scene.command, now=scene.now, worse=worse, calls=CALLS[error])
+    points = scene.desk.points(
+        *scene.command, now=scene.now, worse=worse, calls=CALLS[error], alone=True
+    )
     for point in tracing.each(points, every):
         scene.put_up()
-        ran = scene.strike(tracing.fail_at(point, error), worse=worse)
+        ran = scene.strike(tracing.fail_at(point, error), alone=True, worse=worse)
         ledger.point(aftermath(scene, ran, worse), f"{error} at {point}")
         if worse is not None and ledger.wrong:
             return
