@@ -78,6 +78,10 @@ class Lock:
         self._descriptor = -1
 
     def __enter__(self) -> Lock:
+        with explaining("lock", self.path):
+            return self._acquired()
+
+    def _acquired(self) -> Lock:
         started = time.monotonic()
         while True:
             descriptor = self._open()
@@ -229,8 +233,7 @@ def _holder_by_kernel(inode: int) -> str:
 
 def _open(path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with explaining("lock", path):
-        return os.open(path, flags, 0o600)
+    return os.open(path, flags, 0o600)
 
 
 def _take(descriptor: int) -> bool:
@@ -254,8 +257,13 @@ def try_lock(path: str) -> int | None:
         A descriptor. The lock is free when the last copy of it is closed; a
         program started by `exec` gets none.
     """
-    descriptor = _open(path)
-    if _take(descriptor):
-        return descriptor
-    os.close(descriptor)
-    return None
+    with explaining("lock", path):
+        descriptor = _open(path)
+        try:
+            if _take(descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        return None
