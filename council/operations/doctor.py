@@ -182,7 +182,7 @@ def _conversations(place: Place, repair: bool) -> list[Finding]:
 
 def _heartbeat(place: Place) -> list[Finding]:
     last = place.last_beat()
-    fix = "council schedule --install, or run it by hand: council heartbeat"
+    fix = "council schedule --install (systemd or cron), or by hand: council heartbeat"
     if last is None:
         return [Finding(what="heartbeat", ok=False, found="has never run", fix=fix)]
     age = max(place.now() - last, timedelta(0))
