@@ -147,31 +147,3 @@ def _wake(
     attempt = mine[-1].attempt + 1 if mine else 1
     task = task_id(state.conversation_id, state.tour, agent, attempt)
     return Wake(agent=agent, task=task, attempt=attempt, due_at=due_at)
-
-
-def next_due(
-    state: Conversation, *, backoff: tuple[timedelta, ...] = RETRY_BACKOFF
-) -> datetime | None:
-    """Return the earliest instant at which time alone makes anything due, None for never.
-
-    Asked of a state in which nothing is due. It may name an instant too
-    early, never one too late; an agent that waits for a place may get one at
-    any time.
-    """
-    if state.finished_at is not None or any(
-        task.state is TaskState.N and task.tour == state.tour for task in state.tasks.values()
-    ):
-        return state.created_at
-    if state.paused_at is not None:
-        return None
-    instants = [state.timeout_at]
-    if state.ends_at is not None:
-        instants.append(state.ends_at)
-    for task in state.tasks.values():
-        if task.state is TaskState.R and task.ends_at is not None:
-            instants.append(task.ends_at)
-    for agent in owing(state):
-        failures = [one for one in tasks_of(state, agent) if one.state is TaskState.F]
-        if failures and backoff and not attempts_used_up(state, agent):
-            instants.append(failures[-1].at + backoff[min(len(failures), len(backoff)) - 1])
-    return min(instants)

@@ -1,9 +1,9 @@
 """A person's edit of the file itself, and what differs between two texts of it.
 
-The editor works on the live file, like any other program that a person may
-use: no lock is held while it is open, and what it saves is taken in under the
-same rules. This module only adds that it happens at once and that the person
-is told what became of it.
+The editor works on a copy, so that people who edit at the same time cannot
+save over each other. No lock is held while it is open. What was changed in the
+copy is taken in under the same rules as a save over the live file, at once,
+and the person is told what became of it.
 
 Source: C0-019, C0-078, `cli.md` section 2 (`edit`, `diff`), `store.md` section 3.
 """
@@ -11,10 +11,12 @@ Source: C0-019, C0-078, `cli.md` section 2 (`edit`, `diff`), `store.md` section 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 
 from council.core import machine, owed
 from council.core.conversation import Conversation
-from council.core.errors import ConflictError, NotFoundError
+from council.core.errors import ConflictError, CouncilError, InvalidInputError, NotFoundError
 from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.answer import wake_next
@@ -22,7 +24,7 @@ from council.operations.place import Place
 from council.operations.steer import PERSON
 from council.operations.view import readable
 from council.store.events import tail
-from council.store.files import read_stable
+from council.store.files import make_folder, read_stable, write_new
 from council.store.places import Places, decoded
 
 TYPE_CHECKING = False
@@ -62,7 +64,7 @@ class TakenIn(Record):
 
 
 def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
-    """Let a person edit the live file, then take in at once what they saved.
+    """Let a person edit a copy of the file, then take in at once what they changed.
 
     Args:
         place: The workspace.
@@ -79,13 +81,24 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
     kept_before = set(_kept(place, name, conversation_id))
     said_before = {one["eventId"] for one in _loose_events(place, conversation_id)}
     path = place.paths.conversation_file(name)
-    code = open_editor(path)
+    copy, text = _copy_of(path)
+    code = open_editor(copy)
+    saved = _saved(copy)
     try:
+        if saved != text:
+            place.conversations.take_in(name, saved, now=place.now())
         state = _take_in(place, name)
-    except NotFoundError as error:
-        kept = [one for one in _kept(place, name, conversation_id) if one not in kept_before]
-        where = f"what you saved is kept in {', '.join(kept)}" if kept else error.hint
-        raise ConflictError(f"{name} ended while you edited it", where) from error
+    except CouncilError as error:
+        if saved == text:
+            raise
+        said = (
+            f"{name} ended while you edited it"
+            if isinstance(error, NotFoundError)
+            else error.message
+        )
+        kept_in = _put_aside(place, name, conversation_id, copy, saved)
+        raise ConflictError(said, f"what you saved is kept in {kept_in}") from error
+    shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
     if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
     revisions = [
@@ -106,6 +119,39 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
         events=[event for one in revisions for event in one.events] + loose,
         kept=[one for one in _kept(place, name, conversation_id) if one not in kept_before],
     )
+
+
+def _copy_of(path: str) -> tuple[str, bytes]:
+    """Return the path of a private copy of the live file, and its bytes."""
+    reading = read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"{path} is not there", "see: council check")
+    copy = os.path.join(tempfile.mkdtemp(prefix="council-edit-"), os.path.basename(path))
+    with open(copy, "xb") as file:
+        file.write(reading.data)
+    return copy, reading.data
+
+
+def _saved(copy: str) -> bytes:
+    try:
+        with open(copy, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InvalidInputError(
+            f"the editor left nothing to read in {copy}: {error.strerror}", "nothing was changed"
+        ) from None
+
+
+def _put_aside(place: Place, name: str, conversation_id: str, copy: str, saved: bytes) -> str:
+    """Keep what could not be taken in beside the conversation, else where the copy lies."""
+    path = f"{Places(place.paths, name, conversation_id).conflicts}/{os.urandom(12).hex()}.txt"
+    try:
+        make_folder(os.path.dirname(path), 0o700)
+        write_new(path, saved, mode=0o600)
+    except CouncilError:
+        return copy
+    shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
+    return path
 
 
 def _take_in(place: Place, name: str) -> Conversation:

@@ -216,6 +216,21 @@ class Conversations:
             changed=True,
         )
 
+    def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
+        """Take in what somebody made of an earlier text, as if it were saved over the live file.
+
+        Who edits a copy cannot overwrite what others save meanwhile.
+
+        Raises:
+            NotFoundError: There is no such conversation.
+            CouncilError: As for `edit`.
+        """
+        from council.store import settling
+
+        path = self.workspace.conversation_file(name)
+        with files.explaining("write", path), self._door.open(name, now) as session:
+            settling.take_in(session, theirs)
+
     def history(self, name: str) -> list[Revision]:
         """Return the revisions of a conversation, oldest first.
 

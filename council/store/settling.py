@@ -63,7 +63,7 @@ def _recover(session: Session, digest: str) -> None:
     _load(session, data)
     reading = session.reading
     if reading is not None and digest not in (session.last["parent"], session.last["seen"]):
-        _take_in(session, reading.data)
+        take_in(session, reading.data)
         return
     _affirm(session)
     if reading is None and session.last["parent"]:
@@ -96,7 +96,7 @@ def _take_in_late_writes(session: Session) -> None:
         fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
         if fresh and not statefile.parse(decoded(late.data)).complete:
             continue  # its writer is not done yet
-        _take_in(session, late.data)
+        take_in(session, late.data)
         live.settle(late)
 
 
@@ -107,7 +107,7 @@ def _is_known(session: Session, digest: str) -> bool:
     )
 
 
-def _take_in(session: Session, theirs: bytes) -> None:
+def take_in(session: Session, theirs: bytes) -> None:
     """Make a revision of what differs from the text that somebody had before them."""
     from council.store.merging import merge
 

@@ -139,6 +139,7 @@ def test_an_idle_heartbeat_says_so_and_exits_0(council, now):
         "channels": [],
         "tasks": [],
         "changed": False,
+        "halted": False,
         "errors": [],
     }
 

@@ -6,8 +6,6 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from council.core.convergence import measure
 from council.core.conversation import (
@@ -22,7 +20,7 @@ from council.core.conversation import (
 )
 from council.core.ids import task_id, text_digest
 from council.core.machine import DIGEST_AUTHOR, advance, begin
-from council.core.owed import Archive, Notify, is_blind, next_due, owing, pending, synthesizers
+from council.core.owed import Archive, Notify, is_blind, owing, pending, synthesizers
 from council.core.procedures import MODES
 from council.core.records import from_record, to_record
 from council.core.steering import pause, resume
@@ -643,31 +641,3 @@ def test_every_standing_has_exactly_one_outcome(phase: str, count: int):
             again = advance(step.state, now)
             assert (again.state, again.events) == (step.state, []), where
             pending(step.state, now)
-
-
-@given(st.data())
-def test_nothing_becomes_due_before_the_instant_that_is_named(data):
-    """Between a state at rest and the instant `next_due` names, time changes nothing."""
-    state = convened()
-    for agent in FOUR[: data.draw(st.integers(0, 3))]:
-        state = answer(state, agent).state
-    for wake in wakes(state):
-        span = timedelta(seconds=data.draw(st.integers(1, 9000)))
-        ends_at = NOW + span
-        state = task_started(state, wake, driver="command", now=NOW, ends_at=ends_at).state
-        if data.draw(st.booleans()):
-            state = task_failed(state, wake.task, "exit 1", now=NOW).state
-    due_at = next_due(state)
-    assert due_at is not None
-    before = NOW + (due_at - NOW) * data.draw(st.floats(0, 1))
-    if before < due_at:
-        assert advance(state, before).events == []
-        assert wakes(state, before) == []
-
-
-def test_one_that_waits_for_a_place_is_looked_after_every_time():
-    state = convened()
-    queued = task_queued(state, wakes(state)[0], driver="command", now=NOW).state
-
-    assert next_due(queued) <= NOW
-    assert next_due(pause(convened(), NOW).state) is None
