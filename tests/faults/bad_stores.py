@@ -43,6 +43,8 @@ def removes_before_it_writes() -> None:
     def publish(prepared: str, path: str, displaced: str, seen: Any) -> None:
         if os.path.exists(path):
             os.unlink(path)
+            files.sync_folder(os.path.dirname(path))
+            files.sync_folder(displaced)
         real(prepared, path, displaced, None)
 
     live.publish = publish

@@ -30,6 +30,7 @@ from tests.store.processes import at_call, die
 PART = "random histories"
 _SEATS = 9
 _EXAMPLES = 60
+_MANY_EXAMPLES = 300
 _STEPS = 14
 _CALLS = 60
 
@@ -153,6 +154,7 @@ def _settings(examples: int, phases: tuple[Phase, ...]) -> settings:
         phases=phases,
         suppress_health_check=list(HealthCheck),
         database=None,
+        report_multiple_bugs=False,
         print_blob=False,
     )
 
@@ -193,7 +195,7 @@ def test_bad_store_is_caught(ledger: Ledger, worse: Callable[[], object]):
     tracing.adopt_orphans()
     Histories.worse = staticmethod(worse)
     try:
-        run_state_machine_as_test(Histories, settings=_settings(_EXAMPLES, (Phase.generate,)))
+        run_state_machine_as_test(Histories, settings=_settings(_MANY_EXAMPLES, (Phase.generate,)))
         caught = False
     except Exception:
         caught = True
