@@ -21,7 +21,7 @@ from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_queued, task_refused, task_started
-from council.operations import archive, prompting
+from council.operations import prompting
 from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
@@ -168,6 +168,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev
     if edited.state.finished_at is not None:
+        from council.operations import archive  # minutes are the matter of an end alone
+
         seen.archived = archive.archive(place, edited.state)
     return edited.state
 
