@@ -72,6 +72,7 @@ def render_prompt(
     persona: str,
     boundary: str,
     file: str = "",
+    compiled_in: str = "",
 ) -> str:
     """Render one prompt.
 
@@ -84,12 +85,13 @@ def render_prompt(
         persona: Who the agent is, in the words of its SOUL.md; may be empty.
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
+        compiled_in: A folder that keeps compiled templates for the next process, "" for none.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
     """
     language = _language(lang)
-    environment = _environment(root, language)
+    environment = _environment(root, language, compiled_in)
     usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
     values = {
         **parts,
@@ -105,7 +107,7 @@ def render_prompt(
         raise _broken_template(error, kind) from error
 
 
-def _environment(root: str, language: str) -> SandboxedEnvironment:
+def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnvironment:
     """Return what renders the templates as they stand now.
 
     One is kept: a heartbeat makes many prompts, and the process of a run,
@@ -121,6 +123,9 @@ def _environment(root: str, language: str) -> SandboxedEnvironment:
 
     environment = SandboxedEnvironment(
         loader=jinja2.FileSystemLoader(_template_folders(root, language)),
+        bytecode_cache=(
+            jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
+        ),
         undefined=jinja2.StrictUndefined,
         autoescape=False,
         trim_blocks=True,
@@ -131,6 +136,17 @@ def _environment(root: str, language: str) -> SandboxedEnvironment:
     _environments.clear()
     _environments[stamps] = environment
     return environment
+
+
+def _is_writable(folder: str) -> bool:
+    """Tell whether compiled templates can be kept in a folder, which is made if need be."""
+    if not folder:
+        return False
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 def checklist(root: str, lang: str) -> str:
@@ -186,6 +202,7 @@ def cached_prompt(
         persona=persona,
         boundary=mark,
         file=file,
+        compiled_in=os.path.join(cache_dir, "templates") if cache_dir else "",
     )
     if path:
         _keep(path, text)
@@ -291,7 +308,7 @@ def _keep(path: str, text: str) -> None:
 
 
 def _forget_oldest(folder: str) -> None:
-    kept = [os.path.join(folder, name) for name in os.listdir(folder)]
+    kept = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".prompt")]
     kept.sort(key=os.path.getmtime)
     for path in kept[:-KEPT_PROMPTS]:
         os.unlink(path)

@@ -319,8 +319,8 @@ def test_a_kept_prompt_is_the_same_and_follows_every_change(tmp_path: Path):
     cache, state = tmp_path / "cache", challenged()
     first = ask(cache, tmp_path, state)
     assert ask(cache, tmp_path, state) == first
-    assert len(list(cache.iterdir())) == 1
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in cache.iterdir())
+    assert len(list(cache.glob("*.prompt"))) == 1
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in cache.glob("*.prompt"))
     for change in ({"lang": "fr"}, {"persona": "me"}, {"file": "/elsewhere.md"}):
         assert ask(cache, tmp_path, state, **change) != first
     assert "news" in ask(cache, tmp_path, inject(state, "news", author="p", now=NOW).state)
@@ -335,7 +335,7 @@ def test_a_kept_prompt_is_the_same_and_follows_every_change(tmp_path: Path):
 def test_a_damaged_kept_prompt_is_rendered_again(tmp_path: Path, damage: bytes):
     cache, state = tmp_path / "cache", challenged()
     first = ask(cache, tmp_path, state)
-    next(cache.iterdir()).write_bytes(damage)
+    next(cache.glob("*.prompt")).write_bytes(damage)
     assert ask(cache, tmp_path, state) == first
 
 
@@ -351,7 +351,7 @@ def test_old_prompts_are_forgotten(tmp_path: Path):
         (cache / f"{number}.prompt").write_text("old")
         os.utime(cache / f"{number}.prompt", (number, number))
     ask(cache, tmp_path, challenged())
-    names = {path.name for path in cache.iterdir()}
+    names = {path.name for path in cache.glob("*.prompt")}
     assert len(names) == KEPT_PROMPTS
     assert "0.prompt" not in names and f"{KEPT_PROMPTS + 4}.prompt" in names
 

@@ -69,6 +69,7 @@ def cache(tmp_path):
 
 def load_until_kept(tmp_path):
     """Load until the file is old enough for its copy to be trusted."""
+    settings = load_settings(str(tmp_path))
     while not cache(tmp_path).exists():
         settings = load_settings(str(tmp_path))
     return settings
