@@ -17,6 +17,12 @@ from council.store.session import Session
 _PIECES = 8
 
 
+def _spoil(owner: Any, name: str, worse: Any) -> None:
+    """Put something worse in the place of what is there; that it is there is part of the test."""
+    getattr(owner, name)
+    setattr(owner, name, worse)
+
+
 def writes_in_place() -> None:
     """Opens the live file for writing and writes, instead of exchanging it."""
 
@@ -27,7 +33,7 @@ def writes_in_place() -> None:
         os.close(descriptor)
         files.remove(prepared)
 
-    live.publish = publish
+    _spoil(live, "publish", publish)
 
 
 def _write_slowly(descriptor: int, data: bytes) -> None:
@@ -47,7 +53,7 @@ def removes_before_it_writes() -> None:
             files.sync_folder(displaced)
         real(prepared, path, displaced, None)
 
-    live.publish = publish
+    _spoil(live, "publish", publish)
 
 
 def acknowledges_before_the_journal() -> None:
@@ -60,8 +66,8 @@ def acknowledges_before_the_journal() -> None:
         left.append(lambda: real(path, end, record))
         return journal.Tail(record=record, line=line, start=end, end=end + len(line))
 
-    journal.append = append
-    live.publish = lambda *_: None
+    _spoil(journal, "append", append)
+    _spoil(live, "publish", lambda *_: None)
     at_the_end(lambda: [one() for one in left])
 
 
@@ -78,30 +84,30 @@ def at_the_end(work: Callable[[], object]) -> None:
 
 def loses_edits() -> None:
     """Writes its own revision over whatever a person has saved."""
-    settling._take_in = lambda session, theirs: None
+    _spoil(settling, "take_in", lambda session, theirs: None)
 
 
 def doubles_edits() -> None:
     """Takes in what it has taken in before."""
-    settling.live.is_prepared = lambda *_: True
-    settling.live.settle = lambda late: None
-    settling._is_known = lambda session, digest: False
+    _spoil(settling.live, "is_prepared", lambda *_: True)
+    _spoil(settling.live, "settle", lambda late: None)
+    _spoil(settling, "_is_known", lambda session, digest: False)
 
 
 def forgets_what_it_did() -> None:
     """Knows no operation again, so each retry is done again."""
     from council.core import answers
 
-    journal.find_operation = lambda path, op_id: None
-    answers._standing_text = lambda state, participant: None
-    answers._tour_of = lambda state, agent, task: state.tour
+    _spoil(journal, "find_operation", lambda path, op_id: None)
+    _spoil(answers, "_standing_text", lambda state, participant: None)
+    _spoil(answers, "_tour_of", lambda state, agent, task: state.tour)
     real = answers._contribute
 
     def contribute(state: Any, answer: Any) -> Any:
         return real(state, answer)
 
-    answers._contribute = contribute
-    answers.has_answered = lambda participant: False
+    _spoil(answers, "_contribute", contribute)
+    _spoil(answers, "has_answered", lambda participant: False)
 
 
 def writes_minutes_without_a_plan() -> None:
@@ -112,8 +118,8 @@ def writes_minutes_without_a_plan() -> None:
         if closing_["done"]:
             real(self, closing_, events)
 
-    Session.note_closing = note
-    closing._is_ours = lambda *_: False
+    _spoil(Session, "note_closing", note)
+    _spoil(closing, "_is_ours", lambda *_: False)
 
 
 def leaves_torn_lines() -> None:
@@ -127,7 +133,7 @@ def leaves_torn_lines() -> None:
         os.close(descriptor)
         return journal.Tail(record=record, line=line, start=end, end=end + len(line))
 
-    journal.append = append
+    _spoil(journal, "append", append)
 
 
 def swallows_errors() -> None:
@@ -142,32 +148,32 @@ def swallows_errors() -> None:
 
         return call
 
-    files.write_all = quiet(files.write_all)
-    files.sync = quiet(files.sync)
-    files.sync_data = quiet(files.sync_data)
+    _spoil(files, "write_all", quiet(files.write_all))
+    _spoil(files, "sync", quiet(files.sync))
+    _spoil(files, "sync_data", quiet(files.sync_data))
 
 
 def explains_nothing() -> None:
     """Lets the errors of the system out as they are."""
-    files.explaining.__exit__ = lambda self, kind, error, trace: None
+    _spoil(files.explaining, "__exit__", lambda self, kind, error, trace: None)
 
 
 def syncs_nothing() -> None:
     """Renames and appends without ever bringing anything to the disk."""
-    files.sync = lambda descriptor: None
-    files.sync_data = lambda descriptor: None
-    files.sync_folder = lambda path: None
+    _spoil(files, "sync", lambda descriptor: None)
+    _spoil(files, "sync_data", lambda descriptor: None)
+    _spoil(files, "sync_folder", lambda path: None)
 
 
 def syncs_no_journal() -> None:
     """Brings everything to the disk but the line that counts."""
-    files.sync_data = lambda descriptor: None
-    journal.files.sync_data = files.sync_data
+    _spoil(files, "sync_data", lambda descriptor: None)
+    _spoil(journal.files, "sync_data", files.sync_data)
 
 
 def locks_nothing() -> None:
     """Takes every lock at once, whoever holds it."""
-    lock._take = lambda descriptor: True
+    _spoil(lock, "_take", lambda descriptor: True)
 
 
 def reads_before_it_locks() -> None:
@@ -179,15 +185,15 @@ def reads_before_it_locks() -> None:
         real(self)
         self.tail = before
 
-    Session.enter = enter
+    _spoil(Session, "enter", enter)
 
 
 def escapes_nothing() -> None:
     """Writes contributions as they are, so that their lines can be taken for ours."""
     from council.store import marks
 
-    marks.escape = lambda text: text
-    marks.unescape = lambda text: text
+    _spoil(marks, "escape", lambda text: text)
+    _spoil(marks, "unescape", lambda text: text)
 
 
 def trusts_edits() -> None:
@@ -202,7 +208,7 @@ def trusts_edits() -> None:
         taken.state.entries = [one for one in taken.state.entries if one.id in texts]
         return taken
 
-    edits.take_in = take_in
+    _spoil(edits, "take_in", take_in)
     fuzzed = sys.modules.get("__main__")
     if fuzzed is not None and hasattr(fuzzed, "take_in"):
         fuzzed.take_in = take_in
@@ -210,7 +216,10 @@ def trusts_edits() -> None:
 
 def starves() -> None:
     """Polls for its lock with long pauses instead of waiting in the kernel."""
-    lock.Lock._wait = lambda self, descriptor, started: self._poll(
-        descriptor, started + self._timeout_s, started + self._timeout_s
-    )
-    lock._POLL_S = 3.0
+
+    def poll(self: lock.Lock, descriptor: int, started: float) -> Any:
+        ends_at = started + self._timeout_s
+        return self._poll(descriptor, ends_at, ends_at)
+
+    _spoil(lock.Lock, "_wait", poll)
+    _spoil(lock, "_POLL_S", 3.0)
