@@ -1,0 +1,60 @@
+"""Whether commands stay quick as a conversation grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from benchmarks.measuring import Part, Row, in_turns, tell
+from benchmarks.workspaces import COUNCIL, Site
+
+BOUND = 5.0
+SIZES = {"10 KB": 10_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
+
+
+def measure(folder: Path, rounds: int, sizes: dict[str, int] | None = None) -> Part:
+    """Measure `context`, `respond` and `status` with files of each size."""
+    sizes = sizes or SIZES
+    runs: dict[str, Callable[[], float]] = {}
+    for label, chars in sizes.items():
+        tell(f"sizes: a conversation of {label}")
+        runs.update(_runs(folder / label.replace(" ", ""), label, chars, rounds))
+    tell(f"sizes: {len(runs)} commands, {rounds} rounds")
+    found = in_turns(runs, rounds)
+    smallest, largest = next(iter(sizes)), list(sizes)[-1]
+    rows = []
+    for what in runs:
+        command, _, label = what.partition(", ")
+        if label != smallest:
+            against = f"{command}, {smallest}"
+            bound = BOUND if label == largest else None
+            rows.append(Row(f"council {what}", found[what], against, found[against], bound))
+    return Part(
+        "Large conversations",
+        "Many rounds of contributions of 4 KB by six agents, each quoting the one before it. "
+        "`context` prints all of it that the agent may see, so the prompt is as large as the "
+        "file. `context asked again` finds the prompt that was made before; `context` comes "
+        "after an answer of somebody else.",
+        rows,
+    )
+
+
+def _runs(folder: Path, label: str, chars: int, rounds: int) -> dict[str, Callable[[], float]]:
+    site = Site(folder).with_agents()
+    site.converse("active", chars, waiting=rounds + 2)
+    numbers = count(1)
+
+    def respond() -> float:
+        agent = f"p{next(numbers)}"
+        return site.timed((COUNCIL, "respond", "--as", agent, f"Yes, says {agent}."))
+
+    def context() -> float:
+        return site.timed((COUNCIL, "context", "--as", "p0"))
+
+    return {
+        f"respond, {label}": respond,
+        f"context, {label}": context,
+        f"context asked again, {label}": context,
+        f"status, {label}": lambda: site.timed((COUNCIL, "status")),
+    }

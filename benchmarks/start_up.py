@@ -1,0 +1,94 @@
+"""What the installed command costs to start, against the interpreter alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
+from benchmarks.workspaces import COUNCIL, PASS, Site
+
+STATE_CHARS = 100_000
+BOUNDS = {
+    "respond": 4.0,
+    "context": 4.0,
+    "heartbeat, nothing due": 4.0,
+    "--help, plain": 8.0,
+    "--help, rich on a terminal": 15.0,
+}
+
+
+def measure(folder: Path, rounds: int) -> Part:
+    """Measure each command as a process of its own."""
+    still = Site(folder / "still").with_agents()
+    still.converse("active", STATE_CHARS)
+    moving = Site(folder / "moving").with_agents()
+    moving.converse("active", STATE_CHARS, waiting=rounds + 2)
+    people = iter(range(rounds + 1))
+
+    def respond() -> float:
+        number = next(people)
+        return moving.timed((COUNCIL, "respond", "--as", f"p{number}", f"Yes, says p{number}."))
+
+    runs: dict[str, Callable[[], float]] = {
+        "python -c pass": lambda: still.timed(PASS),
+        "respond": respond,
+        "context": lambda: still.timed((COUNCIL, "context", "--as", "p0")),
+        "heartbeat, nothing due": lambda: still.timed((COUNCIL, "heartbeat")),
+        "--help, plain": lambda: still.timed((COUNCIL, "--help")),
+        "--help, rich on a terminal": lambda: on_terminal(still, COUNCIL, "--help"),
+        "status": lambda: still.timed((COUNCIL, "status")),
+        "show": lambda: still.timed((COUNCIL, "show")),
+        "context after an answer": lambda: moving.timed((COUNCIL, "context", "--as", "p0")),
+    }
+    tell(f"start-up: {len(runs)} commands, {rounds} rounds")
+    found = in_turns(runs, rounds)
+    against = "python -c pass"
+    rows = [
+        Row(f"council {what}", ms, against, found[against], BOUNDS.get(what))
+        for what, ms in found.items()
+        if what != against
+    ]
+    return Part(
+        "Commands",
+        "Each a process of its own, in a workspace with six agents in `council.toml` that run a "
+        "program and have a `SOUL.md`, and one conversation with a state of 100 KB. `respond` "
+        "records a new answer, durably. `context` asks again for a prompt that was made before; "
+        "after an answer of somebody else it has to be made anew.",
+        rows,
+    )
+
+
+def on_terminal(site: Site, *argv: str) -> float:
+    """Return the milliseconds of a command whose output is a terminal."""
+    return milliseconds(lambda: shown(site, *argv))
+
+
+def shown(site: Site, *argv: str) -> str:
+    """Run a command on a terminal of its own, which must succeed; return what it shows."""
+    ours, theirs = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd=site.root,
+            env={**site.env, "TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+    finally:
+        os.close(theirs)
+    pieces = []
+    try:
+        while piece := os.read(ours, 65536):
+            pieces.append(piece)
+    except OSError:
+        pass  # so the kernel says that nobody holds the other end any more
+    finally:
+        os.close(ours)
+    if process.wait():
+        raise SystemExit(f"{' '.join(argv)} failed on a terminal")
+    return b"".join(pieces).decode("utf-8", "replace")

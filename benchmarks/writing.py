@@ -1,0 +1,76 @@
+"""What a durable answer costs in a warm process, against the least a durable write can be."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from itertools import count
+from pathlib import Path
+
+from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
+from benchmarks.workspaces import Site
+from council.operations.answer import respond
+
+BOUND = 3.0
+SIZES = {"10 KB": 10_000, "100 KB": 100_000}
+
+
+def measure(folder: Path, rounds: int) -> Part:
+    """Measure answers to conversations of two sizes."""
+    rows = []
+    for label, chars in SIZES.items():
+        tell(f"warm answers: {label}, {rounds} rounds")
+        rows.append(_one_size(folder / label.replace(" ", ""), label, chars, rounds))
+    return Part(
+        "A durable answer in a warm process",
+        "The operation behind `respond`, called in a process that has the workspace open, and "
+        "after each answer the bare write of the same bytes beside it on the same file system: "
+        "open the lock file, `flock`, open a new temporary file, write, `fsync`, rename over the "
+        "old file, `fsync` the folder, close the lock. The answer besides keeps the revision in "
+        "the history, writes its journal line and its event, and checks what others may have "
+        "written.",
+        rows,
+    )
+
+
+def _one_size(folder: Path, label: str, chars: int, rounds: int) -> Row:
+    site = Site(folder).with_agents()
+    site.converse("active", chars, waiting=rounds + 2)
+    place = site.place()
+    numbers = count()
+    bare = folder / "bare"
+    bare.mkdir()
+
+    def answer() -> float:
+        agent = f"p{next(numbers)}"
+        return milliseconds(lambda: respond(place, "active", agent, f"Yes, says {agent}."))
+
+    def write() -> float:
+        data = site.file("active").read_bytes()
+        return milliseconds(lambda: write_bare(str(bare), data))
+
+    found = in_turns({"answer": answer, "write": write}, rounds)
+    return Row(f"answer, {label}", found["answer"], "bare write", found["write"], BOUND)
+
+
+def write_bare(folder: str, data: bytes) -> None:
+    """Replace a file under a lock so that a power cut leaves the old one or the new one."""
+    lock = os.open(f"{folder}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        temporary = f"{folder}/new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o666)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, f"{folder}/file")
+        names = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(names)
+        finally:
+            os.close(names)
+    finally:
+        os.close(lock)
