@@ -1,0 +1,206 @@
+"""Flips: who changed its mind, towards whom, and whether it said why.
+
+Research on conformity is why this is written down: agents give up right
+answers because others said something else. A flip is no fault; one without a
+cited reason, and a collapse, in which all move to the majority in one round,
+are worth a warning. No verdict depends on any of this.
+
+Source: DL-098, DL-097, `peers.md`.
+"""
+
+from __future__ import annotations
+
+from council.core.consensus import AGREE, standing
+from council.core.measures import likeness, same_position, tally
+from council.core.played import stances_until, stated
+from council.core.quotations import Names
+from council.core.record import Record
+from council.core.turn_parts import own_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from council.core.played import Played
+    from council.core.turns import Turn
+
+STANCE = "stance"
+POSITION = "position"
+
+# Below this two positions of one agent are taken for two different ones.
+SAME_POSITION = 0.5
+
+# A shorter name is cited by @name alone: agent `a` is not meant by every article.
+_NAME_MIN_CHARS = 3
+_JOINTS = frozenset("-_")
+
+
+class Flip(Record):
+    """One change of mind.
+
+    `kind` is `stance` or `position`. `towards` is the peer a stance is about,
+    "" for a position. `cites` are the peers named in what the agent said in
+    that round, in its own words. `reasoned`: a stance flip has a comment, or
+    the position or reasoning names that peer; a position flip names anybody.
+    """
+
+    tour: int
+    agent: str
+    kind: str
+    towards: str = ""
+    before: str
+    after: str
+    cites: tuple[str, ...] = ()
+    reasoned: bool = False
+
+
+def flips(history: Sequence[Played], names: Mapping[str, str]) -> list[Flip]:
+    """Return every change of a stance or a position, in the order in which they happened.
+
+    Args:
+        history: The rounds played, oldest first.
+        names: Every word that stands for somebody (display name, pseudonym),
+            and the agent it stands for. Ids need not be in it.
+    """
+    everybody = {agent: agent for played in history for agent in played.turns}
+    cited = _Citations({**everybody, **names})
+    stances: dict[str, dict[str, str]] = {}
+    positions: dict[str, str] = {}
+    found: list[Flip] = []
+    for played in history:
+        now = stated(played)
+        for agent, turn in played.turns.items():
+            before = positions.get(agent, "")
+            if before and turn.position and likeness(before, turn.position) < SAME_POSITION:
+                found.append(_position_flip(played.tour, agent, turn, before, cited))
+            known = stances.setdefault(agent, {})
+            for other, stance in now.get(agent, {}).items():
+                if known.get(other, stance) != stance:
+                    found.append(
+                        _stance_flip(played.tour, agent, turn, (other, known[other], stance), cited)
+                    )
+                known[other] = stance
+            positions[agent] = turn.position or before
+    return found
+
+
+def _position_flip(tour: int, agent: str, turn: Turn, before: str, cited: _Citations) -> Flip:
+    cites = cited.by(agent, turn)
+    return Flip(
+        tour=tour,
+        agent=agent,
+        kind=POSITION,
+        before=before,
+        after=turn.position,
+        cites=cites,
+        reasoned=bool(cites),
+    )
+
+
+def _stance_flip(
+    tour: int, agent: str, turn: Turn, change: tuple[str, str, str], cited: _Citations
+) -> Flip:
+    other, before, after = change
+    has_comment = any(one.agent == other and one.comment.strip() for one in turn.responses)
+    return Flip(
+        tour=tour,
+        agent=agent,
+        kind=STANCE,
+        towards=other,
+        before=before,
+        after=after,
+        cites=cited.by(agent, turn),
+        reasoned=has_comment or other in cited.in_texts(turn.position, turn.reasoning),
+    )
+
+
+class _Citations:
+    """Finds who is named in a turn, by `@name` or by the name as a word of its own."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._any = Names(names.items())
+        self._plain = Names(
+            (name, agent) for name, agent in names.items() if len(name) >= _NAME_MIN_CHARS
+        )
+
+    def by(self, agent: str, turn: Turn) -> tuple[str, ...]:
+        """Return the peers that `agent` names in its turn, in the order of their first mention."""
+        comments = [response.comment for response in turn.responses]
+        named = self.in_texts(turn.position, turn.reasoning, *comments)
+        return tuple(other for other in named if other != agent)
+
+    def in_texts(self, *texts: str) -> list[str]:
+        named = (agent for text in texts for agent in self._named(text))
+        return list(dict.fromkeys(named))
+
+    def _named(self, text: str) -> Iterator[str]:
+        for line, is_own in own_lines(text):
+            before = " "
+            for at, letter in enumerate(line if is_own else ""):
+                if letter.isalnum() and not before.isalnum() and before not in _JOINTS:
+                    agent = (self._any if before == "@" else self._plain).at(line, at)
+                    if agent:
+                        yield agent
+                before = letter
+
+
+def collapses(history: Sequence[Played], agents: Sequence[str], *, floor: int = 0) -> list[int]:
+    """Return the rounds in which all who stood apart went over to the others at once.
+
+    By stances: two or more agents that did not agree with the reference of the
+    round before now do, and nobody is left who does not. By positions: two or
+    more whose position was not that of the largest group of the blind round
+    now take it word for word, and nobody is left outside.
+
+    Args:
+        history: The rounds played, oldest first.
+        agents: Who counts, in list order.
+        floor: The confidence below which an agent counts as absent.
+    """
+    rounds = {
+        *_collapses_of_stances(history, agents, floor),
+        *_collapses_of_positions(history, agents),
+    }
+    return sorted(rounds)
+
+
+def _collapses_of_stances(
+    history: Sequence[Played], agents: Sequence[str], floor: int
+) -> Iterator[int]:
+    for number in range(1, len(history)):
+        before = history[:number]
+        reference = standing(agents, before, floor=floor).reference
+        apart = _apart_from(reference, agents, before)
+        if len(apart) >= 2 and not _apart_from(reference, agents, history[: number + 1]):
+            yield history[number].tour
+
+
+def _apart_from(reference: str, agents: Sequence[str], history: Sequence[Played]) -> list[str]:
+    """Return the agents whose latest stance to the reference is another than agree."""
+    stances = stances_until(history)
+    latest = {one: stances.get(one, {}).get(reference, AGREE) for one in agents}
+    return [one for one, stance in latest.items() if stance != AGREE]
+
+
+def _collapses_of_positions(history: Sequence[Played], agents: Sequence[str]) -> Iterator[int]:
+    said: dict[str, str] = {}
+    majority = ""
+    for played in history:
+        apart = [agent for agent, position in said.items() if position != majority]
+        for agent in agents:
+            turn = played.turns.get(agent)
+            position = same_position(turn.position) if turn else ""
+            if position:
+                said[agent] = position
+        if not majority:
+            majority = _majority(said) if played.blind else ""
+        elif len(apart) >= 2 and all(position == majority for position in said.values()):
+            yield played.tour
+
+
+def _majority(positions: Mapping[str, str]) -> str:
+    """Return the position of the largest group, "" when two groups are equally large."""
+    groups = tally(positions)
+    if not groups or [len(group.agents) for group in groups[1:2]] == [len(groups[0].agents)]:
+        return ""
+    return same_position(groups[0].position)
