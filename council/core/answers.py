@@ -3,7 +3,8 @@
 It decides who may speak now, what counts as a repeat, what comes late, and
 what is sealed. It does not decide what follows: that is the machine's.
 
-Source: C0-042 to C0-046, C0-063, C0-074, C0-080, XC-014, `trust.md`.
+Source: C0-042 to C0-046, C0-063, C0-074, C0-080, DL-013, DL-015, DL-087, XC-014,
+`trust.md`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.ids import split_task_id, text_digest
 from council.core.machine import DIGEST_AUTHOR
-from council.core.owed import current_phase, is_blind, owing, tasks_of
+from council.core.owed import (
+    current_phase,
+    is_asked_again,
+    is_blind,
+    owing,
+    passed_over,
+    takes_turns,
+    tasks_of,
+)
 from council.core.record import Record
 from council.core.step import Step
 
@@ -119,9 +128,10 @@ def respond(
     Raises:
         InvalidInputError: The text cannot be kept.
         NotAParticipantError: The agent does not take part.
-        NotYourTurnError: Somebody else writes the synthesis.
+        NotYourTurnError: Somebody else has the floor, or writes the synthesis.
         AlreadyAnsweredError: Another text of this agent stands already.
-        RefusedError: AGREED in a blind phase.
+        RefusedError: AGREED where it can mean nothing: in a blind phase, or
+            where agreement is stated as a stance.
     """
     checked_text(text)
     if status not in _STATUSES:
@@ -141,14 +151,28 @@ def respond(
     if standing == text:
         return Step(state=state.copy(), outcome="already-recorded")
     left = participant.status is ParticipantStatus.DONE
-    if standing is not None or participant.sealed or left:
+    again = is_asked_again(state, agent)
+    if not again and (standing is not None or participant.sealed or left):
         raise AlreadyAnsweredError(agent, state.phase, state.tour)
-    if status == "agreed" and is_blind(state):
+    if status == "agreed":
+        _refuse_empty_agreement(state)
+    # Who was passed over may still speak while the round is open.
+    if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
+        raise NotYourTurnError(agent, state.phase, owing(state))
+    return _contribute(state, answer)
+
+
+def _refuse_empty_agreement(state: Conversation) -> None:
+    if is_blind(state):
         raise RefusedError(
             f"nobody can agree in {state.phase}: the answers are sealed until it closes",
             "answer without --status agreed; agreement is possible from the next phase on",
         )
-    return _contribute(state, answer)
+    if current_phase(state).form != "text":
+        raise RefusedError(
+            f"agreement in {state.phase} is a stance towards somebody, not a status",
+            "state it: --stance PEER=agree",
+        )
 
 
 def _tour_of(state: Conversation, agent: str, task: str) -> int:
@@ -186,10 +210,12 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     new = state.copy()
     participant = new.participants[answer.agent]
     status = _STATUSES[answer.status]
+    faults = _ask_again(new, participant, answer, status)
     seal: list[SealedText] = []
     if is_blind(new):
         seal.append(_seal(new, participant, answer))
     else:
+        _set_aside(new, answer.agent)
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
         entry.status = str(status)
         entry.blocking = blocking_lines(answer.text)
@@ -199,23 +225,46 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         raise_blockers(new, entry.blocking)
     participant.status = status
     participant.last_action = answer.now
+    passed_over(new).pop(answer.agent, None)
     _settle_tasks(new, answer.agent)
     measure(new)
-    data = {
+    data: dict[str, object] = {
         "phase": new.phase,
         "tour": new.tour,
         "status": str(status),
         "origin": str(answer.origin),
         "sealed": bool(seal),
     }
+    if current_phase(new).form != "text":
+        data |= {"faults": faults, "askedAgain": is_asked_again(new, answer.agent)}
     event = Event(type="contribution.recorded", agent=answer.agent, data=data)
     return Step(state=new, events=[event], outcome="recorded", seal=seal)
+
+
+def _ask_again(
+    state: Conversation, participant: Participant, answer: _Answer, status: ParticipantStatus
+) -> list[dict[str, str]]:
+    """Return what the form of an answer lacks; it is asked for once more. Changes `participant`."""
+    if current_phase(state).form == "text":
+        return []
+    from council.core import deliberation  # only where a form is asked for
+
+    faults = deliberation.examine(state, participant, answer.text, status)
+    return [{"code": one.code, "agent": one.agent, "found": one.found} for one in faults]
+
+
+def _set_aside(state: Conversation, agent: str) -> None:
+    """Make a draft of an answer in whose place another one comes. Changes `state`."""
+    standing = state.entry_of(agent, state.tour)
+    if standing is not None:
+        standing.kind = EntryKind.DRAFT
 
 
 def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:
     """Commit to a text without showing it; its digest is salted (`trust.md`)."""
     if not answer.nonce:
         raise UsageError("a sealed contribution needs a nonce", "draw one and give it")
+    standing = state.sealed.get(answer.agent)
     sealed = SealedText(
         agent=answer.agent,
         tour=state.tour,
@@ -225,6 +274,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
         status=str(_STATUSES[answer.status]),
         origin=answer.origin,
         task=answer.task,
+        draft=standing.text if standing is not None and participant.sealed else "",
     )
     participant.sealed = sealed_digest(answer.nonce, answer.text)
     state.sealed[answer.agent] = sealed

@@ -10,6 +10,7 @@ Source: C0-012, C0-018, C0-074, C0-080, A-08.
 from __future__ import annotations
 
 from council.core.conversation import Conversation, Participant, ParticipantStatus, has_answered
+from council.core.procedures import PROCEDURES
 
 # French sets a space before the colon, in good typography one that does not break.
 _MARKERS = ("BLOCKING:", *(f"BLOQUANT{space}:" for space in ("", " ", "\u00a0", "\u202f")))
@@ -87,4 +88,6 @@ def response_rate(state: Conversation) -> float:
 def measure(state: Conversation) -> None:
     """Bring response rate and consensus up to date with the statuses. Changes `state`."""
     state.response_rate = response_rate(state)
+    if PROCEDURES[state.procedure].verdict == "stances":
+        return  # then a closed round decides, see `machine`
     state.has_consensus = all_agreed(state) and not state.blocking_issues

@@ -5,7 +5,7 @@ the state block in the file; three things of it live in the readable part
 only and are not in the record: the topic (the title), the brief, and the
 texts of the contributions. Unknown fields are kept and written back.
 
-Source: C0-004 to C0-018, XC-013, A-01, A-02.
+Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class EntryKind(StrEnum):
     SYNTHESIS = "synthesis"
     LATE = "late"
     INJECTION = "injection"
+    DRAFT = "draft"  # an answer whose author was asked once more and answered anew
 
 
 class Origin(StrEnum):
@@ -86,7 +87,9 @@ class Participant(Record):
     """One who takes part.
 
     `sealed` is the salted digest of a contribution that lies in `sealed/` until
-    the blind phase closes, "" otherwise. `extra` keeps unknown JSON fields.
+    the blind phase closes, "" otherwise. `again` is the round in which it is asked
+    for its answer once more, as something of the form is missing in the first;
+    0 when it is not (DL-013, DL-015). `extra` keeps unknown JSON fields.
     """
 
     id: str
@@ -97,6 +100,7 @@ class Participant(Record):
     role: str = ""
     model: str = ""
     sealed: str = ""
+    again: int = 0
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
     @property
@@ -154,7 +158,12 @@ class Task(Record):
 
 
 class Round(Record):
-    """One round that was played or is under way; `absent` maps agent ids to the reason."""
+    """One round that was played or is under way; `absent` maps agent ids to the reason.
+
+    Where one speaks after the other, `speaker` has the floor since `turn_at`.
+    `verdict` is what the stances came to as it closed, in its JSON form; empty
+    where no stances are asked for.
+    """
 
     tour: int
     phase: str
@@ -162,11 +171,17 @@ class Round(Record):
     ended_at: datetime | None = None
     reason: str = ""
     absent: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    speaker: str = ""
+    turn_at: datetime | None = None
+    verdict: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class SealedText(Record):
-    """A contribution of a blind phase as it lies in `sealed/`: never part of the file."""
+    """A contribution of a blind phase as it lies in `sealed/`: never part of the file.
+
+    `draft` is the first answer of one that was asked once more, "" of all others.
+    """
 
     agent: str
     tour: int
@@ -176,13 +191,49 @@ class SealedText(Record):
     status: str
     origin: Origin
     task: str = ""
+    draft: str = ""
+
+
+class Rules(Record):
+    """What may be chosen of a procedure that is judged by stances; part of the state.
+
+    Args:
+        max_rounds: Most rounds before the vote, from 1 (DL-022).
+        threshold: How many must agree for a soft consensus; 0 means two thirds,
+            rounded up (DL-042).
+        early_stop: The consensus that ends the rounds early: `strong` or `soft` (A-82).
+        stability: Whether the same stances in two rounds running end them (DL-099).
+        alike: From 0 to 1, how alike a reasoning is a repetition (DL-082).
+        domination: Above this times 1 / N of all words an agent dominates (DL-083).
+        confidence_floor: Whose confidence is below counts as absent; 0 for none (DL-102).
+        anonymous: Whether peers stand under pseudonyms in prompts (DL-100).
+        advocate: Who always contradicts and counts for no consensus, "" for nobody.
+        search: Whether agents are told that they may search (DL-095).
+        verify: Whether agents are told to verify by running code (DL-095).
+    """
+
+    max_rounds: int = 5
+    threshold: int = 0
+    early_stop: str = "strong"
+    stability: bool = True
+    alike: float = 0.9
+    domination: float = 1.5
+    confidence_floor: int = 0
+    anonymous: bool = False
+    advocate: str = ""
+    search: bool = False
+    verify: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class Conversation(Record):
     """Everything the machine knows of one conversation.
 
-    `sealed` holds the texts of the current blind phase where the store could
-    read them; they are in no record. `titles` are headings a person renamed.
+    `rules` are those of a procedure that is judged by stances, None of another;
+    `session_id` is the other id that such a conversation bears (DL-051). `order` is
+    the order of speaking that was asked for, "" for that of each phase. `sealed`
+    holds the texts of the current blind phase where the store could read them;
+    they are in no record. `titles` are headings a person renamed.
     """
 
     conversation_id: str
@@ -208,6 +259,9 @@ class Conversation(Record):
     blocking_issues: list[str] = []  # noqa: RUF012 - Record copies it
     convergence_extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     sealed_phases: bool = True
+    order: str = ""
+    rules: Rules | None = None
+    session_id: str = ""
     lang: str = "en"
     coordinator: str = ""
     synthesizer: str = ""

@@ -15,7 +15,14 @@ dies in between; an effect that can be read again from the state cannot.
 closes when all have answered, when all who stay agree (in the modes where
 that ends early), or when its time is up; then the absent are written down,
 what was sealed is revealed, everybody but the DONE waits again, and the round
-is one higher. Phases only go forward, so any number of calls ends.
+is one higher. A phase of several rounds repeats itself until what was said in
+a closed round ends it, or its number. Phases only go forward and rounds are
+counted, so any number of calls ends.
+
+*Nobody holds up the others.* Where one speaks after the other, the one who has
+the floor, `Round.speaker`, has the time of one turn. Who lets it pass, or
+fails for good, is passed over: it stands among the absent of the round, may
+still answer while the round is open, and the next one has the floor.
 
 *Time and chance come from outside.* `now` is an argument; identifiers follow
 from conversation, round, agent and attempt. The same state at the same time
@@ -26,7 +33,8 @@ does not run out of time: the deadline stands still for it until it is
 started. What a task did is remembered for the current and the last round; the
 event log remembers the rest.
 
-Source: C0-025 to C0-037, C0-061 to C0-064, C0-071 to C0-079, A-01 to A-06.
+Source: C0-025 to C0-037, C0-061 to C0-064, C0-071 to C0-079, DL-021 to DL-025,
+DL-047, DL-081, DL-086, DL-088, A-01 to A-06, A-82, A-83, A-87.
 """
 
 from __future__ import annotations
@@ -43,6 +51,7 @@ from council.core.conversation import (
     Participant,
     ParticipantStatus,
     Round,
+    SealedText,
     Status,
     TaskState,
     has_answered,
@@ -50,11 +59,16 @@ from council.core.conversation import (
 from council.core.events import Event
 from council.core.ids import text_digest
 from council.core.owed import (
+    attempts_used_up,
+    awaited,
     current_phase,
+    is_asked_again,
     is_synthesized,
     next_phase,
     owing,
+    passed_over,
     synthesizers,
+    takes_turns,
     tasks_of,
 )
 from council.core.procedures import PROCEDURES, SYNTHESIZE
@@ -70,7 +84,9 @@ def begin(state: Conversation, now: datetime) -> Step:
     new.rounds = [Round(tour=new.tour, phase=new.phase, started_at=now)]
     measure(new)
     opened = {"name": new.name, "topic": new.topic, "participants": list(new.participants)}
-    return Step(state=new, events=[Event(type="conversation.opened", data=opened)])
+    events = [Event(type="conversation.opened", data=opened)]
+    _give_floor(new, now, events)
+    return Step(state=new, events=events)
 
 
 def advance(state: Conversation, now: datetime) -> Step:
@@ -82,6 +98,7 @@ def advance(state: Conversation, now: datetime) -> Step:
     _expire_leases(new, now, events)
     if new.phase != SYNTHESIZE:
         measure(new)
+        _pass_over(new, now, events)
         target = _due_transition(new, now)
         if target is not None:
             _enter(new, target[0], target[1], now, events)
@@ -91,19 +108,72 @@ def advance(state: Conversation, now: datetime) -> Step:
 
 
 def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | None:
-    """Return (phase, reason) of the transition that is due, None when none is."""
-    everybody = list(state.participants.values())
-    early = PROCEDURES[state.procedure].early_modes
+    """Return (phase, reason) of the transition that is due, None when none is.
+
+    The phase is "" where it follows from what was said in the round that closes.
+    """
+    procedure = PROCEDURES[state.procedure]
+    phase = current_phase(state)
     end_now = _due_end(state, now)
     if end_now is not None:
-        return SYNTHESIZE, end_now
-    if state.has_consensus and state.mode in early and current_phase(state).ends_early == "agreed":
+        return (last_word(state) if end_now == "stopped" else SYNTHESIZE), end_now
+    agreed = state.has_consensus and phase.ends_early == "agreed"
+    if agreed and state.mode in procedure.early_modes:
         return SYNTHESIZE, "agreed"
-    if all(has_answered(one) for one in everybody):
-        return next_phase(state), "all-answered"
-    if _time_is_up(state, now):
-        return next_phase(state), "timeout"
+    following = next_phase(state) if phase.form == "text" else ""
+    if not awaited(state):
+        return following, "timeout" if passed_over(state) else "all-answered"
+    if _time_is_up(state, now) and not takes_turns(state):
+        return following, "timeout"
     return None
+
+
+def last_word(state: Conversation) -> str:
+    """Return the phase to which an early end of the talk leads: a vote, or the synthesis."""
+    wanted = PROCEDURES[state.procedure].last_word
+    ahead = state.phases.index(wanted) > state.phases.index(state.phase)
+    return wanted if ahead else SYNTHESIZE
+
+
+def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Pass over who cannot be had, and give the floor to the next. Changes `state`."""
+    in_turn = takes_turns(state)
+    if not in_turn and not current_phase(state).skips:
+        return
+    while True:
+        late = in_turn and _time_is_up(state, now)
+        out = [agent for agent in owing(state) if late or attempts_used_up(state, agent)]
+        for agent in out:
+            _skip(state, agent, events)
+        _give_floor(state, now, events)
+        if not out:
+            return
+
+
+def _skip(state: Conversation, agent: str, events: list[Event]) -> None:
+    """Go on without an agent's answer, or with the incomplete one that stands."""
+    reason = _absence(state, agent)
+    data = {"phase": state.phase, "tour": state.tour, "reason": reason}
+    if is_asked_again(state, agent):
+        state.participants[agent].again = 0
+        events.append(Event(type="turn.incomplete", agent=agent, data=data))
+        return
+    _round_under_way(state).absent[agent] = reason
+    events.append(Event(type="turn.missed", agent=agent, data=data))
+
+
+def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Give the floor to who speaks next; its turn has its own time. Changes `state`."""
+    speakers = owing(state) if takes_turns(state) else ()
+    if not speakers:
+        return
+    under_way = _round_under_way(state)
+    if under_way.speaker == speakers[0]:
+        return
+    under_way.speaker, under_way.turn_at = speakers[0], now
+    state.timeout_at = now + state.phase_timeout
+    data = {"phase": state.phase, "tour": state.tour}
+    events.append(Event(type="turn.started", agent=speakers[0], data=data))
 
 
 def _time_is_up(state: Conversation, now: datetime) -> bool:
@@ -135,6 +205,12 @@ def _enter(
 ) -> None:
     left = state.phase
     absent = close_round(state, reason, now, events)
+    if current_phase(state).form != "text":
+        why = _judge(state, events)
+        if not phase:
+            over = bool(why) or current_phase(state).max_rounds == 1
+            phase, reason = (next_phase(state) if over else left), why or reason
+            state.rounds[-1].reason = reason
     if phase == SYNTHESIZE:
         _conclude(state, reason)
     state.tour += 1
@@ -142,14 +218,16 @@ def _enter(
     state.timeout_at = now + state.phase_timeout
     state.rounds.append(Round(tour=state.tour, phase=phase, started_at=now))
     for one in state.participants.values():
+        one.again = 0
         if one.status is not ParticipantStatus.DONE:
             one.status = ParticipantStatus.WAITING
     consensus = state.has_consensus
     measure(state)
-    state.has_consensus = consensus and phase == SYNTHESIZE
+    if PROCEDURES[state.procedure].verdict == "statuses":
+        state.has_consensus = consensus and phase == SYNTHESIZE
     events.append(
         Event(
-            type="phase.changed",
+            type="phase.changed" if phase != left else "round.changed",
             data={
                 "from": left,
                 "to": phase,
@@ -159,6 +237,22 @@ def _enter(
             },
         )
     )
+    _give_floor(state, now, events)
+
+
+def _judge(state: Conversation, events: list[Event]) -> str:
+    """Judge the round that was closed; return why the rounds end with it, "" when they go on.
+
+    Source: DL-023, DL-026, DL-047.
+    """
+    from council.core import deliberation  # only where stances are asked for
+
+    verdict = deliberation.verdict_now(state)
+    state.rounds[-1].verdict = verdict.to_record()
+    state.has_consensus = verdict.reached
+    data = {"phase": state.phase, "tour": state.tour, **state.rounds[-1].verdict}
+    events.append(Event(type="consensus.checked", data=data))
+    return deliberation.end_of_rounds(state, verdict)
 
 
 def close_round(
@@ -173,21 +267,22 @@ def close_round(
             _reveal(state, one, events)
             one.sealed = ""
     measure(state)
+    over = _round_under_way(state)
     everybody_speaks = current_phase(state).speakers == "participants"
     absent = {
-        one.id: _absence(state, one.id)
+        one.id: over.absent.get(one.id) or _absence(state, one.id)
         for one in state.participants.values()
         if everybody_speaks and not has_answered(one)
     }
     for agent, why in absent.items():
-        data = {"phase": state.phase, "tour": state.tour, "reason": why}
-        events.append(Event(type="turn.missed", agent=agent, data=data))
+        if agent not in over.absent:
+            data = {"phase": state.phase, "tour": state.tour, "reason": why}
+            events.append(Event(type="turn.missed", agent=agent, data=data))
     for task in list(state.tasks.values()):
         if task.tour < state.tour:
             del state.tasks[task.id]
         elif task.state in (TaskState.N, TaskState.R):
             task.state, task.reason = TaskState.X, "the round was closed"
-    over = _round_under_way(state)
     over.ended_at, over.reason, over.absent = now, reason, absent
     return absent
 
@@ -213,6 +308,8 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         )
         return
     issues = blocking_lines(sealed.text)
+    if sealed.draft:
+        state.entries.append(_revealed_draft(state, sealed))
     state.entries.append(
         Entry(
             id=f"{state.tour}-{one.id}",
@@ -236,13 +333,31 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     )
 
 
+def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:
+    return Entry(
+        id=f"{state.tour}-{sealed.agent}-draft",
+        kind=EntryKind.DRAFT,
+        agent=sealed.agent,
+        phase=state.phase,
+        tour=state.tour,
+        at=sealed.at,
+        text=sealed.draft,
+        digest=text_digest(sealed.draft),
+        origin=sealed.origin,
+    )
+
+
 def _conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)
     silent_round = any(everybody <= set(one.absent) for one in played)
     by_hand = state.status
-    if by_hand is Status.CONVERGED or reason == "agreed":
+    if PROCEDURES[state.procedure].verdict == "stances":
+        agreed = state.has_consensus  # a status set by hand ends the rounds and is no verdict
+    else:
+        agreed = by_hand is Status.CONVERGED or reason == "agreed"
+    if agreed:
         state.status, state.closed_reason = Status.CONVERGED, ClosedReason.CONSENSUS
     elif by_hand is Status.TIMEOUT or reason == "timeout" or silent_round:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.TIMEOUT
@@ -258,6 +373,8 @@ def _conclude(state: Conversation, reason: str) -> None:
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
     if not is_synthesized(state):
         if synthesizers(state) and not _time_is_up(state, now):
+            return
+        if _hand_on_synthesis(state, now, events):
             return
         from council.core.digest import automatic_digest  # only an ending conversation needs it
 
@@ -277,6 +394,15 @@ def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> N
         )
         events.append(Event(type="digest.written", data={"tour": state.tour}))
     close(state, now, events)
+
+
+def _hand_on_synthesis(state: Conversation, now: datetime, events: list[Event]) -> bool:
+    """Ask the next one for a synthesis that did not come in time; False when nobody is left."""
+    if not current_phase(state).skips or not synthesizers(state):
+        return False
+    _skip(state, synthesizers(state)[0], events)
+    state.timeout_at = now + state.phase_timeout
+    return bool(synthesizers(state))
 
 
 def close(state: Conversation, now: datetime, events: list[Event]) -> None:

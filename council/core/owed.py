@@ -4,12 +4,13 @@ Who owes an answer, whose run is due and under which task, whether the
 coordinator is owed a notice or the conversation its minutes. Nothing here
 changes anything; the essay in `machine` says why it must be so.
 
-Source: C0-026, C0-035, C0-037, C0-063, C0-076, XC-016, `cli.md` section 5.
+Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
+`cli.md` section 5.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from council.core.conversation import (
     Conversation,
@@ -22,9 +23,11 @@ from council.core.conversation import (
 from council.core.ids import task_id
 from council.core.procedures import PROCEDURES, SYNTHESIZE, Phase
 from council.core.record import Record
+from council.core.speaking import PARALLEL, SHUFFLE, order_of
 
 MAX_ATTEMPTS = 3
 RETRY_BACKOFF = (timedelta(seconds=10), timedelta(seconds=60))
+_THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 class Wake(Record):
@@ -53,8 +56,67 @@ def current_phase(state: Conversation) -> Phase:
 
 
 def is_blind(state: Conversation) -> bool:
-    """Tell whether contributions of this round are sealed until it closes (C0-048)."""
-    return state.sealed_phases and current_phase(state).sight == "blind"
+    """Tell whether contributions of this round are sealed until it closes (C0-048, DL-097)."""
+    if not state.sealed_phases:
+        return False
+    phase = current_phase(state)
+    return phase.sight == "blind" or round_number(state) <= phase.sealed_rounds
+
+
+def round_number(state: Conversation) -> int:
+    """Return which round of its phase is under way, from 1."""
+    before = [one for one in state.rounds if one.phase == state.phase and one.tour < state.tour]
+    return len(before) + 1
+
+
+def order_now(state: Conversation) -> str:
+    """Return in which order this round is spoken; what is sealed is spoken at once (XC-104)."""
+    phase = current_phase(state)
+    if phase.speakers == "synthesizer" or phase.form == "vote" or is_blind(state):
+        return PARALLEL
+    return state.order or phase.order
+
+
+def takes_turns(state: Conversation) -> bool:
+    """Tell whether one speaks after the other in this round."""
+    return order_now(state) != PARALLEL
+
+
+def passed_over(state: Conversation) -> dict[str, str]:
+    """Return who was passed over in the round under way, with the reason."""
+    last = state.rounds[-1] if state.rounds else None
+    return last.absent if last is not None and last.tour == state.tour else {}
+
+
+def is_asked_again(state: Conversation, agent: str) -> bool:
+    """Tell whether `agent` has answered this round and is asked for it once more."""
+    participant = state.participants.get(agent)
+    return participant is not None and participant.again == state.tour
+
+
+def awaited(state: Conversation) -> tuple[str, ...]:
+    """Return whose contribution this round still waits for, in the order of speaking."""
+    out = passed_over(state)
+    waiting = [
+        one.id
+        for one in state.participants.values()
+        if (not has_answered(one) or one.again == state.tour) and one.id not in out
+    ]
+    order = order_now(state)
+    if order == PARALLEL or not waiting:
+        return tuple(waiting)
+    last = ""
+    if order == SHUFFLE:
+        before = [one.agent for one in state.entries if one.tour == state.tour - 1]
+        last = before[-1] if before else ""
+    speaking = order_of(
+        order,
+        list(state.participants),
+        round_number(state),
+        seed=f"{state.conversation_id}/{state.phase}",
+        last=last,
+    )
+    return tuple(agent for agent in speaking if agent in waiting)
 
 
 def next_phase(state: Conversation) -> str:
@@ -84,13 +146,39 @@ def pending(
     return tuple(owed)
 
 
+def next_due(
+    state: Conversation, *, backoff: tuple[timedelta, ...] = RETRY_BACKOFF
+) -> datetime | None:
+    """Return when time alone will make something due in a conversation that is not due now.
+
+    Until then neither `advance` nor `pending` finds anything, so nobody needs
+    to look. It is an instant in the past when something is owed already or
+    waits for a place, and None when only an answer or a person can go on.
+    """
+    if pending(state, state.created_at, backoff=backoff):
+        return state.created_at
+    if state.paused_at is not None:
+        return None
+    instants = [state.timeout_at]
+    if state.ends_at is not None and state.phase != SYNTHESIZE:
+        instants.append(state.ends_at)
+    for task in state.tasks.values():
+        if task.state is TaskState.R and task.ends_at is not None:
+            instants.append(task.ends_at)
+    # What will be owed at the end of time and is not owed yet waits for an instant of its own.
+    for owed in pending(state, _THE_END, backoff=backoff):
+        instants.append(owed.due_at if isinstance(owed, Wake) else state.created_at)
+    return min(instants)
+
+
 def owing(state: Conversation) -> tuple[str, ...]:
     """Return the agents who owe an answer in this round, in order."""
     if state.finished_at is not None:
         return ()
     if current_phase(state).speakers == "synthesizer":
         return () if is_synthesized(state) else synthesizers(state)[:1]
-    return tuple(one.id for one in state.participants.values() if not has_answered(one))
+    waiting = awaited(state)
+    return waiting[:1] if takes_turns(state) else waiting
 
 
 def is_synthesized(state: Conversation) -> bool:
@@ -111,7 +199,10 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
     # Who has left for good is asked only when nobody else is there.
     present.sort(key=lambda one: one.status is ParticipantStatus.DONE)
     order = dict.fromkeys(named + [one.id for one in present])
-    return tuple(agent for agent in order if not attempts_used_up(state, agent))
+    out = passed_over(state)
+    return tuple(
+        agent for agent in order if agent not in out and not attempts_used_up(state, agent)
+    )
 
 
 def attempts_used_up(state: Conversation, agent: str) -> bool:
@@ -126,10 +217,19 @@ def tasks_of(state: Conversation, agent: str) -> list[Task]:
     return sorted(mine, key=lambda one: one.attempt)
 
 
+def _asked_at(state: Conversation, agent: str) -> datetime:
+    """Return since when `agent` owes its answer: its turn, or the round, began then."""
+    if not state.rounds:
+        return state.created_at
+    last = state.rounds[-1]
+    turn_at = last.turn_at if last.speaker == agent else None
+    return turn_at or last.started_at
+
+
 def _wake(
     state: Conversation, agent: str, now: datetime, backoff: tuple[timedelta, ...]
 ) -> Wake | None:
-    due_at = state.rounds[-1].started_at if state.rounds else state.created_at
+    due_at = _asked_at(state, agent)
     mine = tasks_of(state, agent)
     if mine and mine[-1].state is TaskState.R:
         return None

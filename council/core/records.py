@@ -21,13 +21,14 @@ from council.core.conversation import (
     Participant,
     ParticipantStatus,
     Round,
+    Rules,
     Status,
     Task,
     TaskState,
 )
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.ids import is_name
-from council.core.procedures import MODES, PROCEDURES
+from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure
 from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
@@ -35,6 +36,23 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+RULE_KEYS = {
+    "max_rounds": "maxRounds",
+    "threshold": "consensusThreshold",
+    "early_stop": "earlyStop",
+    "stability": "stabilityStop",
+    "alike": "alike",
+    "domination": "domination",
+    "confidence_floor": "confidenceFloor",
+    "anonymous": "anonymous",
+    "advocate": "advocate",
+    "search": "search",
+    "verify": "verify",
+}
+EARLY_STOPS = ("strong", "soft")
+MAX_ROUNDS = 1000
 
 
 def _time(instant: datetime | None) -> str | None:
@@ -69,6 +87,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
                 "role": one.role,
                 "model": one.model,
                 "sealed": one.sealed,
+                **({"again": one.again} if one.again else {}),
                 **one.extra,
             }
             for one in state.participants.values()
@@ -80,6 +99,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
             **state.convergence_extra,
         },
         "sealed": state.sealed_phases,
+        **_chosen(state),
         "lang": state.lang,
         "coordinator": state.coordinator,
         "synthesizer": state.synthesizer,
@@ -97,6 +117,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
                 "endedAt": _time(one.ended_at),
                 "reason": one.reason,
                 "absent": dict(one.absent),
+                **_floor(one),
                 **one.extra,
             }
             for one in state.rounds
@@ -119,6 +140,30 @@ def to_record(state: Conversation) -> dict[str, Any]:
         "ledger": [entry_to_record(one) for one in state.entries],
         **state.extra,
     }
+
+
+def _chosen(state: Conversation) -> dict[str, Any]:
+    """Return what was chosen of order and rules; nothing for a conversation that has neither."""
+    chosen: dict[str, Any] = {"order": state.order} if state.order else {}
+    if state.session_id:
+        chosen["id"] = state.session_id
+    if state.rules is not None:
+        rules = state.rules
+        chosen["config"] = {
+            **{key: getattr(rules, field) for field, key in RULE_KEYS.items()},
+            **rules.extra,
+        }
+    return chosen
+
+
+def _floor(one: Round) -> dict[str, Any]:
+    """Return who has the floor and what the stances came to, where a round has them."""
+    said: dict[str, Any] = {}
+    if one.speaker:
+        said = {"speaker": one.speaker, "turnAt": _time(one.turn_at)}
+    if one.verdict:
+        said["verdict"] = dict(one.verdict)
+    return said
 
 
 def entry_to_record(entry: Entry) -> dict[str, Any]:
@@ -177,10 +222,10 @@ class _Reader:
             raise self.fail(key, "true or false")
         return value
 
-    def number(self, key: str) -> float:
-        value = self.left.pop(key, 0.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise self.fail(key, "a number from 0 to 1")
+    def number(self, key: str, default: float = 0.0, most: float = 1.0) -> float:
+        value = self.left.pop(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            raise self.fail(key, f"a number from 0 to {most:g}")
         return float(value)
 
     def instant(self, key: str) -> datetime | None:
@@ -306,7 +351,10 @@ def from_record(
         response_rate=convergence.number("responseRate"),
         has_consensus=convergence.flag("hasConsensus", False),
         blocking_issues=convergence.texts("blockingIssues"),
-        sealed_phases=read.flag("sealed", True),
+        sealed_phases=read.flag("sealed", procedure.sealed),
+        order=_order(read),
+        rules=_rules(read, procedure),
+        session_id=read.text("id") if procedure.verdict == "stances" else "",
         lang=read.text("lang") or "en",
         coordinator=read.text("coordinator"),
         synthesizer=read.text("synthesizer"),
@@ -324,6 +372,40 @@ def from_record(
     state.convergence_extra = convergence.left
     state.extra = read.left
     return state
+
+
+def _order(read: _Reader) -> str:
+    order = read.text("order")
+    if order and order not in ORDERS:
+        raise read.fail("order", f"one of {', '.join(ORDERS)}")
+    return order
+
+
+def _rules(read: _Reader, procedure: Procedure) -> Rules | None:
+    """Read what was chosen of the rules; `config` is anybody's field where none are needed."""
+    if procedure.verdict != "stances":
+        return None
+    config = _Reader(read.table("config"), "state block: config")
+    usual = Rules()
+    rules = Rules(
+        max_rounds=config.whole("maxRounds", usual.max_rounds, 1),
+        threshold=config.whole("consensusThreshold", 0),
+        early_stop=config.text("earlyStop") or usual.early_stop,
+        stability=config.flag("stabilityStop", usual.stability),
+        alike=config.number("alike", usual.alike),
+        domination=config.number("domination", usual.domination, 1000.0),
+        confidence_floor=config.whole("confidenceFloor", 0),
+        anonymous=config.flag("anonymous", False),
+        advocate=config.text("advocate"),
+        search=config.flag("search", False),
+        verify=config.flag("verify", False),
+    )
+    if rules.early_stop not in EARLY_STOPS:
+        raise config.fail("earlyStop", f"one of {', '.join(EARLY_STOPS)}")
+    if rules.max_rounds > MAX_ROUNDS:
+        raise config.fail("maxRounds", f"at most {MAX_ROUNDS}")
+    rules.extra = config.left
+    return rules
 
 
 def _first_span(created_at: datetime, timeout_at: datetime) -> int:
@@ -345,6 +427,7 @@ def _participant(agent: str, value: object) -> Participant:
         role=read.text("role"),
         model=read.text("model"),
         sealed=read.text("sealed"),
+        again=read.whole("again", 0),
     )
     one.extra = read.left
     return one
@@ -362,6 +445,9 @@ def _round(value: object) -> Round:
         ended_at=read.instant("endedAt"),
         reason=read.text("reason"),
         absent=read.text_table("absent"),
+        speaker=read.text("speaker"),
+        turn_at=read.instant("turnAt"),
+        verdict=read.table("verdict"),
     )
     one.extra = read.left
     return one

@@ -10,17 +10,20 @@ from datetime import datetime, timedelta
 from council.core.conversation import ClosedReason, Conversation, Status
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
-from council.core.machine import close, close_round, enter_phase
+from council.core.machine import close, close_round, enter_phase, last_word
 from council.core.procedures import SYNTHESIZE
 from council.core.step import Step
 
 
 def stop(state: Conversation, now: datetime) -> Step:
-    """End the rounds now: the synthesis is next, paused or not. In it nothing changes."""
+    """End the rounds now, paused or not: the vote is next, or the synthesis; in it nothing changes.
+
+    Source: C0-036, DL-023.
+    """
     _refuse_finished(state)
     if state.phase == SYNTHESIZE:
         return Step(state=state.copy())
-    return enter_phase(resume(state, now).state, SYNTHESIZE, "stopped", now)
+    return enter_phase(resume(state, now).state, last_word(state), "stopped", now)
 
 
 def pause(state: Conversation, now: datetime) -> Step:

@@ -33,6 +33,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
         "status": sealed.status,
         "origin": str(sealed.origin),
         "task": sealed.task,
+        "draft": sealed.draft,
     }
     data = json.dumps(record, indent=1).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
@@ -91,6 +92,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             status=record["status"],
             origin=Origin(record["origin"]),
             task=record["task"],
+            draft=record.get("draft", ""),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidStateError):
         return None
