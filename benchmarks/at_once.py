@@ -14,7 +14,7 @@ from benchmarks.workspaces import COUNCIL, Site
 
 BOUND = 1.5
 AT_ONCE = 32
-STATE_CHARS = 10_000
+STATE_SIZE = 30_000
 BARE = str(Path(__file__).with_name("bare.py"))
 
 
@@ -54,7 +54,7 @@ def measure(folder: Path, rounds: int, at_once: int = AT_ONCE) -> Part:
     return Part(
         f"{at_once} at once",
         f"Wall time from the first start to the last end of {at_once} processes that all write "
-        "the same file of 10 KB. The bare program (`benchmarks/bare.py`) parses its options with "
+        "the same file of 30 KB. The bare program (`benchmarks/bare.py`) parses its options with "
         "`argparse`, locks, writes a temporary file with the bytes of the conversation, `fsync`, "
         "rename, `fsync` of the folder.",
         [row],
@@ -63,7 +63,7 @@ def measure(folder: Path, rounds: int, at_once: int = AT_ONCE) -> Part:
 
 def _site(root: Path, at_once: int) -> Site:
     site = Site(root).with_agents()
-    site.converse("active", STATE_CHARS, waiting=at_once + 1)
+    site.converse("active", STATE_SIZE, people=at_once + 1)
     return site
 
 
@@ -72,5 +72,6 @@ def _all(site: Site, at_once: int, argv: Callable[[str], list[str]]) -> None:
         subprocess.Popen(argv(f"p{number}"), cwd=site.root, env=site.env, stdout=subprocess.DEVNULL)
         for number in range(at_once)
     ]
-    if any([one.wait() for one in running]):
+    codes = [one.wait() for one in running]
+    if any(codes):
         raise SystemExit("one of many that were started at once failed")

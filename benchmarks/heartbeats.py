@@ -52,7 +52,7 @@ def _due(folder: Path, rounds: int, due: int) -> Part:
     def beat() -> float:
         site = Site(folder / str(next(numbers)))
         for number in range(due):
-            site.converse(f"due{number}", 10_000, waiting=1, timeout=timedelta(hours=1))
+            site.converse(f"due{number}", 10_000, timeout=timedelta(hours=1))
         later = (site.place().now() + timedelta(hours=2)).isoformat()
         return site.timed((COUNCIL, "heartbeat", "--now", later)) / due
 
@@ -71,7 +71,7 @@ def _due(folder: Path, rounds: int, due: int) -> Part:
     )
     return Part(
         "Heartbeat with much due",
-        "The time of the round is up in all of them: a phase closes, seven prompts are made and "
+        "The time of the round is up in all of them: a phase closes, ten prompts are made and "
         "put down.",
         [row],
     )

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, tell
-from benchmarks.workspaces import COUNCIL, Site
+from benchmarks.workspaces import AGENTS, COUNCIL, Site
 
 BOUND = 5.0
 SIZES = {"10 KB": 10_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
@@ -17,9 +17,9 @@ def measure(folder: Path, rounds: int, sizes: dict[str, int] | None = None) -> P
     """Measure `context`, `respond` and `status` with files of each size."""
     sizes = sizes or SIZES
     runs: dict[str, Callable[[], float]] = {}
-    for label, chars in sizes.items():
+    for label, size in sizes.items():
         tell(f"sizes: a conversation of {label}")
-        runs.update(_runs(folder / label.replace(" ", ""), label, chars, rounds))
+        runs.update(_runs(folder / label.replace(" ", ""), label, size, rounds))
     tell(f"sizes: {len(runs)} commands, {rounds} rounds")
     found = in_turns(runs, rounds)
     smallest, largest = next(iter(sizes)), list(sizes)[-1]
@@ -40,9 +40,9 @@ def measure(folder: Path, rounds: int, sizes: dict[str, int] | None = None) -> P
     )
 
 
-def _runs(folder: Path, label: str, chars: int, rounds: int) -> dict[str, Callable[[], float]]:
+def _runs(folder: Path, label: str, size: int, rounds: int) -> dict[str, Callable[[], float]]:
     site = Site(folder).with_agents()
-    site.converse("active", chars, waiting=rounds + 2)
+    site.converse("active", size, people=rounds + 2)
     numbers = count(1)
 
     def respond() -> float:
@@ -50,7 +50,7 @@ def _runs(folder: Path, label: str, chars: int, rounds: int) -> dict[str, Callab
         return site.timed((COUNCIL, "respond", "--as", agent, f"Yes, says {agent}."))
 
     def context() -> float:
-        return site.timed((COUNCIL, "context", "--as", "p0"))
+        return site.timed((COUNCIL, "context", "--as", AGENTS[0]))
 
     return {
         f"respond, {label}": respond,

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
-from benchmarks.workspaces import COUNCIL, PASS, Site
+from benchmarks.workspaces import AGENTS, COUNCIL, PASS, Site
 
-STATE_CHARS = 100_000
+STATE_SIZE = 100_000
 BOUNDS = {
     "respond": 4.0,
     "context": 4.0,
@@ -24,14 +24,18 @@ BOUNDS = {
 def measure(folder: Path, rounds: int) -> Part:
     """Measure each command as a process of its own."""
     still = Site(folder / "still").with_agents()
-    still.converse("active", STATE_CHARS)
+    still.converse("active", STATE_SIZE)
     moving = Site(folder / "moving").with_agents()
-    moving.converse("active", STATE_CHARS, waiting=rounds + 2)
-    people = iter(range(rounds + 1))
+    seats = moving.seats(STATE_SIZE, rounds + 1)
+    moved = [""]
 
     def respond() -> float:
-        number = next(people)
-        return moving.timed((COUNCIL, "respond", "--as", f"p{number}", f"Yes, says p{number}."))
+        moved[0], agent = next(seats)
+        text = f"Yes, says {agent}."
+        return moving.timed((COUNCIL, "respond", "--name", moved[0], "--as", agent, text))
+
+    def context_anew() -> float:
+        return moving.timed((COUNCIL, "context", "--name", moved[0], "--as", AGENTS[0]))
 
     runs: dict[str, Callable[[], float]] = {
         "python -c pass": lambda: still.timed(PASS),
@@ -42,7 +46,7 @@ def measure(folder: Path, rounds: int) -> Part:
         "--help, rich on a terminal": lambda: on_terminal(still, COUNCIL, "--help"),
         "status": lambda: still.timed((COUNCIL, "status")),
         "show": lambda: still.timed((COUNCIL, "show")),
-        "context after an answer": lambda: moving.timed((COUNCIL, "context", "--as", "p0")),
+        "context after an answer": context_anew,
     }
     tell(f"start-up: {len(runs)} commands, {rounds} rounds")
     found = in_turns(runs, rounds)

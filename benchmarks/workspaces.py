@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,12 +31,47 @@ from council.operations.place import Place
 
 COUNCIL = str(Path(sys.executable).parent / "council")
 PASS = (sys.executable, "-c", "pass")
+PEOPLE = 4
 AGENTS = ("ada", "bruno", "clio", "dario", "edda", "fynn")
 
-_WORDS = (
-    "the a we our council bot weather people ask need cost time month risk data model season "
-    "because however unless so that if then user reason evidence plan should would could not"
-).split()
+# Bytes of a file: without anybody, for each who takes part, for what goes with each text.
+_FIXED, _EACH_PARTICIPANT, _EACH_ENTRY = 2_000, 520, 560
+_USUAL = 4_500  # a contribution and what goes with it
+
+_WORDS = [
+    "the",
+    "a",
+    "we",
+    "our",
+    "council",
+    "bot",
+    "weather",
+    "people",
+    "ask",
+    "need",
+    "cost",
+    "time",
+    "month",
+    "risk",
+    "data",
+    "model",
+    "season",
+    "because",
+    "however",
+    "unless",
+    "so",
+    "that",
+    "if",
+    "then",
+    "user",
+    "reason",
+    "evidence",
+    "plan",
+    "should",
+    "would",
+    "could",
+    "not",
+]
 
 
 class Site:
@@ -88,32 +123,41 @@ class Site:
     def converse(
         self,
         name: str,
-        chars: int,
+        size: int,
         *,
-        waiting: int = 1,
-        each: int = 4000,
+        people: int = PEOPLE,
         timeout: timedelta = timedelta(hours=12),
     ) -> None:
         """Open a conversation that has gone on for a while.
 
-        All six agents have answered every round so far, each time with about
-        `each` characters that quote somebody. Now they and `waiting` people
-        (`p0`, `p1`, …) owe an answer; everybody has been woken.
+        All six agents have answered every round so far with some KB that quote
+        the one before. Now they and `people` (`p0`, `p1`, …) owe an answer;
+        everybody has been woken.
 
         Args:
             name: Its name.
-            chars: How much has been said, about.
-            waiting: How many people take part besides.
-            each: The length of one contribution.
+            size: How large its file is, about.
+            people: How many people take part besides.
             timeout: How long the round under way lasts.
         """
-        each = min(each, max(200, chars // len(AGENTS)))
-        state = _begun(name, [f"p{number}" for number in range(waiting)], timeout)
-        tours = max(1, round(chars / (each * len(AGENTS))))
+        state = _begun(name, [f"p{number}" for number in range(people)], timeout)
+        room = max(1200, size - _FIXED - _EACH_PARTICIPANT * len(state.participants))
+        tours = max(1, round(room / len(AGENTS) / _USUAL))
         for tour in range(1, tours + 1):
-            _play(state, tour, each)
+            _play(state, tour, room // len(AGENTS) // tours - _EACH_ENTRY)
         _wait(state, tours + 1)
         self.place().conversations.create(state, now=state.created_at)
+
+    def seats(self, size: int, rounds: int) -> Iterator[tuple[str, str]]:
+        """Open conversations, and yield (name, agent) of people who may answer, `rounds` times.
+
+        No answer is the last one that a round waits for.
+        """
+        each = PEOPLE - 1
+        names = [f"seat{number}" for number in range((rounds + each - 1) // each)]
+        for name in names:
+            self.converse(name, size)
+        return ((name, f"p{number}") for name in names for number in range(each))
 
 
 def _begun(name: str, people: list[str], timeout: timedelta) -> Conversation:
@@ -185,7 +229,7 @@ def said(seed: int, chars: int) -> str:
     """Return about `chars` characters of prose; the same seed says the same."""
     chance = random.Random(seed)
     lines, length = [], 0
-    while length < chars:
+    while not lines or length < chars:
         line = " ".join(chance.choices(_WORDS, k=14)).capitalize() + "."
         lines.append(line)
         length += len(line) + 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from itertools import count
 from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
@@ -18,9 +17,9 @@ SIZES = {"10 KB": 10_000, "100 KB": 100_000}
 def measure(folder: Path, rounds: int) -> Part:
     """Measure answers to conversations of two sizes."""
     rows = []
-    for label, chars in SIZES.items():
+    for label, size in SIZES.items():
         tell(f"warm answers: {label}, {rounds} rounds")
-        rows.append(_one_size(folder / label.replace(" ", ""), label, chars, rounds))
+        rows.append(_one_size(folder / label.replace(" ", ""), label, size, rounds))
     return Part(
         "A durable answer in a warm process",
         "The operation behind `respond`, called in a process that has the workspace open, and "
@@ -33,20 +32,20 @@ def measure(folder: Path, rounds: int) -> Part:
     )
 
 
-def _one_size(folder: Path, label: str, chars: int, rounds: int) -> Row:
+def _one_size(folder: Path, label: str, size: int, rounds: int) -> Row:
     site = Site(folder).with_agents()
-    site.converse("active", chars, waiting=rounds + 2)
+    seats = site.seats(size, rounds + 1)
     place = site.place()
-    numbers = count()
     bare = folder / "bare"
     bare.mkdir()
+    answered = [""]
 
     def answer() -> float:
-        agent = f"p{next(numbers)}"
-        return milliseconds(lambda: respond(place, "active", agent, f"Yes, says {agent}."))
+        answered[0], agent = next(seats)
+        return milliseconds(lambda: respond(place, answered[0], agent, f"Yes, says {agent}."))
 
     def write() -> float:
-        data = site.file("active").read_bytes()
+        data = site.file(answered[0]).read_bytes()
         return milliseconds(lambda: write_bare(str(bare), data))
 
     found = in_turns({"answer": answer, "write": write}, rounds)

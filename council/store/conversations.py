@@ -24,6 +24,7 @@ from council.store.opening import Door, refuse_ended
 from council.store.places import Places, is_closed
 from council.store.session import Session, says_the_same
 from council.store.settling import read_live, settle
+from council.store.twins import twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ class Conversations:
 
         Args:
             name: Which conversation.
-            change: From state to step; pure, and called under the lock.
+            change: From state to step; pure (it changes nothing in the state it is given), and
+                called under the lock.
             op_id: The idempotency key; one that stands in the journal is not applied again.
             actor: Who does it, for the history.
             now: The time of the change.
@@ -188,7 +190,7 @@ class Conversations:
         self, session: Session, change: Callable[[Conversation], Step], op_id: str, actor: str
     ) -> Edited:
         before = self._with_sealed(session)
-        step = change(before.copy())
+        step = change(before)
         result = {
             "outcome": step.outcome,
             "phase": before.phase,
@@ -355,7 +357,7 @@ class Conversations:
     def _with_sealed(self, session: Session) -> Conversation:
         state = session.state
         found: dict[str, SealedText] = sealed.read_sealed(session.places.sealed, state)
-        return state.copy(sealed=found)
+        return twin(state, sealed=found)
 
 
 def _is_of(state: Conversation, standing: Conversation) -> bool:

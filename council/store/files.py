@@ -14,6 +14,7 @@ import stat
 import sys
 import time
 
+from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
 from council.core.record import Record
 
@@ -46,6 +47,14 @@ class Reading(Record):
     uid: int
     gid: int
     settled: bool
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of the bytes, which is worked out once."""
+        known = self.__dict__.get("_digest")
+        if known is None:
+            known = self.__dict__["_digest"] = sha256_hex(self.data)
+        return str(known)
 
 
 def explained(error: OSError, doing: str, path: str) -> CouncilError:

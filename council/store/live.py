@@ -38,13 +38,19 @@ class Late(Record):
     modified_ns: int
 
 
-def prepare(displaced: str, data: bytes, like: Reading | None) -> str:
+def prepare(displaced: str, data: bytes, like: Reading | None, digest: str = "") -> str:
     """Write the next text durably beside the live file; return its path.
+
+    Args:
+        displaced: Where it waits.
+        data: The text.
+        like: The file whose place it will take.
+        digest: The digest of the text, where the caller knows it.
 
     Raises:
         OSError: The system refuses; the live file is untouched.
     """
-    prefix = f"{_NEW}-{snapshots.digest_of(data)}-"
+    prefix = f"{_NEW}-{digest or snapshots.digest_of(data)}-"
     return files.write_temporary(displaced, data, prefix=prefix, like=like)
 
 
@@ -81,7 +87,9 @@ def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> N
             seen = None  # removed since we read it
             continue
         if seen is not None and not _changed_within_a_tick(replaced, seen):
-            os.rename(replaced, _fingerprint(displaced, seen.data, seen.modified_ns))
+            os.rename(
+                replaced, _fingerprint(displaced, seen.digest, len(seen.data), seen.modified_ns)
+            )
         break
     files.sync_folder(os.path.dirname(live))
 
@@ -104,9 +112,8 @@ def _changed_within_a_tick(path: str, seen: Reading) -> bool:
     return now is not None and now.data != seen.data
 
 
-def _fingerprint(displaced: str, data: bytes, modified_ns: int) -> str:
-    digest = snapshots.digest_of(data)
-    return f"{displaced}/{_OLD}-{modified_ns}-{len(data)}-{digest}-{os.urandom(4).hex()}"
+def _fingerprint(displaced: str, digest: str, size: int, modified_ns: int) -> str:
+    return f"{displaced}/{_OLD}-{modified_ns}-{size}-{digest}-{os.urandom(4).hex()}"
 
 
 def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -> list[Late]:
@@ -183,4 +190,5 @@ def settle(late: Late) -> None:
     Raises:
         OSError: The system refuses.
     """
-    os.rename(late.path, _fingerprint(os.path.dirname(late.path), late.data, late.modified_ns))
+    digest, size = snapshots.digest_of(late.data), len(late.data)
+    os.rename(late.path, _fingerprint(os.path.dirname(late.path), digest, size, late.modified_ns))

@@ -13,7 +13,7 @@ import os
 from council.core.errors import ConflictError, InvalidStateError, NotFoundError
 from council.store import closing, journal, naming
 from council.store.places import Places, is_closed
-from council.store.session import Session
+from council.store.session import Latest, Session
 from council.store.settling import settle
 
 TYPE_CHECKING = False
@@ -40,10 +40,11 @@ class Door:
         self._workspace = workspace
         self._allow_network_fs = allow_network_fs
         self._timeout_s = timeout_s
+        self._latest: dict[str, Latest] = {}
 
     def session(self, name: str, conversation_id: str, now: datetime) -> Session:
         """Return a session that is not entered yet."""
-        return Session(self._workspace, name, conversation_id, now, self._timeout_s)
+        return Session(self._workspace, name, conversation_id, now, self._timeout_s, self._latest)
 
     def create(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from council.store import files, snapshots, statefile
+from council.store import files, snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def is_lost_revision(places: Places, tail: Tail, data: bytes) -> bool:
     digest = snapshots.digest_of(data)
     if not snapshots.is_kept(places.history, digest, data):
         return False
+    from council.store import statefile  # only a journal that lost its end needs it
+
     record = statefile.parse(decoded(data)).record or {}
     rev, last = record.get("rev"), tail.record["rev"]
     return isinstance(rev, int) and rev > last

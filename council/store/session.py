@@ -14,12 +14,14 @@ import os
 
 from council.core.conversation import Conversation, SealedText
 from council.core.events import Event
+from council.core.record import Record
 from council.core.records import to_record
 from council.core.times import render_instant
 from council.store import events as event_log
-from council.store import files, journal, live, sealed, snapshots, statefile
+from council.store import files, journal, live, sealed, snapshots, untouched
 from council.store.lock import DEFAULT_TIMEOUT_S, Lock
 from council.store.places import Places, decoded
+from council.store.twins import twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,18 +36,38 @@ if TYPE_CHECKING:
     from council.store.statefile import Page
 
 _RECORD_VERSION = 1
+_REMEMBERED = 8
 
 
 def says_the_same(one: Conversation, other: Conversation) -> bool:
     """Tell whether two states make the same file, their revision and time of writing aside."""
+    if _standings(one) != _standings(other):
+        return False
     if one == other:
         return True
-    aligned = other.copy(rev=one.rev, updated_at=one.updated_at)
+    aligned = twin(other, rev=one.rev, updated_at=one.updated_at)
     return (
         (one.topic, one.brief) == (other.topic, other.brief)
         and [entry.text for entry in one.entries] == [entry.text for entry in other.entries]
         and to_record(one) == to_record(aligned)
     )
+
+
+def _standings(state: Conversation) -> tuple[object, ...]:
+    """Return what mostly tells two states apart, and is quick to compare."""
+    people = [(one.id, one.status, one.sealed) for one in state.participants.values()]
+    return (state.phase, state.tour, len(state.entries), len(state.tasks), people)
+
+
+class Latest(Record):
+    """The last revision of a conversation that this process has read or written.
+
+    `page` is None for a text that holds nothing but our own.
+    """
+
+    digest: str
+    state: Conversation
+    page: Page | None
 
 
 class Session:
@@ -57,6 +79,7 @@ class Session:
         conversation_id: Its id.
         now: The time of every line that is written.
         timeout_s: How long to wait for the lock.
+        latest: What this process remembers of conversations, by id; kept up to date.
     """
 
     state: Conversation
@@ -72,6 +95,7 @@ class Session:
         conversation_id: str,
         now: datetime,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        latest: dict[str, Latest] | None = None,
     ) -> None:
         self.workspace = workspace
         self.name = name
@@ -80,6 +104,7 @@ class Session:
         self.places = Places(workspace, name, conversation_id)
         self.page = None
         self.reading = None
+        self.latest = {} if latest is None else latest
         self._lock = Lock(self.places.lock, timeout_s)
         self._entered = False
 
@@ -156,18 +181,21 @@ class Session:
             OSError: The system refuses. Before the journal line was on the disk
                 nothing has changed; after it the next session finishes.
         """
-        state = state.copy(
+        state = twin(
+            state,
             name=self.name,
             rev=max(state.rev, self.last.get("rev", -1)) + 1,
             updated_at=self.now,
         )
-        data = statefile.render(state, page).encode("utf-8")
+        page = page if page is not None and page.gaps else None
+        data = _rendered(state, page)
+        digest = snapshots.digest_of(data)
         for one in seal:
             sealed.write_sealed(self.places.sealed, one)
-        digest = snapshots.keep(self.places.history, data)
-        prepared = live.prepare(self.places.displaced, data, self.reading)
+        snapshots.keep(self.places.history, data, digest)
+        prepared = live.prepare(self.places.displaced, data, self.reading, digest)
         if not seen and self.reading is not None:
-            seen = snapshots.digest_of(self.reading.data)
+            seen = self.reading.digest
         try:
             self.append(
                 digest,
@@ -178,6 +206,7 @@ class Session:
                 actor=actor,
                 result=result,
                 seen=seen,
+                ours_alone=page is None,
             )
         except BaseException:
             files.remove(prepared)
@@ -186,7 +215,16 @@ class Session:
             before_publishing()
         event_log.append(self.workspace, self.last["events"])
         self.publish(prepared, data)
+        self.stand(state, page, data, digest)
+
+    def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
+        """Take a revision for the one that stands, and remember it for the next session."""
         self.state, self.page, self.text = state, page, data
+        if self.conversation_id not in self.latest and len(self.latest) >= _REMEMBERED:
+            self.latest.clear()
+        # The texts of a blind phase are no part of the file, so they are not part of this.
+        plain = twin(state, sealed={}) if state.sealed else state
+        self.latest[self.conversation_id] = Latest(digest=digest, state=plain, page=page)
 
     def append(
         self,
@@ -200,8 +238,13 @@ class Session:
         result: dict[str, Any] | None = None,
         seen: str = "",
         anew: bool = False,
+        ours_alone: bool = False,
     ) -> None:
-        """Add a line; `anew` when a revision of this number and text was there before."""
+        """Add a line.
+
+        `anew` when a revision of this number and text was there before,
+        `ours_alone` when the text holds nothing that people wrote between our items.
+        """
         records = (
             event_log.loose_records(list(events), self.conversation_id, self.now)
             if anew
@@ -224,6 +267,8 @@ class Session:
             "result": result or {},
             "events": records,
         }
+        if ours_alone:
+            record["untouched"] = True
         if "closing" in self.last:
             record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
         end = 0 if self.tail is None else self.tail.end
@@ -272,3 +317,11 @@ class Session:
         records = event_log.loose_records(events, self.conversation_id, self.now)
         event_log.append(self.workspace, records)
         return records
+
+
+def _rendered(state: Conversation, page: Page | None) -> bytes:
+    if page is None:
+        return untouched.render(state)
+    from council.store import statefile  # only where people have written between the items
+
+    return statefile.render(state, page).encode("utf-8")

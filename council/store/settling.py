@@ -15,7 +15,7 @@ import time
 from council.core.errors import NotFoundError
 from council.core.events import Event
 from council.store import events as event_log
-from council.store import files, journal, live, sealed, snapshots, statefile
+from council.store import files, journal, live, sealed, snapshots, untouched
 from council.store.places import decoded, is_lost_revision, snapshot_of
 
 TYPE_CHECKING = False
@@ -38,9 +38,9 @@ def settle(session: Session) -> None:
     if session.tail is None:
         _begin_from_file(session)
         return
-    digest = "" if session.reading is None else snapshots.digest_of(session.reading.data)
+    digest = "" if session.reading is None else session.reading.digest
     if session.reading is not None and digest == session.last["digest"]:
-        _load(session, session.reading.data)
+        _load(session, session.reading.data, digest)
     elif session.reading is not None and is_lost_revision(
         session.places, session.tail, session.reading.data
     ):
@@ -50,9 +50,17 @@ def settle(session: Session) -> None:
     _take_in_late_writes(session)
 
 
-def _load(session: Session, data: bytes) -> None:
-    session.state, session.page = statefile.load(data.decode("utf-8"), session.places.live)
-    session.text = data
+def _load(session: Session, data: bytes, digest: str) -> None:
+    known = session.latest.get(session.conversation_id)
+    if known is not None and known.digest == digest:
+        session.stand(known.state, known.page, data, digest)
+    elif session.last.get("untouched") and session.last["digest"] == digest:
+        session.stand(untouched.read(data, session.places.live), None, data, digest)
+    else:
+        from council.store import statefile
+
+        state, page = statefile.load(data.decode("utf-8"), session.places.live)
+        session.stand(state, page, data, digest)
 
 
 def _recover(session: Session, digest: str) -> None:
@@ -60,7 +68,7 @@ def _recover(session: Session, digest: str) -> None:
     if session.tail is None:
         raise AssertionError("there is a journal here")
     data = snapshot_of(session.places, session.tail)
-    _load(session, data)
+    _load(session, data, session.last["digest"])
     reading = session.reading
     if reading is not None and digest not in (session.last["parent"], session.last["seen"]):
         take_in(session, reading.data)
@@ -76,7 +84,7 @@ def _recover(session: Session, digest: str) -> None:
 
 def _begin_again(session: Session, data: bytes, digest: str) -> None:
     """Write the line of a revision again that the journal has lost."""
-    _load(session, data)
+    _load(session, data, digest)
     lost = Event(type="journal.repaired", data={"rev": session.state.rev})
     session.append(digest, session.state, rev=session.state.rev, events=[lost], anew=True)
     event_log.append(session.workspace, session.last["events"])
@@ -94,10 +102,16 @@ def _take_in_late_writes(session: Session) -> None:
         session.places.displaced, session.places.history, lambda digest: _is_known(session, digest)
     ):
         fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
-        if fresh and not statefile.parse(decoded(late.data)).complete:
+        if fresh and not _is_complete(late.data):
             continue  # its writer is not done yet
         take_in(session, late.data)
         live.settle(late)
+
+
+def _is_complete(data: bytes) -> bool:
+    from council.store import statefile
+
+    return statefile.parse(decoded(data)).complete
 
 
 def _is_known(session: Session, digest: str) -> bool:
@@ -146,7 +160,7 @@ def _begin_from_file(session: Session) -> None:
     snapshots.keep(session.places.history, data)
     state = start.state.copy(conversation_id=session.conversation_id)
     session.state, session.page, session.text = state, start.page, data
-    session.append(snapshots.digest_of(data), state, rev=state.rev, events=start.events, anew=True)
+    session.append(session.reading.digest, state, rev=state.rev, events=start.events, anew=True)
     event_log.append(session.workspace, session.last["events"])
     if not start.as_it_stands or state != start.state:
         session.commit(state, start.page, actor="external")
@@ -158,14 +172,16 @@ def read_live(session: Session) -> Reading | None:
         if attempt:
             time.sleep(files.SETTLE_PAUSE_S)
         reading = files.read_stable(session.places.live)
-        if reading is None or (reading.settled and _looks_whole(session, reading.data)):
+        if reading is None or (reading.settled and _looks_whole(session, reading)):
             break
     return reading
 
 
-def _looks_whole(session: Session, data: bytes) -> bool:
-    if session.tail is not None and snapshots.digest_of(data) == session.last["digest"]:
+def _looks_whole(session: Session, reading: Reading) -> bool:
+    if session.tail is not None and reading.digest == session.last["digest"]:
         return True
-    page = statefile.parse(decoded(data))
+    from council.store import statefile
+
+    page = statefile.parse(decoded(reading.data))
     # A file written by hand has no marks at all; one of ours ends with one.
     return page.complete or (session.tail is None and page.record is not None)

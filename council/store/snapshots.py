@@ -24,13 +24,18 @@ def _path(folder: str, digest: str) -> str:
     return f"{folder}/{digest}"
 
 
-def keep(folder: str, data: bytes) -> str:
+def keep(folder: str, data: bytes, digest: str = "") -> str:
     """Write a snapshot durably, unless it is there, and return its digest.
+
+    Args:
+        folder: Where the snapshots lie.
+        data: The text.
+        digest: Its digest, where the caller knows it.
 
     Raises:
         OSError: The system refuses.
     """
-    digest = digest_of(data)
+    digest = digest or digest_of(data)
     path = _path(folder, digest)
     if not is_kept(folder, digest, data):
         temporary = files.write_temporary(folder, data, mode=0o444, like=None)
