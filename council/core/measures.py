@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from itertools import combinations, pairwise
 
-from council.core.played import stated
+from council.core.played import present_in, stances_until, stated
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -148,6 +148,31 @@ def is_stable(before: Played, last: Played) -> bool:
         return False
     stances = stated(last)
     return len(stances) >= 2 and stances == stated(before)
+
+
+def is_settled(history: Sequence[Played]) -> bool:
+    """Tell whether nobody changed a stance or stated a new one in the last round.
+
+    It asks less than `is_stable`: where each states its stance only to those
+    who spoke before it, and the order changes, no two rounds hold the same
+    ones. At least two agents must have stated one, and all who took a turn in
+    the round before must have taken one. A blind round and a vote settle nothing.
+
+    Source: DL-099.
+    """
+    if len(history) < 2 or history[-1].vote or history[-2].vote or history[-2].blind:
+        return False
+    before, last = history[-2:]
+    stances, known = stated(last), stances_until(history[:-1])
+    return (
+        len(stances) >= 2
+        and not set(present_in(before)) - set(present_in(last))
+        and all(
+            known.get(agent, {}).get(other) == stance
+            for agent, views in stances.items()
+            for other, stance in views.items()
+        )
+    )
 
 
 def dominating(words: Mapping[str, int], *, factor: float = DOMINANT) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from council.core.measures import (
     Group,
     diversity,
     dominating,
+    is_settled,
     is_stable,
     likeness,
     repeats,
@@ -21,7 +23,8 @@ from council.core.measures import (
     words_of,
 )
 from council.core.played import Played
-from tests.core.deliberations import all_say, of_stances, of_texts, played, turn
+from council.core.speaking import rotated
+from tests.core.deliberations import Matrix, all_say, of_stances, of_texts, played, turn
 
 ARGUMENT = "Rust costs more at first, but it pays that back where a crash is dear. " * 3
 OTHER = "Nobody here writes it, so hiring decides: take what the team already knows well. " * 3
@@ -177,6 +180,42 @@ def test_a_blind_round_and_a_vote_are_never_stable():
     for kind in ("blind", "vote"):
         assert not is_stable(plain, of_stances(3, THREE, matrix, **{kind: True}))
         assert not is_stable(of_stances(1, THREE, matrix, **{kind: True}), plain)
+
+
+def in_rotation(tour: int, matrix: Matrix, **kind: bool) -> Played:
+    """Return a round in which each states its stance to those who spoke before it."""
+    order = rotated(THREE, tour)
+    return played(
+        tour,
+        {
+            one: turn({other: matrix[one][other] for other in order[:place]})
+            for place, one in enumerate(order)
+        },
+        **kind,
+    )
+
+
+@pytest.mark.req("DL-099")
+def test_in_rotation_stances_are_settled_once_all_are_known_and_none_changes():
+    matrix = all_say("partial", THREE)
+    rounds = [in_rotation(tour, matrix) for tour in range(1, 6)]
+    assert [is_settled(rounds[:count]) for count in range(6)] == [False] * 4 + [True] * 2
+    assert not any(is_stable(*pair) for pair in pairwise(rounds))
+    changed = in_rotation(4, {**matrix, "c": {"a": "agree", "b": "partial"}})
+    assert not is_settled([*rounds[:3], changed])
+
+
+@pytest.mark.req("DL-099")
+def test_whatever_is_stable_is_settled_unless_somebody_is_missing():
+    matrix = all_say("partial", THREE)
+    before, last = of_stances(2, THREE, matrix), of_stances(3, THREE, matrix)
+    assert is_settled([before, last])
+    assert not is_settled([before, of_stances(3, "ab", matrix)])
+    assert not is_settled([before, of_stances(3, THREE, {"a": matrix["a"]})])
+    for kind in ("blind", "vote"):
+        assert not is_settled([before, of_stances(3, THREE, matrix, **{kind: True})])
+        talk = of_stances(1, THREE, matrix)
+        assert not is_settled([talk, of_stances(2, THREE, matrix, **{kind: True}), last])
 
 
 @pytest.mark.req("DL-083")
