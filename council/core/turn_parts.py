@@ -76,10 +76,10 @@ def own_lines(text: str) -> list[Line]:
         if fence:
             read.append((line, False))
             fence = "" if _closes(line, fence) else fence
-        elif line.lstrip().startswith(">"):
+        elif ">" in line and line.lstrip().startswith(">"):
             read.append((line, False))
         else:
-            fence = _fence(line)
+            fence = _fence(line) if line else ""
             read.append((line, not fence))
     return read
 
@@ -124,7 +124,7 @@ def sections(
     marks = [
         (at, *mark)
         for at, (line, is_own) in enumerate(lines)
-        if is_own and (mark := heading(line, labels))
+        if is_own and line and (mark := heading(line, labels))
     ]
     ranks: dict[str, int] = {}
     for _, name, rank, _ in marks:
@@ -211,7 +211,9 @@ def _label(title: str) -> str:
 
 def prose(body: list[Line], labels: Mapping[str, str]) -> str:
     """Return the text of a section as its author meant it, "" for an unfilled `[…]`."""
-    text = "\n".join([_unescaped(line, labels) if own else line for line, own in body]).strip()
+    text = "\n".join(
+        [_unescaped(line, labels) if own and "\\" in line else line for line, own in body]
+    ).strip()
     if is_unfilled(text):
         return ""
     return text[1:] if text.startswith("\\") and is_unfilled(text.lstrip("\\")) else text
@@ -344,5 +346,6 @@ def json_text(value: object) -> str:
 
 def json_items(fields: Mapping[str, Any], *keys: str) -> list[dict[str, Any]]:
     """Return the objects in the list that stands under the first of some keys that has one."""
-    value = next((fields[key] for key in keys if isinstance(fields.get(key), list)), [])
+    lists = [fields[key] for key in keys if isinstance(fields.get(key), list)]
+    value: list[Any] = lists[0] if lists else []
     return [item for item in value if isinstance(item, dict)]

@@ -188,9 +188,12 @@ def _from_sections(text: str, names: Mapping[str, str], author: str) -> tuple[Tu
         turn.confidence = confidence_of(stated)
         if stated and not turn.confidence:
             turn.faults.append(Fault(code="bad-confidence", found=shown(stated)))
+    if len(found) == 1:
+        turn.reasoning = text.strip()
+        return turn, False
     reasons = found.get("reasoning") or found[""]
     turn.reasoning = "\n\n".join(filter(None, [prose(body, SECTIONS) for body in reasons]))
-    return turn, len(found) > 1
+    return turn, True
 
 
 def _words_in(text: str) -> str:
