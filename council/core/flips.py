@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from council.core.played import Played
     from council.core.turns import Turn
 
+    _Change = tuple[str, str, str]  # towards whom, "" for a position; before; after
+
 STANCE = "stance"
 POSITION = "position"
 
@@ -54,68 +56,85 @@ class Flip(Record):
     reasoned: bool = False
 
 
-def flips(history: Sequence[Played], names: Mapping[str, str]) -> list[Flip]:
+def flips(
+    history: Sequence[Played],
+    names: Mapping[str, str],
+    *,
+    pseudonyms: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[Flip]:
     """Return every change of a stance or a position, in the order in which they happened.
 
     Args:
         history: The rounds played, oldest first.
-        names: Every word that stands for somebody (display name, pseudonym),
-            and the agent it stands for. Ids need not be in it.
+        names: Every word that stands for somebody (a display name), and the
+            agent it stands for. Ids need not be in it.
+        pseudonyms: For each author the further words that stand for somebody
+            in its texts alone.
     """
     everybody = {agent: agent for played in history for agent in played.turns}
-    cited = _Citations({**everybody, **names})
+    known = {**everybody, **names}
+    citations = {
+        author: _Citations({**known, **(pseudonyms or {}).get(author, {})}) for author in everybody
+    }
     stances: dict[str, dict[str, str]] = {}
     positions: dict[str, str] = {}
     found: list[Flip] = []
     for played in history:
         now = stated(played)
         for agent, turn in played.turns.items():
-            before = positions.get(agent, "")
-            if before and turn.position and likeness(before, turn.position) < SAME_POSITION:
-                found.append(_position_flip(played.tour, agent, turn, before, cited))
-            known = stances.setdefault(agent, {})
-            for other, stance in now.get(agent, {}).items():
-                if known.get(other, stance) != stance:
-                    found.append(
-                        _stance_flip(played.tour, agent, turn, (other, known[other], stance), cited)
-                    )
-                known[other] = stance
-            positions[agent] = turn.position or before
+            changes = _position_change(positions, agent, turn.position)
+            changes += _stance_changes(stances.setdefault(agent, {}), now.get(agent, {}))
+            if changes:
+                found += _told(played.tour, agent, turn, changes, citations[agent])
     return found
 
 
-def _position_flip(tour: int, agent: str, turn: Turn, before: str, cited: _Citations) -> Flip:
-    cites = cited.by(agent, turn)
-    return Flip(
-        tour=tour,
-        agent=agent,
-        kind=POSITION,
-        before=before,
-        after=turn.position,
-        cites=cites,
-        reasoned=bool(cites),
-    )
+def _position_change(positions: dict[str, str], agent: str, after: str) -> list[_Change]:
+    """Return the change of the position of `agent`, if it is one. Changes `positions`."""
+    before = positions.get(agent, "")
+    positions[agent] = after or before
+    if before and after and likeness(before, after) < SAME_POSITION:
+        return [("", before, after)]
+    return []
 
 
-def _stance_flip(
-    tour: int, agent: str, turn: Turn, change: tuple[str, str, str], cited: _Citations
-) -> Flip:
-    other, before, after = change
-    has_comment = any(one.agent == other and one.comment.strip() for one in turn.responses)
-    return Flip(
-        tour=tour,
-        agent=agent,
-        kind=STANCE,
-        towards=other,
-        before=before,
-        after=after,
-        cites=cited.by(agent, turn),
-        reasoned=has_comment or other in cited.in_texts(turn.position, turn.reasoning),
+def _stance_changes(latest: dict[str, str], now: Mapping[str, str]) -> list[_Change]:
+    """Return which of the stances stated now are others than the latest. Changes `latest`."""
+    changes = [
+        (other, latest[other], stance)
+        for other, stance in now.items()
+        if latest.get(other, stance) != stance
+    ]
+    latest.update(now)
+    return changes
+
+
+def _told(
+    tour: int, agent: str, turn: Turn, changes: list[_Change], citations: _Citations
+) -> Iterator[Flip]:
+    """Yield the changes of one turn with what the turn says about them."""
+    reasons = citations.named_in(turn.position, turn.reasoning)
+    commented = {one.agent: one.comment for one in turn.responses if one.comment.strip()}
+    cites = tuple(
+        other
+        for other in dict.fromkeys([*reasons, *citations.named_in(*commented.values())])
+        if other != agent
     )
+    for towards, before, after in changes:
+        yield Flip(
+            tour=tour,
+            agent=agent,
+            kind=STANCE if towards else POSITION,
+            towards=towards,
+            before=before,
+            after=after,
+            cites=cites,
+            reasoned=(towards in commented or towards in reasons) if towards else bool(cites),
+        )
 
 
 class _Citations:
-    """Finds who is named in a turn, by `@name` or by the name as a word of its own."""
+    """Finds who is named in a text, by `@name` or by the name as a word of its own."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._any = Names(names.items())
@@ -123,15 +142,9 @@ class _Citations:
             (name, agent) for name, agent in names.items() if len(name) >= _NAME_MIN_CHARS
         )
 
-    def by(self, agent: str, turn: Turn) -> tuple[str, ...]:
-        """Return the peers that `agent` names in its turn, in the order of their first mention."""
-        comments = [response.comment for response in turn.responses]
-        named = self.in_texts(turn.position, turn.reasoning, *comments)
-        return tuple(other for other in named if other != agent)
-
-    def in_texts(self, *texts: str) -> list[str]:
-        named = (agent for text in texts for agent in self._named(text))
-        return list(dict.fromkeys(named))
+    def named_in(self, *texts: str) -> list[str]:
+        """Return who is named outside quotations, in the order of their first mention."""
+        return list(dict.fromkeys(agent for text in texts for agent in self._named(text)))
 
     def _named(self, text: str) -> Iterator[str]:
         for line, is_own in own_lines(text):

@@ -332,7 +332,7 @@ def test_who_gives_nothing_readable_in_the_last_round_is_absent():
     assert standing(agents, []).type == "none"
 
 
-@pytest.mark.req("DL-045", "DL-097")
+@pytest.mark.req("DL-045")
 def test_agreeing_blindly_with_everybody_is_no_consensus():
     agents = NAMES[:3]
     blind = of_stances(1, agents, all_say("agree", agents), blind=True)

@@ -126,6 +126,16 @@ def test_a_citation_is_a_name_of_its_own_outside_quotations(reasoning: str, cite
 
 
 @pytest.mark.req("DL-098")
+def test_a_pseudonym_stands_for_whom_its_author_knows_by_it():
+    history = [
+        played(1, {"claude": turn({}, RUST), "gpt": turn({}, RUST), "glm": turn({}, GO)}),
+        played(2, {one: turn({}, GO, reasoning="Member-1 is right.") for one in ("claude", "gpt")}),
+    ]
+    known = {"claude": {"member-1": "glm"}, "gpt": {"member-1": "claude", "member-2": "glm"}}
+    assert [flip.cites for flip in flips(history, {}, pseudonyms=known)] == [("glm",), ("claude",)]
+
+
+@pytest.mark.req("DL-098")
 def test_a_comment_may_cite_too():
     history = [
         played(1, {"claude": turn({}, RUST), "gpt": turn({}, GO), "glm": turn({}, GO)}),
@@ -240,7 +250,7 @@ def test_the_reference_of_a_collapse_is_the_one_above_the_floor():
     assert collapses(history, "abcd", floor=2) == [2]
 
 
-@pytest.mark.req("DL-098", "DL-097")
+@pytest.mark.req("DL-098")
 def test_all_taking_the_position_of_the_blind_majority_at_once_is_a_collapse():
     agents = ("a", "b", "c", "d", "e")
     sealed = {"a": "Yes.", "b": "yes", "c": "YES!", "d": "No.", "e": "Only in spring."}
@@ -254,7 +264,7 @@ def test_all_taking_the_position_of_the_blind_majority_at_once_is_a_collapse():
     assert collapses([blind, swapped], agents) == []
 
 
-@pytest.mark.req("DL-098", "DL-097")
+@pytest.mark.req("DL-098")
 def test_without_a_blind_round_or_a_largest_group_positions_do_not_collapse():
     agents = ("a", "b", "c", "d")
     split = {"a": "Yes.", "b": "Yes.", "c": "No.", "d": "No."}

@@ -40,7 +40,6 @@ def test_what_is_no_stance_or_towards_oneself_is_not_stated():
     assert stated(of_stances(1, "a", odd)) == {"a": {"e": "agree"}}
 
 
-@pytest.mark.req("DL-097")
 def test_a_stance_in_a_blind_round_judges_what_nobody_has_read_and_is_not_stated():
     blind = of_stances(1, "ab", {"a": {"b": "agree"}, "b": {"a": "agree"}}, blind=True)
     assert stated(blind) == {}
