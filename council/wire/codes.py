@@ -1,0 +1,210 @@
+"""The codes of each version, their categories, and how they map between versions.
+
+The same digits mean different things from version to version: a code is
+always read with its version. A mapping is exact where the way back gives the
+same code; where it does not, the converter reports a loss.
+
+Source: PR-207, PR-313, PR-413, PR-608, PR-621 to PR-627, A-71.
+"""
+
+from __future__ import annotations
+
+# What each code means, as the key of a text in `code_texts`.
+CODES: dict[str, dict[str, str]] = {
+    "V2": {
+        "E01": "file-not-found",
+        "E02": "bad-format",
+        "E03": "timeout",
+        "E04": "resource-unavailable",
+        "E99": "other",
+    },
+    "V3": {
+        "E01": "file-not-found",
+        "E02": "bad-format",
+        "E03": "timeout",
+        "E04": "resource-unavailable",
+        "E05": "parsing-failed",
+        "E06": "agent-busy",
+        "E07": "version-incompatible",
+        "E08": "unknown-agent",
+        "E09": "unknown-task",
+        "E10": "invalid-priority",
+        "E99": "other",
+    },
+    "V4": {
+        "E01": "file-not-found",
+        "E02": "bad-data-format",
+        "E03": "segment-missing",
+        "E04": "out-of-range",
+        "E05": "parsing-failed",
+        "E06": "agent-busy",
+        "E07": "resource-unavailable",
+        "E08": "unknown-agent",
+        "E09": "unknown-task",
+        "E10": "invalid-priority",
+        "E11": "id-collision",
+        "E12": "version-incompatible",
+        "E13": "invalid-route",
+        "E14": "unknown-type",
+        "E15": "invalid-state",
+        "E20": "global-timeout",
+        "E21": "response-timeout",
+        "E22": "liveness-timeout",
+        "E99": "other",
+    },
+    "V5": {
+        "E00": "no-error",
+        "E10": "bad-message-format",
+        "E11": "invalid-priority",
+        "E12": "forbidden-characters",
+        "E13": "invalid-route",
+        "E14": "unknown-type",
+        "E15": "invalid-state",
+        "E16": "maximum-depth",
+        "E17": "budget-insufficient",
+        "E18": "maximum-clarifications",
+        "E19": "capability-not-supported",
+        "E20": "global-timeout",
+        "E21": "worker-timeout",
+        "E22": "liveness-timeout",
+        "E23": "choice-timeout",
+        "E30": "worker-unavailable",
+        "E31": "worker-busy",
+        "E32": "external-resource-unavailable",
+        "E33": "file-not-found",
+        "E40": "unknown-task",
+        "E41": "unknown-agent",
+        "E42": "unknown-session",
+        "E43": "invalid-reference",
+        "E90": "version-or-authentication",
+        "E99": "uncategorised",
+    },
+}
+CODES["V5D"] = CODES["V4"]
+
+# First and last number, and the category.
+_CATEGORIES: dict[str, tuple[tuple[int, int, str], ...]] = {
+    "V4": (
+        (1, 5, "parsing"),
+        (6, 9, "resource"),
+        (10, 15, "protocol"),
+        (20, 25, "timeout"),
+        (99, 99, "other"),
+    ),
+    "V5": (
+        (0, 0, "ok"),
+        (10, 19, "validation"),
+        (20, 29, "timeout"),
+        (30, 39, "resource"),
+        (40, 49, "logic"),
+        (90, 99, "system"),
+    ),
+}
+
+UNMAPPED = "E99"
+
+MAPPING: dict[tuple[str, str], dict[str, str]] = {
+    ("V2", "V3"): {code: code for code in CODES["V2"]},
+    ("V3", "V2"): {
+        **{code: code for code in CODES["V2"]},
+        "E05": "E02",
+        "E06": "E04",
+        "E07": "E99",
+        "E08": "E99",
+        "E09": "E99",
+        "E10": "E02",
+    },
+    ("V3", "V4"): {
+        **{code: code for code in CODES["V3"]},
+        "E03": "E20",
+        "E04": "E07",
+        "E07": "E12",
+    },
+    ("V4", "V3"): {
+        **{code: code for code in CODES["V3"]},
+        "E03": "E05",
+        "E04": "E02",
+        "E07": "E04",
+        "E11": "E99",
+        "E12": "E07",
+        "E13": "E05",
+        "E14": "E05",
+        "E15": "E05",
+        "E20": "E03",
+        "E21": "E03",
+        "E22": "E03",
+    },
+    ("V4", "V5"): {
+        "E01": "E33",
+        "E02": "E12",
+        "E03": "E10",
+        "E04": "E10",
+        "E05": "E10",
+        "E06": "E31",
+        "E07": "E32",
+        "E08": "E41",
+        "E09": "E40",
+        "E10": "E11",
+        "E11": "E99",
+        "E12": "E90",
+        "E13": "E13",
+        "E14": "E14",
+        "E15": "E15",
+        "E20": "E20",
+        "E21": "E21",
+        "E22": "E22",
+        "E99": "E99",
+    },
+    ("V5", "V4"): {
+        "E00": "-",
+        "E10": "E05",
+        "E11": "E10",
+        "E12": "E02",
+        "E13": "E13",
+        "E14": "E14",
+        "E15": "E15",
+        "E16": "E99",
+        "E17": "E99",
+        "E18": "E99",
+        "E19": "E99",
+        "E20": "E20",
+        "E21": "E21",
+        "E22": "E22",
+        "E23": "E21",
+        "E30": "E07",
+        "E31": "E06",
+        "E32": "E07",
+        "E33": "E01",
+        "E40": "E09",
+        "E41": "E08",
+        "E42": "E99",
+        "E43": "E99",
+        "E90": "E12",
+        "E99": "E99",
+    },
+}
+
+
+def is_known(code: str, version: str) -> bool:
+    """Tell whether the table of `version` holds the code."""
+    return code in CODES.get(version, ())
+
+
+def category_of(code: str, version: str) -> str:
+    """Return the category of a code, "" where the version has none for it."""
+    number = int(code[1:])
+    for first, last, category in _CATEGORIES.get("V4" if version == "V5D" else version, ()):
+        if first <= number <= last:
+            return category
+    return ""
+
+
+def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
+    """Return the code that stands for `code` one version further, and whether it is lossless.
+
+    A code that the table does not know becomes E99 and is a loss (PR-626).
+    """
+    if not is_known(code, source):
+        return UNMAPPED, False
+    found = MAPPING[source, target][code]
+    return found, found == "-" or MAPPING[target, source].get(found) == code

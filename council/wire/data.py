@@ -1,0 +1,195 @@
+"""The forms of DATA: flags, pairs, calls, references, numbered parts.
+
+`=` makes a pair, `;` parts pairs, `,` parts the items of a list, `:` a
+parameter from its value. Double quotes protect `;` and `,` and stay part of
+the value; a quote that is never closed protects nothing. A last `;` is ignored.
+
+Source: PR-542 to PR-545, PR-547, PR-548, A-58.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import InvalidInputError
+from council.core.record import Record
+from council.wire.checklist import DATA_CHARS
+from council.wire.identifiers import is_task_id
+from council.wire.lines import is_clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_KINDS = ("#CTX:", "#REF:", "#MSG:")
+_ENDS_REFERENCE = frozenset(' ;,"=')
+
+
+class Reference(Record):
+    """A pointer in DATA.
+
+    `kind` is `CTX` (`name` is a key of the context), `MSG` (`name` is a message), `REF` (`name`
+    is a stored payload) or `FIELD` (`name` is the field of task `task`). `text` is as written.
+    """
+
+    kind: str
+    name: str
+    text: str
+    task: str = ""
+
+
+def split_outside_quotes(text: str, mark: str) -> list[str]:
+    """Return the parts of `text` between the `mark`s that no quotes protect."""
+    if '"' not in text:
+        return text.split(mark)
+    parts = text.split('"')
+    if len(parts) % 2 == 0:
+        tail = parts.pop()
+        parts[-1] += '"' + tail
+    pieces: list[list[str]] = [[]]
+    for place, part in enumerate(parts):
+        if place % 2:
+            pieces[-1].append(f'"{part}"')
+        else:
+            first, *others = part.split(mark)
+            pieces[-1].append(first)
+            pieces += [[other] for other in others]
+    return ["".join(piece) for piece in pieces]
+
+
+def items_of(data: str) -> list[str]:
+    """Return what stands between the `;`, without empty items."""
+    return [item for item in split_outside_quotes(data, ";") if item]
+
+
+def flags_and_pairs(data: str) -> tuple[list[str], dict[str, str]]:
+    """Return the bare words and the pairs of DATA.
+
+    A text without any pair is plain text: it has no flags either. The last of
+    two pairs with one name counts.
+    """
+    if "=" not in data:
+        return [], {}
+    flags: list[str] = []
+    pairs: dict[str, str] = {}
+    for item in items_of(data):
+        name, equals, value = item.partition("=")
+        if equals and name:
+            pairs[name] = value
+        else:
+            flags.append(item)
+    return (flags, pairs) if pairs else ([], {})
+
+
+def params_of(value: str) -> dict[str, str]:
+    """Return the parameters in the value of `params`: `name:value` parted by commas."""
+    params: dict[str, str] = {}
+    for item in split_outside_quotes(value, ","):
+        name, _, given = item.partition(":")
+        if name:
+            params[name] = given
+    return params
+
+
+def parse_data(data: str) -> dict[str, Any]:
+    """Return `flags` and `pairs` of a DATA text, and `params` where that pair is in it."""
+    flags, pairs = flags_and_pairs(data)
+    found: dict[str, Any] = {"flags": flags, "pairs": pairs}
+    if "params" in pairs:
+        found["params"] = params_of(pairs["params"])
+    return found
+
+
+def call_of(data: str) -> tuple[str, dict[str, str]] | None:
+    """Return the capability that DATA calls and its arguments, None if it calls none.
+
+    The long form `call=c;params=name:value` and the short one `call=c;name=value` mean the same.
+
+    Source: PR-543.
+    """
+    _, pairs = flags_and_pairs(data)
+    if not pairs.get("call"):
+        return None
+    arguments = {name: value for name, value in pairs.items() if name not in ("call", "params")}
+    return pairs["call"], {**params_of(pairs.get("params", "")), **arguments}
+
+
+def list_of(value: str) -> list[str]:
+    """Return the items of a list value, without empty ones."""
+    return [item for item in split_outside_quotes(value, ",") if item]
+
+
+def references_in(data: str) -> list[Reference]:
+    """Return every reference in DATA, in order; one that names nothing has an empty name."""
+    found = []
+    at = data.find("#")
+    while at >= 0:
+        start, at = at, data.find("#", at + 1)
+        if data[start : start + 5] not in _KINDS:
+            continue
+        end = start + 5
+        while end < len(data) and data[end] not in _ENDS_REFERENCE:
+            end += 1
+        found.append(_reference(data[start:end]))
+        at = data.find("#", end)
+    return found
+
+
+def _reference(text: str) -> Reference:
+    kind, name = text[1:4], text[5:]
+    task, colon, field = name.partition(":")
+    if kind == "REF" and colon and task != "-" and is_task_id(task):
+        return Reference(kind="FIELD", task=task, name=field, text=text)
+    return Reference(kind=kind, name=name, text=text)
+
+
+def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
+    """Return DATA texts that carry `text` in numbered parts `part=i/n;…`.
+
+    Raises:
+        InvalidInputError: No DATA may hold this text; it belongs into an artifact.
+
+    Source: PR-548.
+    """
+    if not text or "|" in text or ">" in text or not is_clean(text):
+        raise InvalidInputError(
+            "an empty text, or one with |, > or a line break, cannot be cut into DATA",
+            "publish it as an artifact and send #REF:<id>",
+        )
+    count = 1
+    while True:
+        heads = [f"part={number}/{count};" for number in range(1, count + 1)]
+        parts, at = [], 0
+        for head in heads:
+            room = max(1, room_chars - len(head))
+            parts.append(head + text[at : at + room])
+            at += room
+        if at >= len(text):
+            return parts
+        count = max(count + 1, -(-len(text) * count // at))
+
+
+def join_parts(parts: list[str]) -> str:
+    """Return the text that `cut_in_parts` cut, whatever the order of the parts.
+
+    Raises:
+        InvalidInputError: A part is missing, or a text is no part.
+    """
+    found: dict[int, str] = {}
+    count = 0
+    for part in parts:
+        head, semicolon, rest = part.partition(";")
+        number, slash, all_of = head.removeprefix("part=").partition("/")
+        numbers = number + all_of
+        if not (head.startswith("part=") and semicolon and slash and number and all_of) or not (
+            numbers.isdigit() and numbers.isascii() and len(numbers) < 13
+        ):
+            raise InvalidInputError(f"this is no numbered part: {part[:40]!r}")
+        found[int(number)] = rest
+        count = int(all_of)
+    if not found or sorted(found) != list(range(1, len(found) + 1)) or len(found) != count:
+        raise InvalidInputError(f"{len(found)} of {count} parts are here", "wait for the others")
+    return "".join(found[number] for number in range(1, count + 1))
+
+
+def with_parent(data: str, parent: str) -> str:
+    """Return DATA with the pair that names the message it follows from (PR-547)."""
+    return f"pid={parent};{data}" if data else f"pid={parent}"

@@ -1,0 +1,121 @@
+"""Identifiers of messages, tasks and agents, and routes, as each version writes them.
+
+A digit is an ASCII digit. Nothing is trimmed, and letters keep their case.
+
+Source: PR-302, PR-402, PR-403, PR-406, PR-407, PR-504 to PR-506, PR-641, PR-643.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+USER = "User"
+# The highest number of each role; sub-agents carry any letters and digits.
+ROLES = {"O": 9, "W": 99, "R": 9, "G": 9}
+_ID_CHARS = 10
+
+
+def is_digits(text: str) -> bool:
+    """Tell whether `text` is one or more ASCII digits."""
+    return text.isdigit() and text.isascii()
+
+
+def is_long_message_id(text: str) -> bool:
+    """Tell whether `text` is `MSG_` and digits (V1 to V3)."""
+    return text[:4] == "MSG_" and is_digits(text[4:])
+
+
+def is_long_task_id(text: str) -> bool:
+    """Tell whether `text` is `TASK_` and digits (V1 to V3)."""
+    return text[:5] == "TASK_" and is_digits(text[5:])
+
+
+def is_message_id(text: str) -> bool:
+    """Tell whether `text` is `M` and up to four digits (V4, V5)."""
+    return text[:1] == "M" and len(text) < 6 and text[1:].isdigit() and text.isascii()
+
+
+def is_task_id(text: str) -> bool:
+    """Tell whether `text` is `T` and up to three digits, or `-` (V4, V5)."""
+    return text == "-" or (
+        text[:1] == "T" and len(text) < 5 and text[1:].isdigit() and text.isascii()
+    )
+
+
+def is_code(text: str) -> bool:
+    """Tell whether `text` is `E` and two digits."""
+    return len(text) == 3 and text[0] == "E" and is_digits(text[1:])
+
+
+def is_padded(text: str) -> bool:
+    """Tell whether a letter and its number carry a leading zero that a writer leaves out."""
+    return text[1:2] == "0" and len(text) > 2
+
+
+def number_of(text: str) -> int:
+    """Return the number at the end of an identifier, -1 if it is too long to matter."""
+    digits = text[len(text.rstrip("0123456789")) :].lstrip("0")
+    return int(digits or "0") if len(digits) < 10 else -1
+
+
+def ends_of(route: str, version: str) -> tuple[str, str] | None:
+    """Return sender and target of a route that `version` allows, else None."""
+    if version == "V3":
+        return _ends_v3(route)
+    # The length comes first, so that only short texts are ever remembered.
+    if version == "V4":
+        return _ends(route, user=False) if len(route) <= 10 else None
+    return _ends(route, user=True) if len(route) <= 12 else None
+
+
+def _ends_v3(route: str) -> tuple[str, str] | None:
+    sender, _, target = route.partition(">")
+    if _is_v3_agent(sender) and (target == "*" or _is_v3_agent(target)):
+        return sender, target
+    return None
+
+
+def _is_v3_agent(text: str) -> bool:
+    return text[:1] in ("O", "W") and is_digits(text[1:])
+
+
+@lru_cache(maxsize=4096)
+def _ends(route: str, *, user: bool) -> tuple[str, str] | None:
+    sender, _, target = route.partition(">")
+    if user and USER in (sender, target):
+        other = target if sender == USER else sender
+        return (sender, target) if is_agent(other) and _is_orchestrator(other) else None
+    if not is_agent(sender) or sender[0] == "G":
+        return None
+    return (sender, target) if target in ("*", "W*") or is_agent(target) else None
+
+
+def _is_orchestrator(agent: str) -> bool:
+    return agent[0] == "O" and "." not in agent
+
+
+def is_agent(text: str) -> bool:
+    """Tell whether `text` is an agent of V4 or V5: role, number within its range, sub-agent."""
+    name, dot, sub = text.partition(".")
+    highest = ROLES.get(name[:1])
+    number = name[1:]
+    if highest is None or not is_digits(number) or number[0] == "0" or len(number) > 2:
+        return False
+    if dot and not (sub.isalnum() and sub.isascii()):
+        return False
+    return int(number) <= highest and len(text) <= _ID_CHARS
+
+
+def is_v4_route(text: str) -> bool:
+    """Tell whether V4 allows the route."""
+    return ends_of(text, "V4") is not None
+
+
+def is_v5_route(text: str) -> bool:
+    """Tell whether V5 allows the route."""
+    return ends_of(text, "V5") is not None
+
+
+def is_v3_route(text: str) -> bool:
+    """Tell whether V3 allows the route."""
+    return _ends_v3(text) is not None

@@ -1,0 +1,85 @@
+"""Whether what a message names exists: agents, tasks, contexts, references.
+
+It needs no history. What depends on the course of a task (its state, depth,
+budget, questions) is decided where tasks are kept.
+
+Source: PR-313, PR-418, PR-545, PR-571, A-37.
+"""
+
+from __future__ import annotations
+
+from council.core.record import Record
+from council.wire.data import Reference, references_in
+from council.wire.parsed import Fault, Parsed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+# Such a message brings its sender or its task into being.
+_INTRODUCES_AGENT = ("J", "A")
+_INTRODUCES_TASK = ("R", "D")
+_CODES = {
+    "agent": {"V3": "E08", "V4": "E08", "V5": "E41"},
+    "task": {"V3": "E09", "V4": "E09", "V5": "E40"},
+    "context": {"V5": "E42"},
+    "reference": {"V5": "E43"},
+}
+
+
+class Known(Record):
+    """What exists at this moment; None means that nobody looks.
+
+    `agents` are ids of workers; `fields` are `T1:name`; `keys` are those of the
+    current context; `payloads` are ids of artifacts.
+    """
+
+    agents: Container[str] | None = None
+    tasks: Container[str] | None = None
+    contexts: Container[str] | None = None
+    messages: Container[str] | None = None
+    fields: Container[str] | None = None
+    keys: Container[str] | None = None
+    payloads: Container[str] | None = None
+
+
+def faults_of_meaning(parsed: Parsed, known: Known) -> list[Fault]:
+    """Return a fault for each thing that a valid message names and that does not exist."""
+    return [
+        Fault(code=_CODES[what][parsed.version], rule="state")
+        for what in _unknown(parsed, known)
+        if parsed.version in _CODES[what]
+    ]
+
+
+def _unknown(parsed: Parsed, known: Known) -> Iterator[str]:
+    fields = parsed.fields
+    kind = fields["type"]
+    task = fields.get("tid", fields.get("task"))
+    if kind not in _INTRODUCES_AGENT and known.agents is not None:
+        for end in (fields.get("from", ""), fields.get("to", "")):
+            if end[:1] == "W" and end != "W*" and end not in known.agents:
+                yield "agent"
+    if _is_missing(task, known.tasks, "T0") and kind not in _INTRODUCES_TASK:
+        yield "task"
+    if _is_missing(fields.get("ctx"), known.contexts, "S0"):
+        yield "context"
+    for reference in references_in(fields["data"]):
+        if not _exists(reference, known):
+            yield "reference"
+
+
+def _is_missing(name: str | None, where: Container[str] | None, reserved: str) -> bool:
+    return where is not None and name not in (None, reserved) and name not in where
+
+
+def _exists(reference: Reference, known: Known) -> bool:
+    if not reference.name:
+        return False
+    where, name = {
+        "CTX": (known.keys, reference.name),
+        "MSG": (known.messages, reference.name),
+        "FIELD": (known.fields, f"{reference.task}:{reference.name}"),
+        "REF": (known.payloads, reference.name),
+    }[reference.kind]
+    return where is None or name in where

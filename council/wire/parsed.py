@@ -1,0 +1,143 @@
+"""What a reading of a message finds: segments, faults, warnings, fields.
+
+The values only. Each version's module decides what is a fault; `messages`
+picks the version.
+
+Source: PR-001, PR-003, PR-592, PR-628.
+"""
+
+from __future__ import annotations
+
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+STANDING = {
+    "V1": "legacy",
+    "V2": "legacy",
+    "V3": "deprecated",
+    "V4": "stable",
+    "V5": "recommended",
+    "V5D": "draft",
+}
+
+
+class Fault(Record):
+    """One failed check: the code of the version, the rule, the segment counted from 1.
+
+    `segment` is None where the message as a whole is at fault.
+    """
+
+    code: str
+    rule: str
+    segment: int | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the fault as the object that `--json` prints."""
+        return {"code": self.code, "rule": self.rule, "segment": self.segment}
+
+
+class Warned(Record):
+    """One warning: its name, the segment it is about, and the code it becomes in strict mode.
+
+    An empty `code` stays a warning in strict mode too.
+    """
+
+    name: str
+    segment: int
+    code: str = ""
+
+
+class Parsed:
+    """A message as one version reads it.
+
+    Args:
+        version: `V1` to `V5`, or `V5D` for the draft.
+        text: The text as it was given.
+        segments: Its parts, each as written; empty when they could not be told apart.
+        errors: The faults in checklist order; the first is the code for the wire.
+        notes: The warnings in the order of the segments.
+        read: Makes the fields of a valid message.
+    """
+
+    # A plain class with slots: thousands of these are made in a second.
+    __slots__ = ("_fields", "_read", "errors", "notes", "segments", "text", "version")
+
+    def __init__(
+        self,
+        version: str,
+        text: str,
+        segments: list[str],
+        errors: Sequence[Fault],
+        notes: Sequence[Warned] = (),
+        read: Callable[[list[str]], dict[str, Any]] | None = None,
+    ) -> None:
+        self.version = version
+        self.text = text
+        self.segments = segments
+        self.errors = errors
+        self.notes = notes
+        self._read = read
+        self._fields: dict[str, Any] | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Tell whether no check failed."""
+        return not self.errors
+
+    @property
+    def standing(self) -> str:
+        """Return how the version stands: legacy, deprecated, stable, recommended or draft."""
+        return STANDING[self.version]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the values by name, `-` as None; nothing for a message with faults."""
+        if self._fields is None:
+            self._fields = self._read(self.segments) if self._read and not self.errors else {}
+        return self._fields
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return the names of the warnings; a message with faults is refused, so it has none."""
+        return [] if self.errors else [note.name for note in self.notes]
+
+    def strict(self) -> Parsed:
+        """Return the same reading with every warning that has a code turned into a fault.
+
+        Source: PR-006, PR-628.
+        """
+        turned = [
+            Fault(code=note.code, rule=note.name, segment=note.segment)
+            for note in self.notes
+            if note.code
+        ]
+        if not turned:
+            return self
+        errors = sorted([*self.errors, *turned], key=lambda fault: fault.segment or 0)
+        left = [note for note in self.notes if not note.code]
+        return Parsed(self.version, self.text, self.segments, errors, left, self._read)
+
+    def refused_for(self, faults: list[Fault]) -> Parsed:
+        """Return the same reading with `faults` added, itself if there are none."""
+        if not faults:
+            return self
+        errors = [*self.errors, *faults]
+        return Parsed(self.version, self.text, self.segments, errors, self.notes, self._read)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the reading as the JSON object of `msg parse` and `msg validate`."""
+        return {
+            "version": self.version,
+            "standing": self.standing,
+            "valid": self.valid,
+            "fields": self.fields,
+            "errors": [fault.to_record() for fault in self.errors],
+            "warnings": self.warnings,
+        }
+
+    def __repr__(self) -> str:
+        return f"Parsed({self.version}, {self.text!r}, errors={list(self.errors)!r})"

@@ -1,0 +1,171 @@
+"""Version 5: one line of eleven segments, with depth, context and budget.
+
+Source: PR-502 to PR-506, PR-511, PR-513, PR-521 to PR-535, PR-541, PR-564, PR-572.
+"""
+
+from __future__ import annotations
+
+from council.wire.checklist import (
+    DATA_CHARS,
+    DEFAULT_PRIORITY,
+    PRIORITIES,
+    STATES,
+    faults_of,
+    has_no_arrow,
+    refused,
+    unless_unused,
+)
+from council.wire.codes import CODES
+from council.wire.data import flags_and_pairs
+from council.wire.identifiers import is_code, is_message_id, is_padded, is_task_id, is_v5_route
+from council.wire.lines import one_line
+from council.wire.parsed import Fault, Parsed, Warned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.wire.checklist import Check
+
+NAME = "V5"
+TYPES = ("R", "S", "E", "C", "U", "A", "B", "H", "D", "J", "L", "K", "X")
+# Two examples use it, no table lists it.
+QUERY = "Q"
+UNREADABLE = Fault(code="E10", rule="V5-0")
+_COUNT = Fault(code="E10", rule="V5-1")
+_KNOWN_CODES = frozenset(CODES[NAME])
+_DEPTHS = frozenset("012345-")
+_EXCEPTIONAL_DEPTHS = frozenset("45")
+_CTX_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+# Who typically sends a type; what is not listed anybody sends. A router passes on all types.
+_SENDERS = {
+    "R": "OR",
+    "S": "WOR",
+    "U": "WR",
+    "B": "OR",
+    "H": "WR",
+    "D": "OR",
+    "J": "WR",
+    "L": "WR",
+    "K": "WR",
+    "X": "WR",
+}
+
+_PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E10")
+_SENDER = Warned(name="W_SENDER", segment=2)
+_TYPE_Q = Warned(name="W_TYPE_Q", segment=3, code="E14")
+_PADDED_TASK = Warned(name="W_NONCANONICAL", segment=4, code="E10")
+_UNKNOWN_CODE = Warned(name="W_UNKNOWN_ERR", segment=7, code="E10")
+_CODE_MISSING = Warned(name="W_ERR_MISSING", segment=7, code="E10")
+_CODE_ELSEWHERE = Warned(name="W_ERR_ON_NON_ERROR", segment=7, code="E10")
+_DEPTH_DASH = Warned(name="W_DEPTH_DASH", segment=8, code="E16")
+_DEPTH_WITHOUT_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8, code="E16")
+_DEPTH_WITH_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8)
+_PADDED_BUDGET = Warned(name="W_NONCANONICAL", segment=10, code="E10")
+_TRUNCATED = Warned(name="W_DATA_TRUNCATED", segment=11, code="E10")
+
+
+def _is_context(ctx: str) -> bool:
+    return ctx == "-" or (ctx[:1] == "S" and 1 < len(ctx) < 9 and _CTX_CHARS.issuperset(ctx[1:]))
+
+
+def _is_budget(budget: str) -> bool:
+    return budget == "-" or (
+        budget[:1] == "B" and len(budget) < 6 and budget[1:].isdigit() and budget.isascii()
+    )
+
+
+_CHECKS: tuple[Check, ...] = (
+    (0, "E10", "V5-2", is_message_id),
+    (1, "E13", "V5-3", is_v5_route),
+    (2, "E14", "V5-4", frozenset((*TYPES, QUERY)).__contains__),
+    (3, "E10", "V5-5", is_task_id),
+    (4, "E11", "V5-6", PRIORITIES.__contains__),
+    (5, "E15", "V5-7", STATES.__contains__),
+    (6, "E10", "V5-8", lambda err: err == "-" or is_code(err)),
+    (7, "E16", "V5-9", _DEPTHS.__contains__),
+    (8, "E10", "V5-10", _is_context),
+    (9, "E10", "V5-11", _is_budget),
+    (10, "E12", "V5-13", has_no_arrow),
+    (10, "E10", "V5-14", bool),
+)
+
+
+def parse(text: str) -> Parsed:
+    """Read one line and report every fault of it; DATA that is too long is cut."""
+    line = one_line(text)
+    if line is None:
+        return refused(NAME, text, UNREADABLE)
+    segments = line.split("|", 11)
+    if len(segments) != 11:
+        return refused(NAME, text, _COUNT)
+    errors = faults_of(segments, _CHECKS)
+    notes = _notes_of(segments)
+    if len(segments[10]) > DATA_CHARS:
+        segments[10] = segments[10][:DATA_CHARS]
+        notes.append(_TRUNCATED)
+    return Parsed(NAME, text, segments, errors, notes, fields_of)
+
+
+def _notes_of(segments: list[str]) -> list[Warned]:
+    msg, route, kind, task, _, state, code, depth, _, budget, data = segments
+    notes = []
+    if is_padded(msg):
+        notes.append(_PADDED_MESSAGE)
+    if route[:1] not in _SENDERS.get(kind, route) and not _is_usual(kind, state, route):
+        notes.append(_SENDER)
+    if kind == QUERY:
+        notes.append(_TYPE_Q)
+    if is_padded(task):
+        notes.append(_PADDED_TASK)
+    if code == "-":
+        if kind == "E":
+            notes.append(_CODE_MISSING)
+    else:
+        if code not in _KNOWN_CODES:
+            notes.append(_UNKNOWN_CODE)
+        # E00 says that there is no error.
+        if kind != "E" and code != "E00":
+            notes.append(_CODE_ELSEWHERE)
+    if depth == "-":
+        notes.append(_DEPTH_DASH)
+    elif depth in _EXCEPTIONAL_DEPTHS:
+        has_reason = bool(flags_and_pairs(data)[1].get("reason"))
+        notes.append(_DEPTH_WITH_REASON if has_reason else _DEPTH_WITHOUT_REASON)
+    if is_padded(budget):
+        notes.append(_PADDED_BUDGET)
+    return notes
+
+
+def _is_usual(kind: str, state: str, route: str) -> bool:
+    """Tell whether a sender outside the table is usual all the same: O1 cancels by U."""
+    return kind == "U" and state == "X" and route[:1] == "O"
+
+
+def fields_of(segments: list[str]) -> dict[str, Any]:
+    """Return the fields of a valid line."""
+    msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
+    sender, _, target = route.partition(">")
+    flags, pairs = flags_and_pairs(data)
+    return {
+        "msg": msg,
+        "from": sender,
+        "to": target,
+        "type": kind,
+        "tid": unless_unused(tid),
+        "pri": unless_unused(pri),
+        "pri_effective": DEFAULT_PRIORITY if pri == "-" else pri,
+        "state": unless_unused(state),
+        "err": unless_unused(err),
+        "depth": 0 if depth == "-" else int(depth),
+        "ctx": unless_unused(ctx),
+        "budget": None if budget == "-" else int(budget[1:]),
+        "data": data,
+        "flags": flags,
+        "pairs": pairs,
+    }
+
+
+def render(segments: list[str]) -> str:
+    """Return the line."""
+    return "|".join(segments)
