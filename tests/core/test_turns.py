@@ -938,7 +938,7 @@ All.
 """
 
 
-@pytest.mark.req("DL-027", "DL-029")
+@pytest.mark.req("DL-027")
 def test_the_parts_of_a_synthesis_are_read():
     found = parse_synthesis(SYNTHESIS, NAMES)
 
@@ -949,7 +949,7 @@ def test_the_parts_of_a_synthesis_are_read():
     assert found.recommendation == "Start small.\n\n### By whom\nAll."
 
 
-@pytest.mark.req("DL-027", "DL-029")
+@pytest.mark.req("DL-027")
 def test_a_synthesis_in_french_is_read():
     found = parse_synthesis(
         "**Résumé du consensus**\nAucun.\n\n**Résumé des désaccords**\nQuand.\n\n"
@@ -962,7 +962,6 @@ def test_a_synthesis_in_french_is_read():
     assert found.recommendation == "commencer."
 
 
-@pytest.mark.req("DL-028")
 def test_a_synthesis_in_json_is_read():
     found = parse_synthesis(
         json.dumps(
@@ -981,7 +980,6 @@ def test_a_synthesis_in_json_is_read():
     assert found.recommendation == "Start."
 
 
-@pytest.mark.req("DL-029")
 def test_a_synthesis_without_headings_is_all_recommendation():
     text = "We should build it.\n\n> ## Consensus Summary\n> All agree."
     found = parse_synthesis(text, NAMES)
