@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.quotations import Names
 from council.core.record import Record
-from council.core.turn_lines import line_about
+from council.core.turn_lines import ANY_DEPTH, line_about
 from council.core.turn_parts import (
     json_items,
     json_object,
@@ -91,7 +91,7 @@ def _insights(body: list[Line], names: Mapping[str, str]) -> list[tuple[str, str
     """Return the lines about known agents, each with the lines that go on with it."""
     known = Names(names.items())
     found: list[tuple[str, list[Line]]] = []
-    depth = len(body) and 1 << 20
+    depth = ANY_DEPTH
     for line, is_own in body:
         one = line_about(line, known, names, depth) if is_own else None
         if one is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STANCES = ("agree", "partial", "disagree")
 ACK = "acknowledged"
+ANY_DEPTH = 1 << 20  # before the first bullet, one may be set as deep as it likes
 
 _WORDS = labels_of(
     {

@@ -16,6 +16,7 @@ from council.core.record import Record
 from council.core.syntheses import Synthesis, parse_synthesis
 from council.core.turn_lines import (
     ACK,
+    ANY_DEPTH,
     SECTIONS,
     STANCES,
     Spoken,
@@ -66,7 +67,6 @@ SENTENCES = 3
 VOTE_SENTENCES = 1
 COMMENT_SENTENCES = 2
 PARAGRAPHS = range(2, 5)
-_ANY_DEPTH = 1 << 20
 
 _TURN = ("position", "responses", "reasoning", "confidence")
 _VOTE = ("final", "confidence", "agreements", "reasoning")
@@ -208,7 +208,7 @@ def _read_responses(
     known = Names(names.items())
     spoken: list[Spoken] = []
     for body in bodies:
-        depth = _ANY_DEPTH
+        depth = ANY_DEPTH
         here: list[Line] = []
         for line, is_own in body:
             one = line_about(line, known, names, depth) if is_own else None
