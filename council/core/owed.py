@@ -102,21 +102,25 @@ def awaited(state: Conversation) -> tuple[str, ...]:
         for one in state.participants.values()
         if (not has_answered(one) or one.again == state.tour) and one.id not in out
     ]
-    order = order_now(state)
-    if order == PARALLEL or not waiting:
+    if order_now(state) == PARALLEL or not waiting:
         return tuple(waiting)
+    return tuple(agent for agent in speaking_order(state) if agent in waiting)
+
+
+def speaking_order(state: Conversation) -> tuple[str, ...]:
+    """Return all participants in the order in which they speak in the round under way."""
+    order = order_now(state)
     last = ""
     if order == SHUFFLE:
         before = [one.agent for one in state.entries if one.tour == state.tour - 1]
         last = before[-1] if before else ""
-    speaking = order_of(
+    return order_of(
         order,
         list(state.participants),
         round_number(state),
         seed=f"{state.conversation_id}/{state.phase}",
         last=last,
     )
-    return tuple(agent for agent in speaking if agent in waiting)
 
 
 def next_phase(state: Conversation) -> str:
