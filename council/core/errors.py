@@ -158,3 +158,35 @@ class StorageError(CouncilError):
 
     http_status = 507
     code = "storage"
+
+
+class InvalidMessageError(InvalidInputError):
+    """A protocol message has faults; each is its code, its rule and its segment or None."""
+
+    code = "invalid-message"
+
+    def __init__(self, faults: list[dict[str, object]]) -> None:
+        told = ", ".join(f"{fault['code']} by rule {fault['rule']}" for fault in faults)
+        super().__init__(f"the message is not valid: {told}", "see why with: council msg explain")
+        self.faults = faults
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error with the list of faults."""
+        return {**super().to_record(), "faults": self.faults}
+
+
+class ConversionRefusedError(InvalidInputError):
+    """A message holds what the version asked for has no place for."""
+
+    code = "REFUSED"
+
+    def __init__(self, reason: str, source: str, target: str) -> None:
+        super().__init__(
+            f"{source} to {target} is refused: {reason}",
+            "--lossy gives up what can be given up, and says what was",
+        )
+        self.reason = reason
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error with the bare reason."""
+        return {**super().to_record(), "rule": self.reason, "segment": None}

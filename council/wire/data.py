@@ -193,3 +193,23 @@ def join_parts(parts: list[str]) -> str:
 def with_parent(data: str, parent: str) -> str:
     """Return DATA with the pair that names the message it follows from (PR-547)."""
     return f"pid={parent};{data}" if data else f"pid={parent}"
+
+
+def render_data(flags: list[str], pairs: dict[str, str]) -> str:
+    """Return the DATA text of these flags and pairs; a value with `;` is put in quotes.
+
+    Raises:
+        InvalidInputError: No text reads back as these values.
+    """
+    written = [*flags]
+    for name, value in pairs.items():
+        protected = ";" in value and '"' not in value
+        written.append(f'{name}="{value}"' if protected else f"{name}={value}")
+    data = ";".join(written)
+    found = flags_and_pairs(data)
+    if pairs and (found[0] != flags or found[1].keys() != pairs.keys()):
+        raise InvalidInputError(
+            "these flags and pairs cannot be written as DATA",
+            "names hold no = and no ;, values no lone quote",
+        )
+    return data

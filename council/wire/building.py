@@ -1,0 +1,195 @@
+"""Write a message: from fields to a text that passes the strict check.
+
+What is not given is filled in: O1 as sender, DEPTH 0, the reserved context S0.
+The full form writes the default priority out, the minimal form leaves PRI and
+STATE unused.
+
+Source: PR-007, PR-303, PR-315, PR-415, PR-536, PR-547, PR-573, PR-576, PR-643.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import InvalidMessageError, UsageError
+from council.wire import v1, v2, v3, v4, v5
+from council.wire.checklist import DEFAULT_PRIORITY
+from council.wire.data import flags_and_pairs, render_data, with_parent
+from council.wire.messages import parse
+from council.wire.parsed import Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Render = Callable[[list[str]], str]
+
+# The segments of a version in order; `route` is made of `from` and `to`.
+SEGMENTS: dict[str, tuple[str, ...]] = {
+    "V1": v1.FIELDS,
+    "V2": v2.FIELDS,
+    "V3": ("msg", "route", "type", "task", "pri", "state", "data"),
+    "V4": ("msg", "route", "type", "task", "pri", "state", "err", "data"),
+    "V5": (
+        *("msg", "route", "type", "tid", "pri", "state"),
+        *("err", "depth", "ctx", "budget", "data"),
+    ),
+}
+RENDER: dict[str, Render] = {
+    "V1": v1.render,
+    "V2": v2.render,
+    "V3": v3.render,
+    "V4": v4.render,
+    "V5": v5.render,
+}
+# What a reading adds to the segments; a writer derives it again.
+_DERIVED = frozenset(("pri_effective", "flags", "pairs", "desc", "err", "params"))
+_GIVEN = frozenset(("from", "to", "role", "task", "tid"))
+_BAR = {
+    "V3": Fault(code="E02", rule="V3-9", segment=7),
+    "V4": Fault(code="E02", rule="V4-10", segment=8),
+    "V5": Fault(code="E12", rule="V5-13", segment=11),
+}
+OPTIONS = Fault(code="E10", rule="V5-options", segment=11)
+NO_SESSION = "S0"
+MAX_OPTIONS = 4
+MAX_OPTION_WORDS = 3
+
+
+def build(
+    fields: Mapping[str, object],
+    version: str = "V5",
+    *,
+    minimal: bool = False,
+    pid: str | None = None,
+) -> str:
+    """Return the text of a message.
+
+    Args:
+        fields: Values by the names that a reading uses; None or `-` is unused. `msg`, `tid` and
+            `task` may be bare numbers. Without `data`, `flags` and `pairs` make it.
+        version: `V1` to `V5`.
+        minimal: Leave PRI and STATE unused.
+        pid: The message that this one follows from; V4 and V5 carry it in DATA.
+
+    Raises:
+        UsageError: A version or field does not exist.
+        InvalidMessageError: The values do not make a message that passes the strict check.
+    """
+    if version not in SEGMENTS:
+        raise UsageError(f"nothing is written in {version!r}", "write V1, V2, V3, V4 or V5")
+    _refuse_unknown(fields, version)
+    values = {name: _text(value) for name, value in fields.items() if name not in _DERIVED}
+    if "err" in fields:
+        values["err"] = _text(fields["err"])
+    values["data"] = _data(fields, version, values)
+    if pid:
+        if version not in ("V4", "V5"):
+            raise UsageError(f"{version} has no parent id", "write it in V4 or V5")
+        values["data"] = with_parent(values["data"], pid)
+    _fill(values, version)
+    if minimal:
+        values["pri"] = values["state"] = "-"
+    segments = [values.get(name, "-") for name in SEGMENTS[version]]
+    return checked(segments, version)
+
+
+def checked(segments: list[str], version: str) -> str:
+    """Return the text of segments that pass the strict check.
+
+    Raises:
+        InvalidMessageError: They do not.
+    """
+    text = RENDER[version](segments)
+    found = parse(text, version).strict()
+    errors = list(found.errors)
+    if version in _BAR and "|" in segments[-1]:
+        errors = [_BAR[version]]
+    elif not errors and found.segments != segments:
+        # A line break at the end of DATA would get lost.
+        errors = [Fault(code=v5.UNREADABLE.code, rule=f"{version}-0")]
+    elif not errors and version == "V5" and segments[2] == "D" and not _offers(segments[-1]):
+        errors = [OPTIONS]
+    if errors:
+        raise InvalidMessageError([fault.to_record() for fault in errors])
+    return text
+
+
+def _refuse_unknown(fields: Mapping[str, object], version: str) -> None:
+    known = {*SEGMENTS[version], *_DERIVED, *_GIVEN} - {"route"}
+    unknown = sorted(set(fields) - known)
+    if unknown:
+        raise UsageError(
+            f"{version} has no field {', '.join(unknown)}",
+            f"its fields are: {', '.join(sorted(known - _DERIVED))}",
+        )
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _data(fields: Mapping[str, object], version: str, values: dict[str, str]) -> str:
+    """Return DATA as given, or made of the parts that a reading splits it into."""
+    if fields.get("data") is not None:
+        return str(fields["data"])
+    flags, pairs = fields.get("flags"), fields.get("pairs")
+    data = render_data(
+        list(flags) if isinstance(flags, list | tuple) else [],
+        dict(pairs) if isinstance(pairs, dict) else {},
+    )
+    data = data or str(fields.get("desc") or "")
+    code = values.get("err", "-")
+    if version in ("V1", "V2", "V3") and code != "-":
+        return f"{code}:{data}" if data else code
+    if not data and values.get("type") in ("A", "ACK"):
+        return "ok"
+    return data
+
+
+def _fill(values: dict[str, str], version: str) -> None:
+    """Put in what was left out, and bring ids into the form of the version."""
+    if version in ("V1", "V2"):
+        _fill_two_agents(values, version)
+    else:
+        values["route"] = f"{values.get('from', 'O1')}>{values.get('to', '')}"
+    if version == "V5":
+        values["tid"] = values.get("tid", values.get("task", "-"))
+        values["depth"] = "0" if values.get("depth", "-") == "-" else values["depth"]
+        if values.get("ctx", "-") == "-":
+            values["ctx"] = NO_SESSION
+        if values.get("budget", "-").isdigit():
+            values["budget"] = f"B{values['budget']}"
+    else:
+        values["task"] = values.get("task", values.get("tid", "-"))
+        if version == "V1" and values["task"] == "-":
+            values["task"] = ""
+    if version in ("V3", "V5"):
+        values.setdefault("pri", DEFAULT_PRIORITY)
+    short = version in ("V4", "V5")
+    for name, word in (("msg", "M"), ("tid", "T"), ("task", "T")):
+        if values.get(name, "").isdigit():
+            number = values[name].lstrip("0") or "0"
+            long = "MSG_" if word == "M" else "TASK_"
+            values[name] = f"{word}{number}" if short else f"{long}{number:0>2}"
+
+
+def _fill_two_agents(values: dict[str, str], version: str) -> None:
+    sender = values.get("role", values.get("from", "O"))
+    if version == "V2":
+        values["role"] = {"ORCHESTRATOR": "O", "WORKER": "W", "O1": "O", "W1": "W"}.get(
+            sender, sender
+        )
+        return
+    orchestrator, worker = v1.ROLES
+    names = {"O": orchestrator, "O1": orchestrator, "W": worker, "W1": worker}
+    values["from"] = names.get(sender, sender)
+    other = worker if values["from"] == orchestrator else orchestrator
+    values["to"] = names.get(values.get("to", other), values.get("to", other))
+
+
+def _offers(data: str) -> bool:
+    """Tell whether a choice for the user has two to four options of one to three words."""
+    _, pairs = flags_and_pairs(data)
+    options = [value for name, value in pairs.items() if name[:3] == "opt" and name[3:].isdigit()]
+    return 2 <= len(options) <= MAX_OPTIONS and all(
+        1 <= len(option.split()) <= MAX_OPTION_WORDS for option in options
+    )
