@@ -1,7 +1,8 @@
 """The heartbeat: whatever is due in any conversation is done, once.
 
-Three steps. Look at every open conversation without a lock and without
-writing; most of the time nothing is due and that is all. Otherwise, under the
+Three steps. Look at the open conversations without a lock and without writing
+to them: at those alone that the note of an earlier heartbeat does not vouch
+for. Most of the time nothing is due and that is all. Otherwise, under the
 heartbeat's own lock, advance what is due and claim the runs that are owed,
 oldest first and as many as there are places. Then, with no lock held, start
 what was claimed. A process that dies anywhere in between leaves a state from
@@ -16,20 +17,18 @@ import os
 import time
 from datetime import datetime, timedelta
 
-from council.core import machine
-from council.core.errors import CouncilError, NotFoundError
-from council.core.owed import Wake
+from council.core.errors import NotFoundError
 from council.operations.place import Place
-from council.operations.report import Beaten, Report, owed_by, seen_of
-from council.store.files import make_folder
+from council.operations.report import Beaten, Report
+from council.store.files import explaining, make_folder
 from council.store.lock import Lock, try_lock
-from council.store.slots import Slots
+from council.store.survey import Survey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from council.operations.gate import Gate
+    from council.operations.looking import Looked
 
 
 _LOOK_AGAIN_S = 0.2
@@ -47,8 +46,7 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
         NotFoundError: `only` is not open.
         CouncilError: `only` cannot be served; of all, a broken one is reported.
     """
-    names = [only] if only else place.conversations.names()
-    return _beat(place, names, dry_run=dry_run, must_exist=bool(only))
+    return _beat(place, only, dry_run=dry_run, must_exist=bool(only))
 
 
 def beat_in_turn(place: Place) -> None:
@@ -68,47 +66,66 @@ def beat_in_turn(place: Place) -> None:
     beat(place)
 
 
-def _beat(
-    place: Place, names: list[str], *, dry_run: bool = False, must_exist: bool = False
-) -> Report:
+def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False) -> Report:
     now = place.now()
     report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark))
+    survey = None if only else _survey(place, now)
+    if survey is not None:
+        report.idle = survey.idle
+    names = [only] if survey is None else survey.doubtful
     busy: list[Beaten] = []
-    queue: list[Beaten] = []
-    gates: list[Gate] = []
-    for name in names:
-        try:
-            seen, due, waits = _look(place, name, now, gates)
-        except CouncilError as error:
-            if must_exist:
-                raise
-            report.errors.append((name, error))
-            continue
-        report.conversations.append(seen)
-        if due:
-            busy.append(seen)
-        elif waits:
-            queue.append(seen)
+    if names:
+        from council.operations.looking import Look
+
+        look = Look(place, survey, now)
+        looked = look.at_all(names, report, must_exist=must_exist)
+        if not dry_run:
+            for name in looked.ended:
+                place.conversations.clear_ended(name, now)
+            busy = _to_serve(place, looked)
     if dry_run:
         return _without_archived(place, report)
-    place.conversations.clear_ended(now)
+    all_started = _serve(place, busy, now, report) if busy else True
+    if survey is not None:
+        if busy and survey.is_kept:
+            look.again_at([seen.name for seen in busy])
+        survey.keep()
+    _end(place)
+    if not all_started:
+        report.take_over(beat(place))  # a place is free again, and somebody may wait for it
+    return _without_archived(place, report)
+
+
+def _survey(place: Place, now: datetime) -> Survey:
+    backoff_s = [one.total_seconds() for one in place.settings.retry_backoff]
+    with explaining("list", place.paths.shared):
+        # Where several machines write, a time of change is the word of another clock.
+        return Survey(place.paths, backoff_s, now, trusting=not place.settings.force_network_fs)
+
+
+def _to_serve(place: Place, looked: Looked) -> list[Beaten]:
+    """Return the conversations in which something can be done now."""
+    if not looked.queue:
+        return looked.busy
+    from council.store.slots import Slots
+
     slots = Slots(place.paths.places, place.settings.max_runs)
-    if queue and (busy or slots.taken() < slots.max_runs):
-        busy += queue  # all who wait are looked at together, or a younger one passes an older
-    if not busy:
-        _end(place)
-        return _without_archived(place, report)
+    if looked.busy or slots.taken() < slots.max_runs:
+        # All who wait are looked at together, or a younger one passes an older.
+        return looked.busy + looked.queue
+    return []
+
+
+def _serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> bool:
+    """Advance and claim under the heartbeat's lock, then start; tell whether all were started."""
     from council.operations.runs import start
     from council.operations.serving import serve
 
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
         jobs = serve(place, busy, now, report)
-    started = [start(place, job, beat_in_turn) for job in jobs]
-    _end(place)
-    if not all(started):
-        report.take_over(beat(place))  # a place is free again, and somebody may wait for it
-    return _without_archived(place, report)
+    started = [start(place, job, beat_in_turn) for job in jobs]  # each, whatever became of one
+    return all(started)
 
 
 def _end(place: Place) -> None:
@@ -121,45 +138,13 @@ def _end(place: Place) -> None:
 
 def _without_archived(place: Place, report: Report) -> Report:
     """Take out what was archived by somebody else between two looks: no fault of anybody."""
-    names = place.conversations.names() if report.errors else []
-    report.errors = [
-        (name, error)
+    gone = {
+        name
         for name, error in report.errors
-        if name in names or not isinstance(error, NotFoundError)
-    ]
+        if isinstance(error, NotFoundError) and not place.conversations.is_open(name)
+    }
+    report.errors = [one for one in report.errors if one[0] not in gone]
     return report
-
-
-def _look(place: Place, name: str, now: datetime, gates: list[Gate]) -> tuple[Beaten, bool, bool]:
-    """Look at one conversation without writing.
-
-    Args:
-        place: The workspace.
-        name: Which conversation.
-        now: The time of the look.
-        gates: Holds the bounds of the workspace once somebody was found who is owed a start.
-
-    Returns:
-        What was found, whether anything is due, whether somebody waits for a place.
-    """
-    view = place.conversations.page(name, now)
-    state = view.state
-    step = machine.advance(state, now)
-    owed = owed_by(place, step.state, now)
-    seen = seen_of(name, state, step)
-    wakes = [one for one in owed if isinstance(one, Wake)]
-    if wakes and not gates:
-        from council.operations.gate import Gate
-
-        gates.append(Gate(place, now))
-    held = [one for one in wakes if gates[0].holds(step.state, one)]
-    queued = [one for one in wakes if one.task in step.state.tasks and one not in held]
-    seen.woken = [
-        one.agent for one in wakes if one not in queued and not gates[0].halted and one not in held
-    ]
-    seen.edited = view.standing != "clean"
-    due = bool(step.events) or len(owed) > len(queued) + len(held) or seen.edited
-    return seen, due, bool(queued)
 
 
 def wait(
@@ -181,7 +166,7 @@ def wait(
     if only:
         beat(place, only, dry_run=True)  # raises when there is none of that name
     while True:
-        report = _beat(place, [only] if only else place.conversations.names())
+        report = _beat(place, only)
         for seen in report.conversations:
             if seen.changed:
                 tell(seen.to_text())

@@ -20,7 +20,6 @@ from council.core.errors import (
 )
 from council.core.ids import checked_name
 from council.core.times import parse_instant
-from council.store.conversations import Conversations
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
 from council.store.settings import SCHEMA_VERSION, Settings, load_settings
@@ -28,6 +27,8 @@ from council.store.settings import SCHEMA_VERSION, Settings, load_settings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from council.store.conversations import Conversations
 
 
 class Place:
@@ -38,7 +39,6 @@ class Place:
         environ: The environment the command was called with.
         settings: What `council.toml` says.
         paths: Where everything lies.
-        conversations: The conversations on the disk.
         fixed_now: The instant that stands for the present, None for the clock.
     """
 
@@ -48,9 +48,18 @@ class Place:
         self.fixed_now = fixed_now
         self.settings: Settings = load_settings(root)
         self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
-        self.conversations = Conversations(
-            self.paths, allow_network_fs=self.settings.force_network_fs
-        )
+        self._conversations: Conversations | None = None
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations on the disk; whoever opens none does not load what reads them."""
+        if self._conversations is None:
+            from council.store.conversations import Conversations
+
+            self._conversations = Conversations(
+                self.paths, allow_network_fs=self.settings.force_network_fs
+            )
+        return self._conversations
 
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""

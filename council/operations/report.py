@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core import owed
-from council.core.conversation import Conversation
 from council.core.errors import CouncilError
-from council.core.owed import Archive, Notify, Wake
 from council.core.record import Record
-from council.core.step import Step
 from council.core.times import render_instant
-from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from council.core.conversation import Conversation
+    from council.core.owed import Archive, Notify, Wake
+    from council.core.step import Step
+    from council.operations.place import Place
 
 
 class Beaten(Record):
@@ -42,22 +42,21 @@ class Beaten(Record):
         """Return the conversation's part of `heartbeat --json`."""
         moved = {"from": self.moved_from, "to": self.moved_to, "reason": self.reason}
         return {
-            "name": self.name,
-            "conversationId": self.conversation_id,
-            "status": self.status,
-            "phase": self.phase,
-            "tour": self.tour,
+            **_record_of_idle(self.name, self.conversation_id, self.to_note()),
             "transition": moved if self.moved_to else None,
             "woken": self.woken,
-            "waiting": self.waiting,
             "archived": self.archived or None,
         }
 
     def to_text(self) -> str:
         """Return the line that tells a person what was found and done."""
-        said = [f"{self.phase} (round {self.tour})"]
+        if not (self.moved_to or self.woken or self.archived):
+            return _line_of_idle(self.name, self.conversation_id, self.to_note())
+        said = []
         if self.moved_to:
-            said = [f"{self.moved_from} → {self.moved_to} ({self.reason})"]
+            said.append(f"{self.moved_from} → {self.moved_to} ({self.reason})")
+        else:
+            said.append(f"{self.phase} (round {self.tour})")
         if self.woken:
             said.append(f"woke {', '.join(self.woken)}")
         waiting = [agent for agent in self.waiting if agent not in self.woken]
@@ -67,18 +66,64 @@ class Beaten(Record):
             said.append(f"minutes in {self.archived}")
         return f"{self.name}: " + "; ".join(said)
 
+    def to_note(self) -> list[Any]:
+        """Return what the next heartbeat has to know of it if it stays idle."""
+        return [self.status, self.phase, self.tour, self.rev, self.waiting]
+
+    @classmethod
+    def from_note(cls, name: str, conversation_id: str, noted: list[Any]) -> Beaten:
+        """Return an idle conversation as `to_note` noted it."""
+        status, phase, tour, rev, waiting = noted
+        return cls(
+            name=name,
+            conversation_id=conversation_id,
+            status=status,
+            phase=phase,
+            tour=tour,
+            rev=rev,
+            waiting=waiting,
+        )
+
     @property
     def changed(self) -> bool:
         """Whether the heartbeat did anything here."""
         return bool(self.moved_to or self.woken or self.archived or self.edited)
 
 
+def _record_of_idle(name: str, conversation_id: str, noted: list[Any]) -> dict[str, Any]:
+    """Return the JSON of a conversation in which nothing was done, from its note."""
+    status, phase, tour, _, waiting = noted
+    return {
+        "name": name,
+        "conversationId": conversation_id,
+        "status": status,
+        "phase": phase,
+        "tour": tour,
+        "transition": None,
+        "woken": [],
+        "waiting": waiting,
+        "archived": None,
+    }
+
+
+def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
+    """Return the line of a conversation in which nothing was done, from its note."""
+    _, phase, tour, _, waiting = noted
+    asked = f"; waiting for {', '.join(waiting)}" if waiting else ""
+    return f"{name}: {phase} (round {tour}){asked}"
+
+
 class Report(Record):
-    """What one heartbeat found and did; `halted` when it was to start no run."""
+    """What one heartbeat found and did; `halted` when it was to start no run.
+
+    `idle` are the conversations that were not opened, as they were noted: name,
+    id and note. `conversations` are the others.
+    """
 
     now: datetime
     halted: bool = False
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
+    idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
     errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
 
     @property
@@ -86,27 +131,40 @@ class Report(Record):
         """Whether anything was done."""
         return any(one.changed for one in self.conversations)
 
+    def everything(self) -> list[Beaten]:
+        """Return all conversations, opened or not, in the order of their names."""
+        if not self.idle:
+            return self.conversations
+        found = [*self.conversations, *(Beaten.from_note(*one) for one in self.idle)]
+        return sorted(found, key=lambda one: one.name)
+
     def take_over(self, later: Report) -> None:
         """Add what a later heartbeat did to this report."""
-        known = {one.name: one for one in self.conversations}
-        for seen in later.conversations:
-            before = known.get(seen.name)
-            if before is None:
+        self.conversations, self.idle = self.everything(), []
+        known = {one.name: at for at, one in enumerate(self.conversations)}
+        for seen in later.everything():
+            at = known.get(seen.name)
+            if at is None:
                 self.conversations.append(seen)
                 continue
+            before = self.conversations[at]
             seen.woken = before.woken + seen.woken
             seen.edited = before.edited or seen.edited
             seen.moved_from = before.moved_from or seen.moved_from
             seen.moved_to = seen.moved_to or before.moved_to
             seen.reason = seen.reason or before.reason
-            self.conversations[self.conversations.index(before)] = seen
+            self.conversations[at] = seen
         self.errors = later.errors
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `heartbeat --json`."""
+        found = [_record_of_idle(*one) for one in self.idle]
+        found += [one.to_record() for one in self.conversations]
+        if self.idle and self.conversations:
+            found.sort(key=_name_of)
         return {
             "now": render_instant(self.now),
-            "conversations": [one.to_record() for one in self.conversations],
+            "conversations": found,
             "channels": [],
             "tasks": [],
             "changed": self.changed,
@@ -116,14 +174,27 @@ class Report(Record):
 
     def to_text(self) -> str:
         """Return one line for each conversation, for people."""
-        halted = ["halted: no run is started; go on with: council resume --all"]
-        return "\n".join(
-            [*(halted if self.halted else ()), *(one.to_text() for one in self.conversations)]
-        )
+        lines = [_line_of_idle(*one) for one in self.idle]
+        lines += [one.to_text() for one in self.conversations]
+        if self.idle and self.conversations:
+            lines.sort(key=_name_in)
+        if self.halted:
+            lines.insert(0, "halted: no run is started; go on with: council resume --all")
+        return "\n".join(lines)
+
+
+def _name_of(record: dict[str, Any]) -> str:
+    return str(record["name"])
+
+
+def _name_in(line: str) -> str:
+    return line.partition(":")[0]
 
 
 def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     """Return what a step did to a conversation."""
+    from council.core import owed
+
     after = step.state
     seen = Beaten(
         name=name,
@@ -145,4 +216,6 @@ def owed_by(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what a conversation owes to the world, with the pauses the settings ask for."""
+    from council.core import owed
+
     return owed.pending(state, now, backoff=place.settings.retry_backoff)

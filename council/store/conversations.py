@@ -77,15 +77,18 @@ class Conversations:
         with files.explaining("list", self.workspace.shared):
             return naming.open_names(self.workspace)
 
-    def clear_ended(self, now: datetime) -> None:
+    def is_open(self, name: str) -> bool:
+        """Tell whether a conversation of this name is open, one that cannot be read included."""
+        return naming.is_open(self.workspace, name)
+
+    def clear_ended(self, name: str, now: datetime) -> None:
         """Clear away what archiving left behind when its process died on the way.
 
         Raises:
             CouncilError: The system refuses.
         """
         with files.explaining("clear away", self.workspace.shared):
-            for name in naming.ended_names(self.workspace):
-                self._door.clear_ended(name, now)
+            self._door.clear_ended(name, now)
 
     def read(self, name: str, *, with_sealed: bool = False) -> Conversation:
         """Return a conversation as it stands, edits of people included; see `page`.

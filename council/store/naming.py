@@ -69,38 +69,34 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
 
 def open_names(workspace: Workspace) -> list[str]:
     """Return the names of the open conversations, sorted."""
-    found = _known_names(workspace)
-    return sorted(name for name, known in found.items() if not _ended(workspace, name, known))
+    return sorted(name for name in _known_names(workspace) if is_open(workspace, name))
 
 
-def ended_names(workspace: Workspace) -> list[str]:
-    """Return the names of archived conversations that are not cleared away yet, sorted."""
-    found = _known_names(workspace)
-    return sorted(name for name, known in found.items() if _ended(workspace, name, known))
+def is_open(workspace: Workspace, name: str) -> bool:
+    """Tell whether a name stands for an open conversation, one that cannot be read included."""
+    return not standing_of(workspace, name)[1]
 
 
-def _known_names(workspace: Workspace) -> dict[str, str]:
-    """Return every name that a live file or a pointer bears, with the id the pointer gives."""
-    found = {}
-    for name in _listed(os.path.dirname(workspace.control)):
-        known = workspace.conversation_name(name)
-        if known:
-            found[known] = pointer_of(workspace, known)
-    for name in _listed(workspace.open_names):
-        if is_name(name):
-            found[name] = pointer_of(workspace, name)
-    return found
+def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
+    """Return the id behind a name, "" when nothing can say, and whether it has ended.
 
-
-def _ended(workspace: Workspace, name: str, conversation_id: str) -> bool:
-    """Tell whether the conversation behind a name is archived and only not cleared away yet."""
+    It has ended when it is archived and only not cleared away yet, or when no
+    file is there any more.
+    """
     try:
-        conversation_id = conversation_id or id_in_file(workspace, name, None)
+        conversation_id = pointer_of(workspace, name) or id_in_file(workspace, name, None)
         if not conversation_id:
-            return True  # its file went between two looks
-        return is_closed(journal.read_tail(Places(workspace, name, conversation_id).journal))
+            return "", True  # its file went between two looks
+        tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
+        return conversation_id, is_closed(tail)
     except CouncilError:
-        return False  # whoever works on it gets told what is wrong
+        return "", False  # whoever works on it gets told what is wrong
+
+
+def _known_names(workspace: Workspace) -> set[str]:
+    """Return every name that a live file or a pointer bears."""
+    live = map(workspace.conversation_name, _listed(os.path.dirname(workspace.control)))
+    return {name for name in (*live, *_listed(workspace.open_names)) if is_name(name)}
 
 
 def _listed(folder: str) -> list[str]:

@@ -223,6 +223,11 @@ class Workspace:
         return resolve_inside(self.control, "tally.json")
 
     @property
+    def deadlines(self) -> str:
+        """The note of the heartbeat: until when it need not open which conversation."""
+        return resolve_inside(self.control, "deadlines.json")
+
+    @property
     def halt_mark(self) -> str:
         """The file that halts all starting of runs by being there."""
         return resolve_inside(self.control, "halted")
@@ -267,6 +272,14 @@ class Workspace:
         if name == DEFAULT_NAME:
             return pattern
         return os.path.join(os.path.dirname(pattern), f"council-{name}-conversation.md")
+
+    def live_file_parts(self) -> tuple[str, str] | None:
+        """Return what stands before and after the name in the name of a live file.
+
+        None where the file of one conversation is not named like the others.
+        """
+        before, name, after = os.path.basename(self._conversation_pattern).partition("{name}")
+        return (before, after) if name else None
 
     def conversation_name(self, file_name: str) -> str:
         """Return the name whose live file is called `file_name`, "" when it is none."""

@@ -1,0 +1,191 @@
+"""The note of the heartbeat: until when it need not open which conversation.
+
+For each conversation in which nothing was due it holds when time alone will
+change that, how its files looked before they were read, and what there is to
+report of it. What holds of it is decided by `survey`.
+
+The note is a cache and nothing else. Missing, torn, of another version or
+made under other settings, it is not used; where it cannot be written, every
+heartbeat opens everything. It is not brought to the disk: it belongs to one
+boot of the machine, so a power cut, which might keep the note and not what it
+tells of, ends it.
+
+Source: XC-007, `architecture.md` section 4.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from binascii import crc32
+
+from council import __version__
+from council.core.record import Record
+from council.store import files
+from council.store.looks import LOOK_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    Line = tuple[str, str, Any, bytes]
+
+_FORMAT = 1
+_BOOT = "/proc/sys/kernel/random/boot_id"
+_ABANDONED_S = 60
+
+
+class Note(Record):
+    """What is noted: one line for each name in each column, sorted by name.
+
+    `due` are instants as text, "never" after all of them; `found` is any JSON;
+    `looks` are joined. It holds at no time before `since`; the looks were taken
+    at `taken_ns`. `body` is its text, `identity` tells the file it was read from.
+    """
+
+    names: Sequence[str]
+    ids: Sequence[str]
+    due: Sequence[str]
+    found: Sequence[Any]
+    looks: bytes
+    since: str
+    taken_ns: int
+    body: bytes
+    identity: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, lines: Mapping[str, Line], *, since: str, taken_ns: int) -> Note:
+        """Return the note of id, due, found and look by name."""
+        names = sorted(lines)
+        ids, due, found, looks = zip(*(lines[name] for name in names), strict=True)
+        # Most say the same: each thing that is said is written once.
+        kinds: dict[str, int] = {}
+        kind_of = [kinds.setdefault(json.dumps(one), len(kinds)) for one in found]
+        said = [json.loads(one) for one in kinds]
+        columns = [names, ids, due, kind_of, said, b"".join(looks).hex()]
+        body = json.dumps(columns, separators=(",", ":")).encode("ascii")
+        return cls(
+            names=names,
+            ids=ids,
+            due=due,
+            found=found,
+            looks=b"".join(looks),
+            since=since,
+            taken_ns=taken_ns,
+            body=body,
+        )
+
+    def line(self, at: int) -> Line:
+        """Return id, due, found and look of one conversation."""
+        look = self.looks[at * LOOK_BYTES : (at + 1) * LOOK_BYTES]
+        return self.ids[at], self.due[at], self.found[at], look
+
+
+def read_note(path: str, rules: list[Any], now: str) -> Note | None:
+    """Return the note, None when there is none that can be used.
+
+    Args:
+        path: Where it lies.
+        rules: What it must have been made under.
+        now: The time, as text: what was idle later need not have been idle now.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > files.MAX_FILE_BYTES:
+            return None
+        head, _, body = files.read_all(descriptor, facts.st_size).partition(b"\n")
+        said = json.loads(head)
+        if (said["of"], said["sum"]) != (_of(rules), crc32(body)) or said["since"] > now:
+            return None
+        names, ids, due, kind_of, kinds, looks = json.loads(body)
+        return Note(
+            names=names,
+            ids=ids,
+            due=due,
+            found=[kinds[kind] for kind in kind_of],
+            looks=bytes.fromhex(looks),
+            since=said["since"],
+            taken_ns=facts.st_mtime_ns,
+            body=body,
+            identity=_identity(facts),
+        )
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -> None:
+    """Put a note in the place of the one that was read; of one that says the same, move the time.
+
+    What cannot be written is left: the next heartbeat looks again.
+    """
+    if before is not None and before.body == note.body:
+        _move_time(path, before, note.taken_ns)
+        return
+    head = {"of": _of(rules), "since": note.since, "sum": crc32(note.body)}
+    temporary = f"{path}.new"
+    try:
+        descriptor = _claim(temporary)
+    except OSError:
+        return  # another heartbeat writes its own, or nobody may
+    try:
+        files.write_all(descriptor, json.dumps(head).encode("ascii") + b"\n" + note.body)
+        os.utime(descriptor, ns=(note.taken_ns, note.taken_ns))
+        os.rename(temporary, path)
+    except OSError:
+        files.remove(temporary)
+    finally:
+        os.close(descriptor)
+
+
+def _move_time(path: str, note: Note, taken_ns: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        # Another heartbeat may have put its note there meanwhile: its looks are not ours.
+        if _identity(os.fstat(descriptor)) == note.identity:
+            os.utime(descriptor, ns=(taken_ns, taken_ns))
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def _claim(path: str) -> int:
+    """Make and open a file that nobody else writes; one that was left behind is taken away."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o666)
+    except FileExistsError:
+        if abs(time.time() - os.lstat(path).st_mtime) < _ABANDONED_S:
+            raise
+        os.unlink(path)
+        return os.open(path, flags, 0o666)
+
+
+def _identity(facts: os.stat_result) -> tuple[int, ...]:
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+
+
+def _of(rules: list[Any]) -> list[Any]:
+    """Return everything that a note must have been made under."""
+    return [_FORMAT, __version__, _boot(), *rules]
+
+
+def _boot() -> str:
+    """Return what tells this boot of the machine from others, "" where nothing does."""
+    try:
+        with open(_BOOT, encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,84 @@
+"""How files look: what the system says of them without their being opened.
+
+Source: XC-007.
+"""
+
+from __future__ import annotations
+
+import os
+from struct import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LOOK = Struct("=QQqqQQqq")
+LOOK_BYTES = _LOOK.size
+_UNSEEN = bytes(LOOK_BYTES)
+_NEVER_SETTLED_NS = 2**63
+
+
+def look_at(
+    control: str,
+    before: str,
+    after: str,
+    names: Sequence[str],
+    ids: Sequence[str],
+) -> tuple[bytes, list[int]]:
+    """Look at the live files and the journals of conversations.
+
+    Args:
+        control: The folder `.council`, beside the live files.
+        before: How the name of a live file begins, before the conversation's.
+        after: How it ends.
+        names: The names of the conversations.
+        ids: Their ids.
+
+    Returns:
+        A look of `LOOK_BYTES` for each, joined, zeros where a file cannot be
+        seen; and when each was last changed, in nanoseconds.
+    """
+    looks, changed_ns = [], []
+    take, pack = os.stat, _LOOK.pack
+    live_folder, control_folder = -1, -1
+    try:
+        live_folder = _opened(os.path.dirname(control))
+        control_folder = _opened(control)
+        # All of the time of an idle heartbeat goes by in here.
+        for name, conversation_id in zip(names, ids, strict=True):
+            try:
+                live = take(before + name + after, dir_fd=live_folder, follow_symlinks=False)
+                journal = take(
+                    conversation_id + "/journal.jsonl",
+                    dir_fd=control_folder,
+                    follow_symlinks=False,
+                )
+            except (OSError, ValueError):
+                looks.append(_UNSEEN)
+                changed_ns.append(_NEVER_SETTLED_NS)
+                continue
+            live_changed_ns, journal_changed_ns = live.st_ctime_ns, journal.st_ctime_ns
+            looks.append(
+                pack(
+                    live.st_ino,
+                    live.st_size,
+                    live.st_mtime_ns,
+                    live_changed_ns,
+                    journal.st_ino,
+                    journal.st_size,
+                    journal.st_mtime_ns,
+                    journal_changed_ns,
+                )
+            )
+            changed_ns.append(max(live_changed_ns, journal_changed_ns))
+    except OSError:
+        return _UNSEEN * len(names), [_NEVER_SETTLED_NS] * len(names)
+    finally:
+        for descriptor in (live_folder, control_folder):
+            if descriptor >= 0:
+                os.close(descriptor)
+    return b"".join(looks), changed_ns
+
+
+def _opened(folder: str) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
