@@ -91,11 +91,12 @@ def heartbeat(values: dict[str, Any]) -> Output:
     else:
         report, timed_out = beat(place, only, dry_run=values["dry_run"]), False
     if values["reply_token"] and not report.changed and not report.errors:
-        return Output(record=report.to_record(), text=values["reply_token"])
+        record = report.to_record() if values["json"] else None
+        return Output(record=record, text=values["reply_token"])
     notes = [f"council: {name}: {error.message}" for name, error in report.errors]
     return Output(
-        record=report.to_record(),
-        text=report.to_text() or NOTHING_OPEN,
+        record=report.to_record() if values["json"] else None,
+        text="" if values["json"] else report.to_text() or NOTHING_OPEN,
         notes=notes,
         code=7 if timed_out else 3 if report.errors else 0,
     )
