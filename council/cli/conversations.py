@@ -7,199 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from council.cli.edge import Output, carry_out, read_text
-from council.cli.options import READING
-from council.cli.parameters import As, Json, Lang, Name, Now, Root, help_text
-from council.core.errors import InvalidInputError, InvalidStateError, UsageError
+from council.cli import convening
+from council.cli.edge import Output, read_text
+from council.cli.parameters import As, Json, Lang, Name, Now, Root, do, help_text
+from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
-from council.operations.convene import Convened, Invitation
-from council.operations.place import Place, conversation_name, open_place
+from council.operations.place import Place, conversation_name
 from council.operations.steer import Steered
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
-Agents = Annotated[
-    str, typer.Option("--agents", metavar="a,b,c", help="Who takes part; else all known agents.")
-]
-Brief = Annotated[str, typer.Option("--brief", metavar="TEXT", help="The brief; else the topic.")]
-BriefFile = Annotated[
-    str, typer.Option("--brief-file", metavar="PATH|-", help="Read the brief from a file.")
-]
-Mode = Annotated[
-    str, typer.Option("--mode", metavar="MODE", help="debate, prd, analysis, review or synthesis.")
-]
-Procedure = Annotated[
-    str, typer.Option("--procedure", metavar="NAME", help="How to deliberate: council.")
-]
-Phases = Annotated[
-    str,
-    typer.Option(
-        "--phases", metavar="a,b", help="Take only these phases, such as collect,synthesize."
-    ),
-]
-Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="1h", help="How long each phase may take.")
-]
-Coordinator = Annotated[
-    str,
-    typer.Option("--coordinator", metavar="ID", help="Is notified, and writes the synthesis."),
-]
-Synthesizer = Annotated[
-    str, typer.Option("--synthesizer", metavar="ID", help="Writes the synthesis.")
-]
-Role = Annotated[list[str] | None, typer.Option("--role", metavar="ID=ROLE", help="Give a role.")]
-Model = Annotated[
-    list[str] | None, typer.Option("--model", metavar="ID=MODEL", help="Declare a model.")
-]
-Sealed = Annotated[
-    bool,
-    typer.Option(
-        "--sealed/--open", help="Keep first answers sealed until the phase closes (default)."
-    ),
-]
-Cwd = Annotated[
-    str, typer.Option("--cwd", metavar="DIR", help="Where runs work; else the current directory.")
-]
-NewName = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="The conversation's name; else `active`.")
-]
 Revision = Annotated[int, typer.Argument(metavar="REV", help="A revision; see: council history")]
-Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="What is to be decided, in a line.")]
-
-
-def do(
-    verb: str,
-    as_json: bool,
-    root: str,
-    now: str,
-    command: Callable[[Place], Output | None],
-) -> None:
-    """Open the workspace, carry out one command, end with its exit code."""
-
-    def opened() -> Output | None:
-        place = open_place(root, now, os.environ)
-        if verb not in READING:
-            place.refuse_newer_settings()
-        return command(place)
-
-    raise typer.Exit(carry_out(verb, opened, as_json=as_json))
-
-
-def invitation(place: Place, **given: Any) -> Invitation:
-    """Make an invitation of the options of `convene` and `ask`."""
-    brief = given["brief"]
-    if given["brief_file"]:
-        if brief:
-            raise UsageError("the brief was given twice", "use --brief or --brief-file")
-        brief = read_text("", given["brief_file"], place.settings.max_text_bytes)
-        if not brief.strip():
-            raise InvalidInputError(
-                f"the brief in {given['brief_file']} is empty", "write it first"
-            )
-    return Invitation(
-        topic=given["topic"],
-        brief=brief,
-        name=given["name"],
-        procedure=given["procedure"],
-        mode=given["mode"],
-        agents=_listed(given["agents"]),
-        roles=_pairs(given["role"], "--role"),
-        models=_pairs(given["model"], "--model"),
-        phases=_listed(given["phases"]),
-        timeout=parse_duration(given["timeout"]) if given["timeout"] else None,
-        coordinator=given["coordinator"],
-        synthesizer=given["synthesizer"],
-        sealed=given["sealed"],
-        lang=given["lang"],
-        cwd=os.path.abspath(given["cwd"] or os.getcwd()),
-    )
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    pairs = {}
-    for pair in given or []:
-        agent, equals, value = pair.partition("=")
-        if not equals or not agent or not value:
-            raise UsageError(f"{option} {pair!r} is not ID=VALUE")
-        pairs[agent.strip()] = value.strip()
-    return pairs
-
-
-def convene(
-    topic: Topic,
-    brief: Brief = "",
-    brief_file: BriefFile = "",
-    name: NewName = "",
-    procedure: Procedure = "council",
-    mode: Mode = "debate",
-    agents: Agents = "",
-    role: Role = None,
-    model: Model = None,
-    phases: Phases = "",
-    timeout: Timeout = "",
-    coordinator: Coordinator = "",
-    synthesizer: Synthesizer = "",
-    sealed: Sealed = True,
-    lang: Lang = "",
-    cwd: Cwd = "",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show runs and prompt sizes; open nothing.")
-    ] = False,
-    run: Annotated[
-        bool, typer.Option("--run", help="Stay and work until the minutes are written.")
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Open a conversation and wake its agents at once."""
-    given = {key: value for key, value in locals().items() if key not in _NOT_INVITED}
-
-    def command(place: Place) -> Output:
-        from council.cli.following import watch_to_the_end
-        from council.operations.convene import convene as open_conversation
-
-        made = open_conversation(place, invitation(place, **given), dry_run=dry_run)
-        notes = [f"council: {warning}" for warning in made.warnings]
-        if run and not dry_run:
-            ended = watch_to_the_end(place, made.state, quiet=json)
-            ended.notes = notes + ended.notes
-            return ended
-        return Output(record=made.to_record(), text=_convened_text(made), notes=notes)
-
-    do("convene", json, root, now, command)
-
-
-_NOT_INVITED = frozenset(("dry_run", "run", "root", "now", "json"))
-
-
-def _convened_text(made: Convened) -> str:
-    state = made.state
-    lines = []
-    if made.report is None:
-        order = " → ".join(state.phases)
-        lines.append(f"would open {state.name}: {order}")
-        lines.append(f"at most {made.runs} runs without retries; first prompts:")
-        lines += [f"  {agent}: {chars} characters" for agent, chars in made.prompt_chars.items()]
-        return "\n".join(lines)
-    woken = [agent for seen in made.report.conversations for agent in seen.woken]
-    lines.append(f"{state.name}: {state.phase} (round {state.tour}) of {len(state.phases)} phases")
-    lines.append(f"file: {made.path}")
-    if woken:
-        lines.append(f"woke: {', '.join(woken)}")
-    queued = [one.agent for one in state.tasks.values() if one.state == "N"]
-    if queued:
-        lines.append(f"waiting for a place: {', '.join(queued)}")
-    lines.append("next: council status; council heartbeat (or let cron run it)")
-    return "\n".join(lines)
 
 
 def inject(
@@ -506,7 +328,6 @@ def prompt(
 
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "convene": (convene, 'council convene "Should we build a weather bot?" --agents henry,sage'),
     "inject": (inject, 'council inject "The budget is fixed." --to henry'),
     "stop": (stop, "council stop"),
     "pause": (pause, "council pause"),
@@ -525,11 +346,12 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
 
 # None marks a command of the table of hot options.
 COMMANDS: dict[str, Callable[..., None] | None] = {
-    "convene": convene,
+    "convene": convening.convene,
     "context": None,
     "respond": None,
+    "vote": None,
     "synthesize": None,
-    **{name: function for name, (function, _) in _EXAMPLES.items() if name != "convene"},
+    **{name: function for name, (function, _) in _EXAMPLES.items()},
 }
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -15,9 +15,9 @@ from typing import Annotated
 
 import typer
 
-from council.cli.conversations import Revision, do
+from council.cli.conversations import Revision
 from council.cli.edge import Output
-from council.cli.parameters import Json, Name, Now, Root, help_text
+from council.cli.parameters import Json, Name, Now, Root, do, help_text
 from council.core.errors import NotFoundError, UsageError
 from council.operations.place import Place, conversation_name
 

@@ -58,6 +58,8 @@ def _parser(command: Command) -> _Parser:
             given["default"] = ""
             if option.choices:
                 given["choices"] = option.choices
+        if option.many:
+            given |= {"action": "append", "default": []}
         if option.flags:
             parser.add_argument(*option.flags, dest=option.name, **given)
         else:

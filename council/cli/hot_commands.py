@@ -1,4 +1,4 @@
-"""What `respond`, `synthesize`, `context` and `heartbeat` do, for both parsers.
+"""What `respond`, `vote`, `synthesize`, `context` and `heartbeat` do, for both parsers.
 
 Source: `cli.md` sections 2 and 3.
 """
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from council.operations.recording import Answered
+    from council.operations.stating import Stated
+
 NOTHING_OPEN = "nothing is open; start with: council convene"
 
 
@@ -24,23 +27,27 @@ def _place(values: dict[str, Any]) -> Place:
     return open_place(values["root"], values["now"], os.environ)
 
 
-def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
-    """Record an answer and say what became of it."""
+def respond(values: dict[str, Any], *, only: str = "") -> Output:
+    """Record an answer and say what became of it; `only` refuses all other phases."""
     from council.operations.answer import respond as record
 
     place = _place(values)
     place.refuse_newer_settings()
     name = conversation_name(place, values["name"])
     agent = speaker(place, values["as_"])
+    stated = _stated(values)
+    given = values["text"] or values["file"] or stated is None
+    most = place.settings.max_text_bytes
     answered = record(
         place,
         name,
         agent,
-        read_text(values["text"], values["file"], place.settings.max_text_bytes),
+        read_text(values["text"], values["file"], most) if given else "",
         task=values["task"] or place.environ.get("COUNCIL_TASK_ID", ""),
         status=values.get("status") or "responded",
         token=place.environ.get("COUNCIL_TOKEN", ""),
-        synthesis_only=synthesis_only,
+        only=only,
+        stated=stated,
     )
     where = f"{answered.phase} (round {answered.tour})"
     said = {
@@ -56,19 +63,45 @@ def respond(values: dict[str, Any], *, synthesis_only: bool = False) -> Output:
     return Output(
         record=answered.to_record(),
         text="" if late else said,
-        notes=[f"council: {said}"] if late else [],
+        notes=[f"council: {said}"] if late else _lacks(answered),
         code=ConflictError.exit_code if late else 0,
     )
 
 
+def _stated(values: dict[str, Any]) -> Stated | None:
+    """Return what was stated by options, None when nothing was."""
+    if not (values.get("position") or values.get("stance") or values.get("confidence")):
+        return None
+    from council.operations.stating import stated
+
+    return stated(values["position"], values["stance"], values["confidence"])
+
+
+def _lacks(answered: Answered) -> list[str]:
+    """Return what people are told of an answer whose form lacks something."""
+    if not answered.faults:
+        return []
+    from council.cli.faults import said_of
+
+    notes = [f"council: {said_of(one)}" for one in answered.faults]
+    if answered.asked_again:
+        notes.append("council: it is kept; answer once more with what is missing")
+    return notes
+
+
 def synthesize(values: dict[str, Any]) -> Output:
     """Record the synthesis."""
-    return respond(values, synthesis_only=True)
+    return respond(values, only="synthesis")
+
+
+def vote(values: dict[str, Any]) -> Output:
+    """Record a vote."""
+    return respond(values, only="vote")
 
 
 def context(values: dict[str, Any]) -> Output:
     """Show what an agent may see now."""
-    from council.operations.prompting import context as see
+    from council.operations.context import context as see
 
     place = _place(values)
     name = conversation_name(place, values["name"])
@@ -109,6 +142,7 @@ def _tell(line: str) -> None:
 RUN: dict[str, Callable[[dict[str, Any]], Output]] = {
     "respond": respond,
     "synthesize": synthesize,
+    "vote": vote,
     "context": context,
     "heartbeat": heartbeat,
 }

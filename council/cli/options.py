@@ -15,7 +15,8 @@ class Option(Record):
     """One option or argument of a command.
 
     `flags` is empty for a positional argument. A `flag` takes no value; a
-    `optional` value may be left out (`--wait` or `--wait 5m`).
+    `optional` value may be left out (`--wait` or `--wait 5m`). `many` may be
+    given again and again. Only a `required` argument must be given.
     """
 
     name: str
@@ -23,6 +24,8 @@ class Option(Record):
     help: str = ""
     metavar: str = "TEXT"
     flag: bool = False
+    many: bool = False
+    required: bool = False
     optional_value: str = ""
     choices: tuple[str, ...] = ()
 
@@ -79,6 +82,30 @@ _ANSWER = (
     ),
 )
 
+# The parts of a structured turn or vote, for who does not write its form by hand (DL-011).
+_STATED = (
+    Option(
+        name="position",
+        flags=("--position",),
+        metavar="TEXT",
+        help="Deliberation: your position; the text is then your reasoning.",
+    ),
+    Option(
+        name="stance",
+        flags=("--stance",),
+        metavar="PEER=agree|partial|disagree[:COMMENT]",
+        many=True,
+        help="Deliberation: your stance towards a peer; once for each.",
+    ),
+    Option(
+        name="confidence",
+        flags=("--confidence",),
+        metavar="1-5",
+        choices=("1", "2", "3", "4", "5"),
+        help="Deliberation: how sure you are, 1 very uncertain to 5 highly confident.",
+    ),
+)
+
 # The commands that write nothing that lasts: they work whatever version the settings are of.
 READING = frozenset(
     (
@@ -112,8 +139,16 @@ HOT: dict[str, Command] = {
                 choices=("responded", "agreed", "done"),
                 help="responded (default), agreed (nothing left to argue), done (leaves for good).",
             ),
+            *_STATED,
             *EVERYWHERE,
         ),
+    ),
+    "vote": Command(
+        name="vote",
+        panel="Conversations",
+        summary="Vote as an agent; only in the voting phase of a deliberation.",
+        example='council vote --as glm --position "Build it." --stance gpt=agree --confidence 4',
+        options=(*_ANSWER, *_STATED, *EVERYWHERE),
     ),
     "synthesize": Command(
         name="synthesize",

@@ -1,4 +1,4 @@
-"""The parameters that many commands share, and Typer's form of the option table.
+"""What many commands share: parameters, Typer's form of the option table, how one is carried out.
 
 Source: `cli.md` section 1.
 """
@@ -6,13 +6,16 @@ Source: `cli.md` section 1.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from council.cli import options
-from council.cli.options import Command, Option
+from council.cli.edge import Output, carry_out
+from council.cli.options import READING, Command, Option
+from council.operations.place import Place, open_place
 
 
 def _parameter(option: Option) -> Any:
@@ -47,12 +50,15 @@ def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> C
 
     parameters = []
     for option in command.options:
-        kind: Any = bool if option.flag else str
+        kind: Any = bool if option.flag else list[str] if option.many else str
+        default: Any = False if option.flag else [] if option.many else ""
+        if option.required:
+            default = inspect.Parameter.empty
         parameters.append(
             inspect.Parameter(
                 option.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=False if option.flag else "",
+                default=default,
                 annotation=Annotated[kind, _parameter(option)],
             )
         )
@@ -61,6 +67,24 @@ def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> C
     function.__name__ = command.name
     function.__doc__ = help_text(command.summary, command.example)
     return function
+
+
+def do(
+    verb: str,
+    as_json: bool,
+    root: str,
+    now: str,
+    command: Callable[[Place], Output | None],
+) -> None:
+    """Open the workspace, carry out one command, end with its exit code."""
+
+    def opened() -> Output | None:
+        place = open_place(root, now, os.environ)
+        if verb not in READING:
+            place.refuse_newer_settings()
+        return command(place)
+
+    raise typer.Exit(carry_out(verb, opened, as_json=as_json))
 
 
 def help_text(summary: str, *examples: str) -> str:

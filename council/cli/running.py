@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from council.cli.conversations import do
 from council.cli.edge import Output
-from council.cli.parameters import Json, Now, Root, help_text
+from council.cli.parameters import Json, Now, Root, do, help_text
 from council.core.errors import UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.place import Place

@@ -7,32 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from council.cli import running
-from council.cli.conversations import (
-    Agents,
-    Brief,
-    BriefFile,
-    Coordinator,
-    Cwd,
-    Mode,
-    Model,
-    NewName,
-    Phases,
-    Procedure,
-    Role,
-    Sealed,
-    Synthesizer,
-    Timeout,
-    Topic,
-    do,
-    invitation,
-)
+from council.cli import convening, running
 from council.cli.edge import Output, carry_out
-from council.cli.parameters import Json, Lang, Now, Root, help_text
+from council.cli.parameters import Json, Lang, Now, Root, do, help_text
 from council.core.errors import InvalidStateError
 from council.core.times import parse_duration
 from council.operations.place import Place
@@ -76,44 +57,6 @@ def init(
         return Output(record=made.to_record(), text="\n".join(lines))
 
     raise typer.Exit(carry_out("init", command, as_json=json))
-
-
-def ask(
-    topic: Topic,
-    brief: Brief = "",
-    brief_file: BriefFile = "",
-    name: NewName = "",
-    procedure: Procedure = "council",
-    mode: Mode = "debate",
-    agents: Agents = "",
-    role: Role = None,
-    model: Model = None,
-    phases: Phases = "",
-    timeout: Timeout = "",
-    coordinator: Coordinator = "",
-    synthesizer: Synthesizer = "",
-    sealed: Sealed = True,
-    lang: Lang = "",
-    cwd: Cwd = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Convene, wait, and print the verdict: the one command for an answer."""
-    given: dict[str, Any] = {
-        key: value for key, value in locals().items() if key not in ("root", "now", "json")
-    }
-
-    def command(place: Place) -> Output:
-        from council.cli.following import watch_to_the_end
-        from council.operations.convene import convene
-
-        made = convene(place, invitation(place, **given))
-        output = watch_to_the_end(place, made.state, quiet=json)
-        output.notes = [f"council: {warning}" for warning in made.warnings]
-        return output
-
-    do("ask", json, root, now, command)
 
 
 def doctor(
@@ -225,7 +168,6 @@ events_tail.__doc__ = help_text(events_tail.__doc__ or "", "council events tail 
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "init": (init, "council init --agents henry,sage,nova"),
-    "ask": (ask, 'council ask "Which database should we use?" --agents claude,codex'),
     "doctor": (doctor, "council doctor --repair"),
     "watch": (watch, "council watch --advance"),
     "demo": (demo, "council demo --lang fr"),
@@ -234,7 +176,7 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
 # None marks a command of the table of hot options.
 COMMANDS: dict[str, Callable[..., None] | None] = {
     "init": init,
-    "ask": ask,
+    "ask": convening.ask,
     "doctor": doctor,
     "status": running.status,
     "heartbeat": None,

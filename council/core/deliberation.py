@@ -20,13 +20,13 @@ from council.core.conversation import (
     EntryKind,
     Participant,
     ParticipantStatus,
-    Rules,
 )
 from council.core.handles import HUMAN, handles
 from council.core.owed import current_phase, is_blind, round_number
 from council.core.played import Played
 from council.core.procedures import PROCEDURES
 from council.core.record import Record
+from council.core.rules import Rules
 from council.core.turns import Fault, Turn, missing_responses, parse_turn, questions, word_count
 
 
@@ -115,10 +115,9 @@ def _standstill(state: Conversation, number: int, rules: Rules) -> str:
     played = [one for one in history(state) if not one.vote]
     if len(played) < 2:
         return ""
-    before, last = played[-2:]
-    if rules.stability and measures.is_stable(before, last):
+    if rules.stability and measures.is_settled(played):
         return "stable"
-    if number > 2 and measures.repeats(before, last, alike=rules.alike):
+    if number > 2 and measures.repeats(*played[-2:], alike=rules.alike):
         return "repetition"
     return ""
 

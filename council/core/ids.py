@@ -10,6 +10,7 @@ Source: XC-004, `store.md` section 6.
 from __future__ import annotations
 
 import unicodedata
+from datetime import datetime
 
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError
@@ -47,6 +48,28 @@ def is_uuid4(text: str) -> bool:
         and parts[2][0] == "4"
         and parts[3][0] in "89ab"
     )
+
+
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def cuid(conversation_id: str, created_at: datetime) -> str:
+    """Derive the other id of a deliberation, in the form of a cuid (DL-051).
+
+    `c`, the time in milliseconds in base 36, and 16 letters and digits that
+    follow from the conversation's id.
+    """
+    millis = int(created_at.timestamp() * 1000)
+    drawn = int(sha256_hex(conversation_id.encode("utf-8")), 16)
+    return "c" + _base36(millis)[-8:].rjust(8, "0") + _base36(drawn)[-16:]
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _BASE36[digit] + digits
+    return digits or "0"
 
 
 def task_id(conversation_id: str, tour: int, agent: str, attempt: int) -> str:

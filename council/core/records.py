@@ -21,7 +21,6 @@ from council.core.conversation import (
     Participant,
     ParticipantStatus,
     Round,
-    Rules,
     Status,
     Task,
     TaskState,
@@ -29,6 +28,7 @@ from council.core.conversation import (
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.ids import is_name
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure
+from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
@@ -51,8 +51,6 @@ RULE_KEYS = {
     "search": "search",
     "verify": "verify",
 }
-EARLY_STOPS = ("strong", "soft")
-MAX_ROUNDS = 1000
 
 
 def _time(instant: datetime | None) -> str | None:

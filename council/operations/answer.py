@@ -1,4 +1,4 @@
-"""Answering: `council respond` and `council synthesize`.
+"""Answering: `council respond`, `council vote` and `council synthesize`.
 
 The answer is recorded, and the next agents are woken without waiting for them.
 
@@ -11,6 +11,10 @@ from council.core import owed
 from council.operations.place import Place
 from council.operations.recording import Answered, record_answer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.stating import Stated
+
 
 def respond(
     place: Place,
@@ -21,7 +25,8 @@ def respond(
     task: str = "",
     status: str = "responded",
     token: str = "",
-    synthesis_only: bool = False,
+    only: str = "",
+    stated: Stated | None = None,
 ) -> Answered:
     """Record what `agent` says and have the next agents woken, without waiting for them.
 
@@ -35,7 +40,8 @@ def respond(
         task=task,
         status=status,
         token=token,
-        synthesis_only=synthesis_only,
+        only=only,
+        stated=stated,
     )
     if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)

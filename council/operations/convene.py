@@ -1,6 +1,7 @@
 """Convening: a new conversation with its participants, woken at once.
 
-Source: C0-002, C0-005, C0-037, C0-064, C0-071, `cli.md` section 2.
+Source: C0-002, C0-005, C0-037, C0-064, C0-071, DL-001 to DL-005, DL-101, XC-104,
+`cli.md` section 2.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import uuid
 from datetime import timedelta
 
 from council.core import machine, owed
+from council.core.casting import CAST, named_synthesizer, only_model
 from council.core.conversation import Conversation, Participant
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
-from council.core.ids import checked_name
-from council.core.procedures import MODES, PROCEDURES, chosen_phases
+from council.core.ids import checked_name, cuid
+from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure, chosen_phases
 from council.core.record import Record
+from council.core.rules import Rules
 from council.operations import prompting
 from council.operations.heartbeat import beat
 from council.operations.place import Place
@@ -32,7 +35,7 @@ TOPIC_MAX_CHARS = 300
 
 
 class Invitation(Record):
-    """Everything `council convene` can be told; "" and empty mean the default."""
+    """Everything `council convene` can be told; "", 0, None and empty mean the default."""
 
     topic: str
     brief: str = ""
@@ -42,11 +45,16 @@ class Invitation(Record):
     agents: tuple[str, ...] = ()
     roles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     models: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    order: str = ""
     phases: tuple[str, ...] = ()
     timeout: timedelta | None = None
+    max_rounds: int = 0
+    threshold: int = 0
     coordinator: str = ""
     synthesizer: str = ""
-    sealed: bool = True
+    sealed: bool | None = None
+    anonymous: bool = False
+    advocate: str = ""
     lang: str = ""
     cwd: str = ""
 
@@ -98,7 +106,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     state = _conversation(place, invitation)
     warnings = _warnings(place, state)
     planned = machine.begin(state, place.now())
-    runs = len(state.participants) * (len(state.phases) - 1) + 1
+    runs = _most_runs(state)
     path = place.paths.conversation_file(state.name)
     if dry_run:
         prompts = {
@@ -130,6 +138,16 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     )
 
 
+def _most_runs(state: Conversation) -> int:
+    """Return how many runs a conversation takes at most, retries aside."""
+    phases = [PROCEDURES[state.procedure].phase(name) for name in state.phases]
+    most = state.rules.max_rounds if state.rules is not None else 1
+    rounds = sum(
+        most if one.max_rounds > 1 else 1 for one in phases if one.speakers == "participants"
+    )
+    return len(state.participants) * rounds + 1
+
+
 def _conversation(place: Place, invitation: Invitation) -> Conversation:
     procedure = PROCEDURES.get(invitation.procedure)
     if procedure is None:
@@ -138,12 +156,18 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         )
     if invitation.mode not in MODES:
         raise UsageError(f"no mode {invitation.mode!r}", f"choose one of: {', '.join(MODES)}")
+    if invitation.order and invitation.order not in ORDERS:
+        raise UsageError(f"no order {invitation.order!r}", f"choose one of: {', '.join(ORDERS)}")
     now = place.now()
     phases = chosen_phases(procedure, invitation.phases)
     timeout = invitation.timeout or place.settings.phase_timeout
     topic = _checked_topic(invitation.topic)
+    lang = language(place.settings, invitation.lang, place.environ)
+    participants = _participants(place, invitation, procedure, lang)
+    conversation_id = str(uuid.uuid4())
+    judged = procedure.verdict == "stances"
     return Conversation(
-        conversation_id=str(uuid.uuid4()),
+        conversation_id=conversation_id,
         name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
         topic=topic,
         brief=_checked_text(invitation.brief, "brief") or topic,
@@ -155,21 +179,73 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         updated_at=now,
         timeout_at=now + timeout,
         phase_timeout=timeout,
-        participants=_participants(place, invitation),
-        sealed_phases=invitation.sealed,
-        lang=language(place.settings, invitation.lang, place.environ),
+        participants=participants,
+        sealed_phases=procedure.sealed if invitation.sealed is None else invitation.sealed,
+        order=invitation.order,
+        rules=_rules(place, invitation, procedure, list(participants)),
+        session_id=cuid(conversation_id, now) if judged else "",
+        lang=lang,
         coordinator=_optional_agent(invitation.coordinator or place.settings.coordinator),
-        synthesizer=_optional_agent(invitation.synthesizer),
+        synthesizer=_optional_agent(
+            invitation.synthesizer or (named_synthesizer(participants) if judged else "")
+        ),
         cwd=_checked_cwd(invitation.cwd),
     )
 
 
-def _participants(place: Place, invitation: Invitation) -> dict[str, Participant]:
+def _rules(
+    place: Place, invitation: Invitation, procedure: Procedure, agents: list[str]
+) -> Rules | None:
+    """Return what was chosen of the rules, None where a procedure has none.
+
+    Raises:
+        UsageError: A choice fits neither the procedure nor the agents.
+    """
+    if procedure.verdict != "stances":
+        for option, given in (
+            ("--max-rounds", invitation.max_rounds),
+            ("--threshold", invitation.threshold),
+            ("--anonymous", invitation.anonymous),
+            ("--advocate", invitation.advocate),
+        ):
+            if given:
+                raise UsageError(
+                    f"{option} is for deliberations", "say also: --procedure deliberation"
+                )
+        return None
+    usual = place.settings.deliberation
+    advocate = _optional_agent(invitation.advocate)
+    if advocate and advocate not in agents:
+        raise UsageError(f"--advocate names {advocate}, who does not take part")
+    counted = len(agents) - bool(advocate)
+    if counted < 2:
+        raise UsageError(
+            "besides the devil's advocate at least two agents must take part", "name more: --agents"
+        )
+    if invitation.threshold and not 2 <= invitation.threshold <= counted:
+        raise UsageError(
+            f"--threshold {invitation.threshold} is not from 2 to {counted}",
+            f"{counted} agents count for the consensus",
+        )
+    return usual.copy(
+        max_rounds=invitation.max_rounds or usual.max_rounds,
+        threshold=invitation.threshold or min(usual.threshold, counted),
+        anonymous=invitation.anonymous or usual.anonymous,
+        advocate=advocate,
+    )
+
+
+def _participants(
+    place: Place, invitation: Invitation, procedure: Procedure, lang: str
+) -> dict[str, Participant]:
+    judged = procedure.verdict == "stances"
     ids = invitation.agents or tuple(
         agent
         for agent in known_agents(place.root, place.settings)
         if agent != (invitation.coordinator or place.settings.coordinator)
     )
+    if judged and not ids:
+        ids = tuple(CAST)
     if len(set(ids)) != len(ids):
         raise UsageError(f"an agent is named twice: {', '.join(ids)}")
     if len(ids) < 2:
@@ -184,25 +260,33 @@ def _participants(place: Place, invitation: Invitation) -> dict[str, Participant
     participants: dict[str, Participant] = {}
     for agent_id in ids:
         one = agent_of(place.root, place.settings, checked_name(agent_id.strip(), "agent id"))
+        usual = CAST.get(one.id) if judged else None
         participants[one.id] = Participant(
             id=one.id,
-            name=one.name,
+            name=usual.name if usual and one.name.lower() == one.id else one.name,
             emoji=one.emoji,
-            role=invitation.roles.get(one.id) or one.role,
-            model=invitation.models.get(one.id) or one.model,
+            role=invitation.roles.get(one.id) or one.role or (usual.role_in(lang) if usual else ""),
+            model=invitation.models.get(one.id) or one.model or (usual.model if usual else ""),
         )
     return participants
 
 
 def _warnings(place: Place, state: Conversation) -> list[str]:
+    warnings = []
     known = set(known_agents(place.root, place.settings))
     unknown = [agent for agent in state.participants if agent not in known]
-    if not unknown:
-        return []
-    return [
-        f"{', '.join(unknown)}: no driver is set, so each answers by hand "
-        "(council respond --as ID); set one under [agents.ID] in council.toml"
-    ]
+    if unknown:
+        warnings.append(
+            f"{', '.join(unknown)}: no driver is set, so each answers by hand "
+            "(council respond --as ID); set one under [agents.ID] in council.toml"
+        )
+    model = only_model(state)
+    if model:
+        warnings.append(
+            f"all agents run {model}: copies of one model agree more and are right less often "
+            "than different ones"
+        )
+    return warnings
 
 
 def _optional_agent(agent: str) -> str:

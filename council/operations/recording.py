@@ -15,7 +15,7 @@ from council.core.conversation import Conversation, Origin
 from council.core.errors import CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import split_task_id
-from council.core.procedures import SYNTHESIZE
+from council.core.procedures import SYNTHESIZE, VOTE
 from council.core.record import Record
 from council.core.step import Step
 from council.core.trust import is_token, run_token
@@ -23,11 +23,18 @@ from council.operations.place import Place
 from council.store.events import append, loose_records
 from council.store.keys import run_key
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.stating import Stated
+
 NONCE_BYTES = 16
 
 
 class Answered(Record):
-    """What became of an answer, in the shape of `respond --json`."""
+    """What became of an answer, in the shape of `respond --json`.
+
+    `faults` are what its form lacks, None where no form is asked for.
+    """
 
     outcome: str
     name: str
@@ -39,10 +46,15 @@ class Answered(Record):
     moved_from: str = ""
     moved_to: str = ""
     finished: bool = False
+    faults: list[dict[str, str]] | None = None
+    asked_again: bool = False
 
     def to_record(self) -> dict[str, object]:
-        """Return the JSON object of `respond --json`."""
+        """Return the JSON object of `respond --json`; a structured answer has its faults, too."""
         moved = {"from": self.moved_from, "to": self.moved_to}
+        form: dict[str, object] = {}
+        if self.faults is not None:
+            form = {"faults": self.faults, "askedAgain": self.asked_again}
         return {
             "outcome": self.outcome,
             "name": self.name,
@@ -52,6 +64,7 @@ class Answered(Record):
             "tour": self.tour,
             "task": self.task or None,
             "transition": moved if self.moved_to else None,
+            **form,
         }
 
 
@@ -64,7 +77,8 @@ def record_answer(
     task: str = "",
     status: str = "responded",
     token: str = "",
-    synthesis_only: bool = False,
+    only: str = "",
+    stated: Stated | None = None,
 ) -> tuple[Answered, Conversation]:
     """Record what `agent` says and take the steps that are due after it.
 
@@ -76,7 +90,9 @@ def record_answer(
         task: The task it answers, "" when the agent answers by itself.
         status: `responded`, `agreed` or `done`.
         token: The token of the run, "" outside one.
-        synthesis_only: Refuse unless the conversation is in its synthesis phase.
+        only: `vote` or `synthesis`: refuse in any other phase; "" refuses in none.
+        stated: Position, stances and confidence that were given apart; `text` is
+            then the reasoning.
 
     Raises:
         CouncilError: The answer is refused; the refusal is an event.
@@ -85,16 +101,17 @@ def record_answer(
 
     def change(state: Conversation) -> Step:
         before[:] = [state]
-        if synthesis_only and state.phase != SYNTHESIZE:
-            raise RefusedError(
-                f"{state.name} is in {state.phase}, not in its synthesis",
-                "answer the round with: council respond",
-            )
+        _refuse_other_phases(state, only)
         origin = _origin(place, state, agent, task, token)
+        said = text
+        if stated is not None:
+            from council.operations.stating import composed
+
+            said = composed(state, agent, stated, text)
         step = answers.respond(
             state,
             agent,
-            text,
+            said,
             now=place.now(),
             nonce=os.urandom(NONCE_BYTES).hex(),
             task=task,
@@ -122,7 +139,25 @@ def record_answer(
         moved_to=edited.state.phase if moved else "",
         finished=edited.state.finished_at is not None,
     )
+    for event in edited.events:
+        if event["type"] == "contribution.recorded" and event["agentId"] == agent:
+            answered.faults = event["data"].get("faults")
+            answered.asked_again = event["data"].get("askedAgain", False)
     return answered, edited.state
+
+
+def _refuse_other_phases(state: Conversation, only: str) -> None:
+    """Refuse a vote or a synthesis where another thing is asked for."""
+    fits = {
+        "": True,
+        "synthesis": state.phase == SYNTHESIZE,
+        "vote": state.phase == VOTE,
+    }
+    if not fits[only]:
+        raise RefusedError(
+            f"{state.name} is in {state.phase}, not in its {only}",
+            "answer the round with: council respond",
+        )
 
 
 def _answered_tour(was: Conversation, task: str) -> int:

@@ -14,6 +14,7 @@ from council.core.agents import AgentSettings, is_line
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
 from council.core.record import Record
+from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.times import parse_duration
 from council.store.paths import SETTINGS as SETTINGS_FILE
 from council.store.settings_file import read_settings_file
@@ -51,6 +52,7 @@ class Settings(Record):
     paths: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
     hooks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    deliberation: Rules = Rules()
     agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
     faults: list[str] = []  # noqa: RUF012 - Record copies it
 
@@ -120,6 +122,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         paths=read.text_table("paths"),
         limits=read.whole_table("limits"),
         hooks=read.table("hooks"),
+        deliberation=_rules(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -137,6 +140,26 @@ def settings_of(document: dict[str, Any]) -> Settings:
         *(f"{SETTINGS_FILE}: no setting is called {key}" for key in read.left),
     ]
     return settings
+
+
+def _rules(read: _Reader) -> Rules:
+    """Read `[deliberation]`: what holds for every deliberation that says nothing else."""
+    table = _Reader(read.table("deliberation"), "deliberation", read)
+    usual = Rules()
+    rules = Rules(
+        max_rounds=table.whole("max_rounds", usual.max_rounds, 1, MAX_ROUNDS),
+        threshold=table.whole("threshold", usual.threshold, 0),
+        early_stop=table.choice("early_stop", usual.early_stop, EARLY_STOPS),
+        stability=table.flag("stability_stop", usual.stability),
+        alike=table.number("alike", usual.alike, 1),
+        domination=table.number("domination", usual.domination, 1000),
+        confidence_floor=table.whole("confidence_floor", 0, 0, 5),
+        anonymous=table.flag("anonymous", False),
+        search=table.flag("search", False),
+        verify=table.flag("verify", False),
+    )
+    read.odd.extend(f"no setting is called deliberation.{key}" for key in table.left)
+    return rules
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
@@ -223,11 +246,26 @@ class _Reader:
         )
         return value
 
-    def whole(self, key: str, default: int, least: int) -> int:
+    def whole(self, key: str, default: int, least: int, most: int = 2**53 - 1) -> int:
+        bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
         value: int = self._take(
-            key, default, f"a whole number from {least}", lambda one: _is_whole(one, least)
+            key,
+            default,
+            f"a whole number {bounds}",
+            lambda one: _is_whole(one, least) and one <= most,
         )
         return value
+
+    def number(self, key: str, default: float, most: float) -> float:
+        value: float = self._take(
+            key,
+            default,
+            f"a number from 0 to {most:g}",
+            lambda one: (
+                isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most
+            ),
+        )
+        return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         value: bool = self._take(key, default, "true or false", lambda one: isinstance(one, bool))

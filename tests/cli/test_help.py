@@ -102,7 +102,7 @@ def test_completion_knows_commands_and_options(council, tmp_path):
         return council(cwd=tmp_path, env=env).out.split()
 
     assert {"resume", "respond", "restore"} <= set(completed("council res"))
-    assert completed("council respond --st") == ["--status"]
+    assert completed("council respond --statu") == ["--status"]
     assert completed("council events ") == ["tail"]
 
 

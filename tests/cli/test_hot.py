@@ -30,7 +30,7 @@ def test_typer_built_the_options_of_the_table(name: str):
         twin = built[one.name]
         assert tuple(twin.opts) == (one.flags or (one.name,))
         assert bool(getattr(twin, "is_flag", False)) == one.flag
-        assert twin.default == (False if one.flag else "")
+        assert twin.default == (False if one.flag else [] if one.many else "")
         assert twin.required is False
         assert twin.help == one.help
 
