@@ -1,0 +1,207 @@
+"""The message that answers another one: any answer, and the answer to a fault.
+
+An answer goes back where the message came from and keeps its task, context
+and depth. A fault is answered with its own code, in the version of the
+message at fault.
+
+Source: PR-317, PR-418, PR-537, PR-546, PR-578, A-43, A-57.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import UsageError
+from council.wire import v1
+from council.wire.building import checked
+from council.wire.code_texts import meaning_of
+from council.wire.identifiers import USER, ends_of, is_agent, is_digits, is_long_task_id, is_task_id
+from council.wire.identifiers import number_of as number_in
+from council.wire.lines import is_clean
+from council.wire.parsed import Fault, Parsed
+
+_BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
+_GOT_CHARS = 20
+_LAST_NUMBER = 9999
+_DEFAULT_ROUTE = "W1>O1"
+
+
+def answer(
+    request: Parsed,
+    kind: str,
+    data: str,
+    *,
+    number: int | None = None,
+    sender: str = "",
+    state: str = "-",
+    err: str = "-",
+    budget: str = "",
+) -> str:
+    """Return the message that answers a valid one in its version.
+
+    Args:
+        request: What is answered.
+        kind: The type of the answer, as its version writes it.
+        data: The payload.
+        number: The number of the answer; None takes the one after the request's.
+        sender: Who answers, where the request went to a group or to all.
+        state: The state of the task from here on (V3 to V5).
+        err: The code (V4, V5).
+        budget: What is left of the budget; "" leaves the request's (V5).
+
+    Raises:
+        UsageError: The request has faults, or it does not say who answers.
+        InvalidMessageError: The values make no message that passes the strict check.
+
+    Source: PR-546.
+    """
+    if request.errors or request.version == "V5D":
+        raise UsageError("only a valid message of V1 to V5 can be answered", "answer its fault")
+    version, segments = request.version, request.segments
+    number = number or number_in(segments[0]) + 1
+    if version == "V1":
+        _, back, here, _, task, _ = segments
+        return checked([f"MSG_{number:02}", here, back, kind, task, data], version)
+    if version == "V2":
+        role = "W" if segments[1] == "O" else "O"
+        return checked([f"MSG_{number:02}", role, kind, segments[3], data], version)
+    back, _, here = segments[1].partition(">")
+    here = sender or here
+    if here != USER and not is_agent(here) and version != "V3":
+        raise UsageError(f"{here} is no single agent", "say who answers: sender")
+    route = f"{here}>{back}"
+    task, pri = segments[3], segments[4]
+    if version == "V3":
+        return checked([f"MSG_{number:02}", route, kind, task, pri, state, data], version)
+    first = [f"M{number}", route, kind, task, pri, state, err]
+    if version == "V4":
+        return checked([*first, data], version)
+    depth, ctx = segments[7].replace("-", "0"), segments[8]
+    return checked([*first, depth, ctx, budget or segments[9], data], version)
+
+
+def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "") -> str | None:
+    """Return the message that answers the first fault, None for a message without one.
+
+    Args:
+        faulty: The reading with its faults; also one made strict.
+        number: The number of the reply; None takes the one after the message's.
+        sender: Who replies, where the message does not name a single agent.
+
+    Source: PR-317, PR-418, PR-537.
+    """
+    if not faulty.errors:
+        return None
+    fault = faulty.errors[0]
+    version = "V5" if faulty.version == "V5D" else faulty.version
+    told = _told(faulty)
+    number = number or _number_after(told[0])
+    task = _task_of(told, version)
+    if version in ("V1", "V2"):
+        data = f"{fault.code}:{meaning_of(fault.code, 'V2')}{_where(fault, ';')}"
+        if version == "V1":
+            ends = v1.ROLES if told[1:2] == ["WORKER"] else v1.ROLES[::-1]
+            return checked([f"MSG_{number:02}", *ends, "ERR", task, data], version)
+        role = "O" if told[1:2] == ["W"] else "W"
+        return checked([f"MSG_{number:02}", role, "E", task or "TASK_00", data], version)
+    route = _route_back(told, version, sender)
+    pri = told[4] if len(told) > 4 and told[4] in ("P0", "P1", "P2") else "-"
+    if version == "V3":
+        word = "parsing" if fault.code == "E05" else meaning_of(fault.code, version)
+        data = f"{fault.code}:{word}{_where(fault, ';')}"
+        # Without a task the strict check warns; a reply about none cannot name one.
+        return "|".join([f"MSG_{number:02}", route, "E", task, pri, "-", data])
+    if version == "V4":
+        where = _where(fault, "") or f"segments={faulty.text.count('|') + 1}"
+        data = where + _got(faulty, fault)
+        return checked([f"M{number}", route, "E", task, pri, "-", fault.code, data], version)
+    return _v5_reply(faulty, told, [f"M{number}", route, "E", task, pri, "F", fault.code])
+
+
+def _v5_reply(faulty: Parsed, told: list[str], first: list[str]) -> str:
+    fault = faulty.errors[0]
+    where = _where(fault, "").replace("=", " ") or f"segments {faulty.text.count('|') + 1}"
+    data = f"desc={meaning_of(fault.code, 'V5')};details={where}{_got(faulty, fault)}"
+    kept = ["0", "-", "-"]
+    for place, prefix in ((7, ""), (8, "S"), (9, "B")):
+        value = told[place] if len(told) > 10 else ""
+        trial = [*first, *kept, data]
+        trial[place] = value
+        if value and value.startswith(prefix) and not _breaks(trial, place):
+            kept[place - 7] = value
+    return checked([*first, *kept, data], "V5")
+
+
+def _breaks(segments: list[str], place: int) -> bool:
+    from council.wire.v5 import parse
+
+    found = parse("|".join(segments)).strict()
+    return any(fault.segment in (None, place + 1) for fault in found.errors)
+
+
+def _told(faulty: Parsed) -> list[str]:
+    """Return what can be made out of a message at fault, segment by segment."""
+    if faulty.segments:
+        return faulty.segments
+    return faulty.text.rstrip("\r\n").split("|", _BARS.get(faulty.version, 9) + 1)
+
+
+def _number_after(message_id: str) -> int:
+    digits = message_id.rpartition("_")[2].removeprefix("M")
+    number = int(digits) if is_digits(digits) and len(digits) < 5 else 0
+    return number % _LAST_NUMBER + 1
+
+
+def _task_of(told: list[str], version: str) -> str:
+    task = told[4 if version == "V1" else 3] if len(told) > 4 else ""
+    if version in ("V4", "V5"):
+        fits = is_task_id(task) and task != "-" and (version == "V5" or number_in(task))
+        return f"T{number_in(task)}" if fits else "-"
+    if is_long_task_id(task):
+        return task
+    return "-" if version == "V3" else ""
+
+
+def _route_back(told: list[str], version: str, sender: str) -> str:
+    ends = ends_of(told[1], version) if len(told) > 1 else None
+    if ends is None:
+        return f"{sender}>O1" if sender else _DEFAULT_ROUTE
+    back, here = ends
+    if not sender and here in ("*", "W*"):
+        here = "W1"
+    if not sender and here[0] == "G":
+        here = "W1"
+    return f"{sender or here}>{back}"
+
+
+def _where(fault: Fault, mark: str) -> str:
+    return f"{mark}seg={fault.segment}" if fault.segment else ""
+
+
+def _got(faulty: Parsed, fault: Fault) -> str:
+    """Return the faulty value as a pair, if it is short and DATA may hold it."""
+    if not fault.segment or not faulty.segments:
+        return ""
+    value = faulty.segments[fault.segment - 1]
+    fits = 0 < len(value) <= _GOT_CHARS and is_clean(value)
+    return f";got={value}" if fits and not set(value) & set('|>;"') else ""
+
+
+def written_out(shorthand: str) -> str:
+    """Return the V4 message that a short note `E|E08:id=Wn` of the document stands for.
+
+    Numbers that the note does not say stay open (`M<n>`).
+
+    Raises:
+        UsageError: It is no such note.
+
+    Source: PR-418, A-43.
+    """
+    head, bar, rest = shorthand.partition("|")
+    code, _, data = rest.partition(":")
+    if head != "E" or not bar or code[:1] != "E" or not is_digits(code[1:]) or len(code) != 3:
+        raise UsageError(f"{shorthand!r} is no short note of an error", "write E|Exx:details")
+    before, arrow, after = data.partition(">")
+    task = "-"
+    if arrow:
+        # Only a change of state is written with an arrow, and it belongs to a task.
+        task, data = "T<n>", f"from={before};to={after}"
+    return f"M<n>|W1>O1|E|{task}|-|-|{code}|{data or '-'}"
