@@ -6,30 +6,47 @@ parts of its prompt, and the answer of `council context --json`. It decides
 nothing about wording.
 
 In a blind phase nothing of the round under way is seen, not even by those who
-have answered. In a parallel phase with sight of everything, the others'
-answers of this round are seen after one's own. Earlier rounds are always
-seen. Who does not take part sees the closed rounds; who writes the synthesis
-sees everything, late contributions included.
+have answered. Where all speak at once, with sight of everything, the others'
+answers of this round are seen after one's own; where one speaks after the
+other, at once. Earlier rounds are always seen. Who does not take part sees the
+closed rounds; who writes the synthesis sees everything, late contributions
+included.
 
-Source: C0-041, C0-047 to C0-051, A-05, `trust.md`.
+Source: C0-041, C0-047 to C0-051, DL-018, DL-100, DL-103, A-05, `trust.md`.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversation import TURNS, Conversation, Entry, EntryKind, Status, has_answered
+from council.core.challenges import challenges
+from council.core.conversation import (
+    TURNS,
+    Conversation,
+    Entry,
+    EntryKind,
+    Participant,
+    Status,
+    has_answered,
+)
+from council.core.handles import HUMAN, as_seen, handles, human_handle, is_anonymous, names
 from council.core.ids import task_id
-from council.core.owed import current_phase, is_blind, owing, tasks_of
-from council.core.procedures import SYNTHESIZE
-from council.core.quotations import Names, check_quotations
+from council.core.owed import (
+    current_phase,
+    is_asked_again,
+    is_blind,
+    owing,
+    passed_over,
+    takes_turns,
+    tasks_of,
+)
+from council.core.procedures import PROCEDURES, SYNTHESIZE
+from council.core.quotations import check_quotations
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-PASSAGES_MAX_CHARS = 2000
 
 
 def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
@@ -44,9 +61,8 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     seen = [entry for entry in state.entries if may_see(state, agent, entry)]
     others = [entry for entry in seen if entry.agent != agent and entry.kind in TURNS]
     mine = _own(state, agent)
-    said = _said(state)
-    quoted = {entry.id: _quotations(state, entry, said) for entry in [*mine, *others]}
-    return {
+    quoted = _Quoted(state)
+    found = {
         "name": state.name,
         "conversationId": state.conversation_id,
         "agent": agent,
@@ -60,7 +76,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "mayAnswer": not refusal,
         "whyNot": refusal,
         "blind": is_blind(state),
-        "mayAgree": not is_blind(state) and current_phase(state).speakers == "participants",
+        "mayAgree": _may_agree(state),
         "mode": state.mode,
         "procedure": state.procedure,
         "lang": state.lang,
@@ -79,17 +95,38 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "own": [_item(state, entry, quoted) for entry in mine],
         "contributions": [_item(state, entry, quoted) for entry in others],
         "late": [
-            _item(state, entry, {})
+            _item(state, entry)
             for entry in seen
             if entry.kind is EntryKind.LATE and entry.agent != agent
         ],
-        "injections": [
-            _item(state, entry, {}) for entry in seen if entry.kind is EntryKind.INJECTION
-        ],
-        "challenges": _challenges(state, agent, others),
+        "injections": [_item(state, entry) for entry in seen if entry.kind is EntryKind.INJECTION],
+        "challenges": challenges(state, agent, others),
         "blockers": _blockers(state, [*mine, *seen]),
         "absent": _absent(state),
     }
+    return _of_deliberation(state, agent, found, seen) if _is_judged(state) else found
+
+
+def _of_deliberation(
+    state: Conversation, agent: str, found: dict[str, Any], seen: list[Entry]
+) -> dict[str, Any]:
+    from council.core.deliberation_sight import complete  # only where stances are asked for
+
+    complete(state, agent, found, seen)
+    if not is_anonymous(state):
+        return found
+    from council.core.anonymity import anonymised
+
+    return anonymised(state, agent, found)
+
+
+def _is_judged(state: Conversation) -> bool:
+    return PROCEDURES[state.procedure].verdict == "stances"
+
+
+def _may_agree(state: Conversation) -> bool:
+    phase = current_phase(state)
+    return not is_blind(state) and phase.speakers == "participants" and phase.form == "text"
 
 
 def why_not(state: Conversation, agent: str) -> str:
@@ -99,7 +136,7 @@ def why_not(state: Conversation, agent: str) -> str:
     `already-answered`, `left` (it is DONE), `ending` (the rounds are over and
     the synthesis has not begun).
 
-    Source: C0-042, C0-043.
+    Source: C0-042, C0-043, DL-021.
     """
     if state.finished_at is not None:
         return "finished"
@@ -110,9 +147,19 @@ def why_not(state: Conversation, agent: str) -> str:
     participant = state.participants.get(agent)
     if participant is None:
         return "not-a-participant"
-    if has_answered(participant) or participant.sealed:
+    return _why_not_speak(state, participant)
+
+
+def _why_not_speak(state: Conversation, participant: Participant) -> str:
+    agent = participant.id
+    is_done = has_answered(participant) or bool(participant.sealed)
+    if is_done and not is_asked_again(state, agent):
         return "left" if participant.status == "DONE" else "already-answered"
-    return "" if state.status is Status.ACTIVE else "ending"
+    if state.status is not Status.ACTIVE:
+        return "ending"
+    # Who was passed over may still speak while the round is open.
+    has_floor = not takes_turns(state) or agent in (*owing(state), *passed_over(state))
+    return "" if has_floor else "not-your-turn"
 
 
 def _why_not_synthesize(state: Conversation, agent: str) -> str:
@@ -150,7 +197,7 @@ def _sees_this_round(state: Conversation, agent: str) -> bool:
     participant = state.participants.get(agent)
     if is_blind(state) or phase.sight == "earlier" or participant is None:
         return False
-    if phase.sight == "blind" or phase.order != "parallel":
+    if phase.sight == "blind" or takes_turns(state):
         return True
     return has_answered(participant)
 
@@ -165,12 +212,6 @@ def label(state: Conversation, agent: str) -> str:
     """Return emoji and display name of a participant; of anybody else the id."""
     participant = state.participants.get(agent)
     return participant.label if participant else agent
-
-
-def names(state: Conversation) -> dict[str, str]:
-    """Return the words that stand for participants in texts: their ids and display names."""
-    shown = {one.name: one.id for one in state.participants.values() if one.name}
-    return {**shown, **{agent: agent for agent in state.participants}}
 
 
 def _own(state: Conversation, agent: str) -> list[Entry]:
@@ -199,9 +240,7 @@ def _own(state: Conversation, agent: str) -> list[Entry]:
     return mine
 
 
-def _item(
-    state: Conversation, entry: Entry, quoted: dict[str, list[dict[str, str]]]
-) -> dict[str, Any]:
+def _item(state: Conversation, entry: Entry, quoted: _Quoted | None = None) -> dict[str, Any]:
     return {
         "id": entry.id,
         "kind": str(entry.kind),
@@ -213,92 +252,47 @@ def _item(
         "status": entry.status,
         "origin": str(entry.origin),
         "text": entry.text,
-        "quotations": quoted.get(entry.id, []),
+        "quotations": quoted.in_entry(entry) if quoted is not None else [],
     }
 
 
-def _said(state: Conversation) -> list[tuple[Entry | None, str, str]]:
-    """Return (entry, agent, text) of everything that can be quoted; the brief is nobody's."""
-    spoken: list[tuple[Entry | None, str, str]] = [(None, "", state.brief)]
-    for entry in state.entries:
-        who = "" if entry.kind is EntryKind.INJECTION else entry.agent
-        spoken.append((entry, who, entry.text))
-    return spoken
+class _Quoted:
+    """Checks what contributions quote against what stood in the file before them."""
 
+    def __init__(self, state: Conversation) -> None:
+        self._state = state
+        self._heard: dict[str, list[tuple[str, str, str]]] = {}
 
-def _quotations(
-    state: Conversation, entry: Entry, said: list[tuple[Entry | None, str, str]]
-) -> list[dict[str, str]]:
-    """Check what `entry` quotes against what stood in the file before it."""
-    earlier: list[tuple[str, str]] = []
-    for one, agent, text in said:
-        if one is not None and one.id == entry.id:
-            break
-        earlier.append((agent, text))
-    found = check_quotations(entry.text, earlier, names=names(state))
-    return [{"text": one.text, "of": one.of, "found": one.found} for one in found]
-
-
-def _challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dict[str, Any]]:
-    """Return the challenges that name `agent`, with the passages that do (C0-050)."""
-    known = names(state)
-    found = []
-    for entry in others:
-        if entry.phase == "CHALLENGE":
-            passages = _addressed(entry.text, agent, known)
-            if passages:
-                found.append(
-                    {
-                        "id": entry.id,
-                        "agent": entry.agent,
-                        "label": label(state, entry.agent),
-                        "tour": entry.tour,
-                        "passages": passages,
-                    }
-                )
-    return found
-
-
-def _addressed(text: str, agent: str, known: dict[str, str]) -> str:
-    """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
-
-    A line that names participants speaks to them, and so do the lines after
-    it until others are named. What is quoted names nobody.
-    """
-    at_names = Names(known.items())
-    addressed: set[str] = set()
-    kept: list[str] = []
-    for line in text.splitlines():
-        if not line.lstrip().startswith(">"):
-            named = {one for _, one in at_names.mentions(line)} | _named_plainly(line, known)
-            if named:
-                addressed = named
-            elif line.startswith("#"):
-                addressed = set()
-        if agent in addressed:
-            kept.append(line.rstrip())
-        elif kept and kept[-1]:
-            kept.append("")
-    passages = "\n".join(kept).strip()
-    if len(passages) > PASSAGES_MAX_CHARS:
-        return passages[:PASSAGES_MAX_CHARS].rstrip() + " […]"
-    return passages
-
-
-def _named_plainly(line: str, known: dict[str, str]) -> set[str]:
-    """Return the participants whose name stands in `line` as a word of its own, without `@`."""
-    folded = line.casefold()
-    named = set()
-    for name, agent in known.items():
-        word = name.casefold()
-        at = folded.find(word)
-        while at >= 0:
-            end = at + len(word)
-            if not folded[at - 1 : at].isalnum() and not folded[end : end + 1].isalnum():
-                named.add(agent)
+    def in_entry(self, entry: Entry) -> list[dict[str, str]]:
+        """Return the passages that an entry quotes."""
+        judged = _is_judged(self._state)
+        known = handles(self._state, entry.agent) if judged else names(self._state)
+        earlier: list[tuple[str, str]] = []
+        for entry_id, agent, text in self._heard_by(entry.agent):
+            if entry_id == entry.id:
                 break
-            at = folded.find(word, at + 1)
-    return named
+            earlier.append((agent, text))
+        found = check_quotations(entry.text, earlier, names=known)
+        return [{"text": one.text, "of": one.of, "found": one.found} for one in found]
+
+    def _heard_by(self, author: str) -> list[tuple[str, str, str]]:
+        """Return (entry, agent, text) of all that can be quoted, as `author` was shown it.
+
+        The brief is nobody's, and so is guidance where nobody can address people.
+        """
+        # In a conversation with names all were shown the same.
+        reader = author if is_anonymous(self._state) else ""
+        if reader not in self._heard:
+            people = HUMAN if _is_judged(self._state) else ""
+            if people and human_handle(self._state) != HUMAN:
+                people = ""
+            heard = [("", "", self._state.brief)]
+            for entry in self._state.entries:
+                who = people if entry.kind is EntryKind.INJECTION else entry.agent
+                text = as_seen(self._state, reader, entry.agent, entry.text) if reader else ""
+                heard.append((entry.id, who, text or entry.text))
+            self._heard[reader] = heard
+        return self._heard[reader]
 
 
 def _blockers(state: Conversation, seen: list[Entry]) -> list[dict[str, Any]]:

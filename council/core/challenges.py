@@ -1,0 +1,82 @@
+"""Challenges: who is spoken to in a text of criticism, and with which passages.
+
+It reads names and `@` mentions only; whether a challenge is fair, or was
+answered, it does not judge.
+
+Source: C0-050.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import Conversation, Entry
+from council.core.handles import names
+from council.core.quotations import Names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PASSAGES_MAX_CHARS = 2000
+
+
+def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dict[str, Any]]:
+    """Return the challenges that name `agent`, with the passages that do (C0-050)."""
+    known = names(state)
+    found = []
+    for entry in others:
+        if entry.phase == "CHALLENGE":
+            passages = _addressed(entry.text, agent, known)
+            author = state.participants.get(entry.agent)
+            if passages:
+                found.append(
+                    {
+                        "id": entry.id,
+                        "agent": entry.agent,
+                        "label": author.label if author else entry.agent,
+                        "tour": entry.tour,
+                        "passages": passages,
+                    }
+                )
+    return found
+
+
+def _addressed(text: str, agent: str, known: dict[str, str]) -> str:
+    """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
+
+    A line that names participants speaks to them, and so do the lines after
+    it until others are named. What is quoted names nobody.
+    """
+    at_names = Names(known.items())
+    addressed: set[str] = set()
+    kept: list[str] = []
+    for line in text.splitlines():
+        if not line.lstrip().startswith(">"):
+            named = {one for _, one in at_names.mentions(line)} | _named_plainly(line, known)
+            if named:
+                addressed = named
+            elif line.startswith("#"):
+                addressed = set()
+        if agent in addressed:
+            kept.append(line.rstrip())
+        elif kept and kept[-1]:
+            kept.append("")
+    passages = "\n".join(kept).strip()
+    if len(passages) > PASSAGES_MAX_CHARS:
+        return passages[:PASSAGES_MAX_CHARS].rstrip() + " […]"
+    return passages
+
+
+def _named_plainly(line: str, known: dict[str, str]) -> set[str]:
+    """Return the participants whose name stands in `line` as a word of its own, without `@`."""
+    folded = line.casefold()
+    named = set()
+    for name, agent in known.items():
+        word = name.casefold()
+        at = folded.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not folded[at - 1 : at].isalnum() and not folded[end : end + 1].isalnum():
+                named.add(agent)
+                break
+            at = folded.find(word, at + 1)
+    return named
