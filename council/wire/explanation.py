@@ -1,0 +1,200 @@
+"""Explain messages, codes and versions to people; the quick reference card.
+
+Source: PR-109, PR-313, PR-413, PR-592, PR-597.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import NotFoundError
+from council.wire import word_texts
+from council.wire.code_texts import CATEGORIES, meaning_of
+from council.wire.codes import CODES, category_of
+from council.wire.data import call_of, references_in
+from council.wire.messages import VERSIONS, parse
+from council.wire.pages import PAGES
+from council.wire.parsed import STANDING, Parsed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "V1": ("MSG", "FROM", "TO", "TYPE", "TASK", "DATA"),
+    "V2": ("MSG", "ROLE", "TYPE", "TASK", "DATA"),
+    "V3": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "DATA"),
+    "V4": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "ERR", "DATA"),
+    "V5D": (
+        *("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE"),
+        *("ERR", "AUTH", "TRACE", "DATA"),
+    ),
+    "V5": (
+        *("MSG", "ROUTE", "TYPE", "TID", "PRI", "STATE"),
+        *("ERR", "DEPTH", "CTX", "BUDGET", "DATA"),
+    ),
+}
+
+_CARD = """\
+{format}:
+  M<n>|FROM>TO|TYPE|TID|PRI|STATE|ERR|DEPTH|CTX|BUDGET|DATA
+
+TYPE    R S E C U A B H D J L K X
+PRI     P0 P1 P2
+STATE   N R D F X
+ERR     E00-E99
+DEPTH   0-5
+CTX     S<id>
+BUDGET  B<n>
+DATA    k=v;k=v  ({data})
+
+{request:9} M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search;query=AI
+{success:9} M2|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5
+{error:9} M3|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=file not found
+{handoff:9} M4|W1>W2|X|T1|P1|R|-|1|S1|B250|call=analyze;reason=specialized
+"""
+_CARD_WORDS = (
+    {
+        "format": "V5 in one line",
+        "data": "200 characters, no | and no >",
+        "request": "request",
+        "success": "success",
+        "error": "error",
+        "handoff": "hand-off",
+    },
+    {
+        "format": "V5 en une ligne",
+        "data": "200 caractères, ni | ni >",
+        "request": "demande",
+        "success": "succès",
+        "error": "erreur",
+        "handoff": "délégation",
+    },
+)
+
+
+def card(lang: str = "en") -> str:
+    """Return the quick reference card of V5.
+
+    Source: PR-597.
+    """
+    return _CARD.format(**_CARD_WORDS[lang == "fr"])
+
+
+def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
+    """Return what every part of a message means, and what is wrong with it.
+
+    Args:
+        message: A text of any version, or its reading.
+        lang: `en` or `fr`.
+    """
+    found = message if isinstance(message, Parsed) else parse(message)
+    french = lang == "fr"
+    names = NAMES[found.version]
+    parts = [
+        {
+            "segment": place,
+            "name": name,
+            "value": value,
+            "meaning": _meaning(name, value, found, lang),
+        }
+        for place, (name, value) in enumerate(zip(names, found.segments, strict=False), start=1)
+    ]
+    return {
+        "version": found.version,
+        "standing": word_texts.STANDINGS[found.version][french],
+        "valid": found.valid,
+        "segments": parts,
+        "call": _call(found),
+        "references": [one.text for one in references_in(found.fields.get("data", ""))],
+        "errors": [
+            {
+                **fault.to_record(),
+                "name": names[fault.segment - 1] if fault.segment else None,
+                "meaning": meaning_of(fault.code, _table_of(found.version), lang),
+            }
+            for fault in found.errors
+        ],
+        "warnings": [
+            {"name": name, "meaning": word_texts.WARNINGS[name][french]} for name in found.warnings
+        ],
+    }
+
+
+def _call(found: Parsed) -> dict[str, Any] | None:
+    call = call_of(found.fields.get("data", ""))
+    return {"capability": call[0], "arguments": call[1]} if call else None
+
+
+def _table_of(version: str) -> str:
+    # V1 reports its faults with the codes of V2.
+    return "V2" if version == "V1" else version
+
+
+def _meaning(name: str, value: str, found: Parsed, lang: str) -> str:
+    french = lang == "fr"
+    general = word_texts.SEGMENTS[name][french]
+    tables = {
+        "TYPE": word_texts.ABBREVIATIONS if found.version == "V1" else word_texts.TYPES,
+        "STATE": word_texts.STATES,
+        "PRI": word_texts.PRIORITIES.get(found.version, {}),
+    }
+    if name in tables:
+        special = tables[name].get(value, ("", ""))[french]
+    elif name == "ERR":
+        special = meaning_of(value, found.version, lang)
+    elif name == "DATA" and found.fields.get("err") and found.version in ("V1", "V2", "V3"):
+        special = meaning_of(found.fields["err"], _table_of(found.version), lang)
+    else:
+        special = ""
+    return f"{general}: {special}" if special else general
+
+
+def explain_code(code: str, version: str, lang: str = "en") -> dict[str, str]:
+    """Return what a code means in one version, and its category.
+
+    Raises:
+        NotFoundError: That version has no such code.
+    """
+    meaning = meaning_of(code, version, lang)
+    if not meaning:
+        known = ", ".join(CODES.get(version, ()))
+        raise NotFoundError(f"{version} has no code {code}", f"its codes are: {known}")
+    category = CATEGORIES[category_of(code, version)][lang == "fr"]
+    return {"code": code, "version": version, "meaning": meaning, "category": category}
+
+
+def explain_codes(version: str, lang: str = "en") -> list[dict[str, str]]:
+    """Return every code of a version with its meaning and category.
+
+    Raises:
+        NotFoundError: The version has no table of codes.
+    """
+    if version not in CODES:
+        raise NotFoundError(f"{version} has no table of codes", "V2 to V5 have one")
+    return [explain_code(code, version, lang) for code in CODES[version]]
+
+
+def explain_version(version: str, lang: str = "en") -> dict[str, Any]:
+    """Return the page of a version: its standing, segments, types and history.
+
+    Raises:
+        NotFoundError: There is no such version.
+    """
+    if version not in PAGES:
+        raise NotFoundError(f"no protocol version {version}", f"there are {', '.join(VERSIONS)}")
+    french = lang == "fr"
+    types = word_texts.ABBREVIATIONS if version == "V1" else _types_of(version)
+    return {
+        "version": version,
+        "standing": STANDING[version],
+        "use": word_texts.STANDINGS[version][french],
+        "segments": {name: word_texts.SEGMENTS[name][french] for name in NAMES[version]},
+        "types": {letter: text[french] for letter, text in types.items()},
+        "page": list(PAGES[version][french]),
+    }
+
+
+def _types_of(version: str) -> dict[str, word_texts.Text]:
+    from council.wire import v2, v3, v4, v5
+
+    letters = {"V2": v2.TYPES, "V3": v3.TYPES, "V4": v4.TYPES, "V5D": v4.TYPES}
+    return {letter: word_texts.TYPES[letter] for letter in letters.get(version, v5.TYPES)}
