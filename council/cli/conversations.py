@@ -46,6 +46,30 @@ def inject(
     do("inject", json, root, now, command)
 
 
+def say(
+    message: Text = "",
+    file: File = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help="A conversation, or an agent in one.")
+    ] = "",
+    as_: As = "",
+    name: Name = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Say something as a person, to a conversation or to one agent in it."""
+
+    def command(place: Place) -> Output:
+        from council.operations.steer import say as tell
+
+        text = read_text(message, file, place.settings.max_text_bytes)
+        step, whom = tell(place, text, to=to, name=name, author=as_)
+        return _steered(step, f"said; {whom or 'all'} will read it")
+
+    do("say", json, root, now, command)
+
+
 def _steered(step: Steered, said: str) -> Output:
     state = step.state
     record = {
@@ -62,7 +86,7 @@ def _steered(step: Steered, said: str) -> Output:
 
 
 def stop(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
-    """End the rounds now; the synthesis is next."""
+    """End the rounds now; the vote or the synthesis is next."""
 
     def command(place: Place) -> Output:
         from council.operations.steer import stop as end_rounds
@@ -163,8 +187,14 @@ def show(
         str, typer.Argument(metavar="[NAME]", help="Which conversation; else --name.")
     ] = "",
     format: Annotated[
-        str, typer.Option("--format", metavar="md|json", help="How to print it.")
+        str, typer.Option("--format", metavar="md|json|debate-session", help="How to print it.")
     ] = "md",
+    consensus: Annotated[
+        bool, typer.Option("--consensus", help="Only where the consensus stands, by round.")
+    ] = False,
+    open_questions: Annotated[
+        bool, typer.Option("--open-questions", help="Only what was asked and is not answered.")
+    ] = False,
     name: Name = "",
     root: Root = "",
     now: Now = "",
@@ -177,9 +207,19 @@ def show(
         from council.operations.view import readable
         from council.operations.view import shown as whole
 
-        if format not in ("md", "json"):
-            raise UsageError(f"no format {format!r}", "choose md or json")
+        if format not in ("md", "json", "debate-session"):
+            raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
         wanted = conversation_name(place, shown or name)
+        if consensus or open_questions:
+            from council.operations import standing
+
+            state = place.conversations.read(wanted)
+            if consensus:
+                stands = standing.standing(state)
+                return Output(record=stands.to_record(), text=stands.to_text())
+            return Output(
+                record=standing.questions_record(state), text=standing.questions_text(state)
+            )
         if json or format == "json":
             record = whole(place.conversations.read(wanted))
             from json import dumps
@@ -329,6 +369,7 @@ def prompt(
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "inject": (inject, 'council inject "The budget is fixed." --to henry'),
+    "say": (say, 'council say "Mind the deadline." --to active'),
     "stop": (stop, "council stop"),
     "pause": (pause, "council pause"),
     "resume": (resume, "council resume"),

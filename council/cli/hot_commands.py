@@ -57,6 +57,8 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
     }[answered.outcome]
     if answered.moved_to:
         said += f"; {answered.moved_from} is over, {answered.moved_to} begins"
+        if answered.moved_from == answered.moved_to:
+            said = f"{agent}: recorded for {where}; the next round begins"
     if answered.finished:
         said += "; finished, the minutes are on their way"
     late = answered.outcome == "late"

@@ -32,13 +32,17 @@ _PAUSE_S = 0.02
 # What taking a file in brings and nobody has to worry about; anything else is a fault.
 _WELCOME = frozenset(
     (
+        "consensus.checked",
         "conversation.imported",
         "contribution.recorded",
         "edit.accepted",
         "phase.changed",
+        "round.changed",
         "seal.opened",
         "synthesis.written",
+        "turn.incomplete",
         "turn.missed",
+        "turn.started",
     )
 )
 

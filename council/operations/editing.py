@@ -225,6 +225,7 @@ _SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
         f"kept as a note: text in the section of {agent}, whose status did not change"
     ),
     "phase.changed": lambda _, data: f"the phase changed ({data.get('reason')})",
+    "round.changed": lambda _, data: f"round {data.get('tour')} began ({data.get('reason')})",
 }
 
 

@@ -126,7 +126,7 @@ def record_answer(
         _report_refusal(place, name, agent, error, before[0].conversation_id if before else "")
         raise
     was = before[0] if before else edited.state
-    moved = was.phase != edited.state.phase
+    moved = was.tour != edited.state.tour
     answered = Answered(
         outcome=edited.outcome,
         name=name,

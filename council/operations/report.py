@@ -54,7 +54,9 @@ class Beaten(Record):
             return _line_of_idle(self.name, self.conversation_id, self.to_note())
         said = []
         if self.moved_to:
-            said.append(f"{self.moved_from} → {self.moved_to} ({self.reason})")
+            said = [f"{self.moved_from} → {self.moved_to} ({self.reason})"]
+            if self.moved_from == self.moved_to:
+                said = [f"{self.phase} → round {self.tour} ({self.reason})"]
         else:
             said.append(f"{self.phase} (round {self.tour})")
         if self.woken:
@@ -206,7 +208,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
         rev=before.rev,
     )
     for event in step.events:
-        if event.type == "phase.changed":
+        if event.type in ("phase.changed", "round.changed"):
             seen.moved_from, seen.moved_to = before.phase, after.phase
             seen.reason = event.data["reason"]
     return seen

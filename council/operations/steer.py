@@ -3,7 +3,8 @@
 Each function records one wish, takes the steps that are due after it, and
 has owed work done without waiting for it.
 
-Source: `cli.md` section 2 (`inject`, `stop`, `pause`, `resume`, `cancel`, `extend`, `archive`).
+Source: XC-110, `cli.md` section 2 (`inject`, `say`, `stop`, `pause`, `resume`, `cancel`, `extend`,
+`archive`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from datetime import datetime, timedelta
 
 from council.core import answers, machine, owed, steering
 from council.core.conversation import Conversation, TaskState
+from council.core.errors import UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.step import Step
 from council.operations import archive as archiving
 from council.operations.answer import wake_next
-from council.operations.place import Place
+from council.operations.place import Place, conversation_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +51,35 @@ def inject(place: Place, name: str, message: str, *, author: str = "", target: s
     return _steer(place, name, change)
 
 
+def say(
+    place: Place, message: str, *, to: str, name: str = "", author: str = ""
+) -> tuple[Steered, str]:
+    """Say something to a target: an open conversation, or an agent that takes part in one.
+
+    Returns:
+        What became of it, and the agent it is for; "" for everybody.
+
+    Raises:
+        UsageError: No target is named, or there is no such one.
+
+    Source: XC-110.
+    """
+    if not to:
+        raise UsageError("to whom?", "say: --to CONVERSATION, or --to AGENT")
+    names = place.conversations.names()
+    if to in names:
+        return inject(place, to, message, author=author), ""
+    wanted = conversation_name(place, name)
+    if wanted in names and to in place.conversations.read(wanted).participants:
+        return inject(place, wanted, message, author=author, target=to), to
+    raise UsageError(
+        f"nothing open is called {to!r}, and nobody in {wanted!r} is",
+        f"open: {', '.join(names) or 'nothing'}; see: council status",
+    )
+
+
 def stop(place: Place, name: str) -> Steered:
-    """End the rounds; the synthesis is next."""
+    """End the rounds; the vote or the synthesis is next."""
     return _steer(place, name, steering.stop)
 
 
