@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import at_once, heartbeats, results, sizes, start_up, turns, writing
+from benchmarks import at_once, heartbeats, results, sizes, start_up, turns, wire, writing
 from benchmarks.measuring import Part
 
 ROUNDS = 21
@@ -31,6 +31,7 @@ PARTS: dict[str, Measure] = {
     ),
     "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(3, rounds // 2))],
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
+    "messages": lambda _folder, rounds, _quick: [wire.measure(rounds)],
 }
 
 

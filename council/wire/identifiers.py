@@ -64,8 +64,8 @@ def ends_of(route: str, version: str) -> tuple[str, str] | None:
         return _ends_v3(route)
     # The length comes first, so that only short texts are ever remembered.
     if version == "V4":
-        return _ends(route, user=False) if len(route) <= 10 else None
-    return _ends(route, user=True) if len(route) <= 12 else None
+        return _ends_of_agents(route) if len(route) <= 10 else None
+    return ends_with_user(route) if len(route) <= 12 else None
 
 
 def _ends_v3(route: str) -> tuple[str, str] | None:
@@ -80,11 +80,18 @@ def _is_v3_agent(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _ends(route: str, *, user: bool) -> tuple[str, str] | None:
+def ends_with_user(route: str) -> tuple[str, str] | None:
+    """Return the ends of a V5 route; only for texts of a dozen characters: all are remembered."""
     sender, _, target = route.partition(">")
-    if user and USER in (sender, target):
+    if USER in (sender, target):
         other = target if sender == USER else sender
         return (sender, target) if is_agent(other) and _is_orchestrator(other) else None
+    return _ends_of_agents(route)
+
+
+@lru_cache(maxsize=4096)
+def _ends_of_agents(route: str) -> tuple[str, str] | None:
+    sender, _, target = route.partition(">")
     if not is_agent(sender) or sender[0] == "G":
         return None
     return (sender, target) if target in ("*", "W*") or is_agent(target) else None
