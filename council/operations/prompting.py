@@ -14,7 +14,6 @@ from council.core.conversation import Conversation
 from council.core.errors import UsageError
 from council.core.ids import split_task_id
 from council.core.owed import Notify, Wake
-from council.core.record import Record
 from council.core.sight import parts as parts_of
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -32,26 +31,12 @@ if TYPE_CHECKING:
 PROMPT_KINDS = ("turn", "synthesis")
 
 
-class Seen(Record):
-    """What `council context` shows: the parts, and the prompt made of them."""
-
-    parts: dict[str, Any]
-    prompt: str
-
-
-def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool = False) -> Seen:
-    """Return exactly what `agent` may see of a conversation now.
-
-    Args:
-        place: The workspace.
-        name: The conversation.
-        agent: Who looks.
-        lang: The language of the prompt, "" for the conversation's.
-        parts: Only the parts are wanted; the prompt is left out.
-    """
-    state = place.conversations.read(name)
+def prompt_and_parts(
+    place: Place, state: Conversation, agent: str, lang: str
+) -> tuple[str, str, dict[str, Any]]:
+    """Return the prompt that an agent gets now, where it is kept, and what it is made of."""
     seen = parts_of(state, agent, place.now())
-    return Seen(parts=seen, prompt="" if parts else _prompt(place, state, seen, agent, lang))
+    return *_prompt(place, state, seen, agent, lang), seen
 
 
 def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) -> str:
@@ -63,13 +48,13 @@ def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) ->
     if kind not in PROMPT_KINDS:
         raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(PROMPT_KINDS)}")
     state = place.conversations.read(name)
-    return _prompt(place, state, parts_of(state, agent, place.now()), agent, lang, kind)
+    return _prompt(place, state, parts_of(state, agent, place.now()), agent, lang, kind)[0]
 
 
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
     """Return the prompt of an agent for the round under way; `keep` it for the next time."""
     seen = parts_of(state, agent, place.now())
-    return _prompt(place, state, seen, agent, "", keep=keep)
+    return _prompt(place, state, seen, agent, "", keep=keep)[0]
 
 
 def _prompt(
@@ -81,7 +66,7 @@ def _prompt(
     kind: str = "",
     *,
     keep: bool = True,
-) -> str:
+) -> tuple[str, str]:
     if lang:
         lang = language(place.settings, lang, place.environ)
     folder = place.paths.conversation_folder(state.conversation_id)

@@ -24,6 +24,13 @@ from council import __version__
 from council.core.account import one_line
 from council.core.errors import InvalidInputError
 from council.core.procedures import SYNTHESIZE
+from council.operations import kept_prompts
+from council.operations.kept_prompts import (
+    LANGUAGES,
+    REFERENCES,
+    template_folders,
+    workspace_reference,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +38,6 @@ if TYPE_CHECKING:
 
     from jinja2.sandbox import SandboxedEnvironment
 
-LANGUAGES = ("en", "fr")
-KEPT_PROMPTS = 200
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TEMPLATES = os.path.join(_PACKAGE, "prompts")
-_REFERENCES = os.path.join(_PACKAGE, "skill", "references")
 _QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
 _LINE_MAX_CHARS = 80
 
@@ -114,7 +115,7 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
     which is forked from it, makes those of the next round with what was
     compiled here.
     """
-    stamps = _canonical([root, language, _stamps(root, language)])
+    stamps = _canonical([root, language, kept_prompts.stamps(root, language)])
     known = _environments.get(stamps)
     if known is not None:
         return known
@@ -122,7 +123,7 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
     from jinja2.sandbox import SandboxedEnvironment
 
     environment = SandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(_template_folders(root, language)),
+        loader=jinja2.FileSystemLoader(template_folders(root, language)),
         bytecode_cache=(
             jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
         ),
@@ -158,10 +159,10 @@ def checklist(root: str, lang: str) -> str:
     Source: C0-053.
     """
     own_name = "COUNCIL.md" if _language(lang) == "en" else f"COUNCIL.{_language(lang)}.md"
-    ours = _read(os.path.join(_REFERENCES, own_name))
+    ours = _read(os.path.join(REFERENCES, own_name))
     for name in dict.fromkeys((own_name, "COUNCIL.md")):
-        found = _read(_workspace_reference(root, name))
-        if found and found != _read(os.path.join(_REFERENCES, name)):
+        found = _read(workspace_reference(root, name))
+        if found and found != _read(os.path.join(REFERENCES, name)):
             return found
     return ours
 
@@ -176,8 +177,8 @@ def cached_prompt(
     root: str,
     persona: str,
     file: str = "",
-) -> str:
-    """Return a prompt, rendered only if the same one was not rendered before.
+) -> tuple[str, str]:
+    """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
 
     The rest is as for `render_prompt`; the boundary is drawn with `key`, the
     checklist is the workspace's. Where nothing can be kept (no `cache_dir`,
@@ -187,12 +188,13 @@ def cached_prompt(
         InvalidInputError: A template of the workspace is broken.
     """
     mark = boundary(key, parts, avoid=persona)
-    inputs = [__version__, kind, _language(lang), root, persona, file, mark, _stamps(root, lang)]
+    stamps = kept_prompts.stamps(root, _language(lang))
+    inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
     name = hashlib.sha256(_canonical(parts) + b"\n" + _canonical(inputs)).hexdigest()
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
-    kept = _read_kept(path) if path else None
+    kept = kept_prompts.read(path) if path else None
     if kept is not None:
-        return kept
+        return kept, path
     text = render_prompt(
         kind,
         parts,
@@ -205,8 +207,8 @@ def cached_prompt(
         compiled_in=os.path.join(cache_dir, "templates") if cache_dir else "",
     )
     if path:
-        _keep(path, text)
-    return text
+        kept_prompts.keep(path, text)
+    return text, path
 
 
 def _language(lang: str) -> str:
@@ -216,36 +218,6 @@ def _language(lang: str) -> str:
 def _canonical(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
-
-
-def _template_folders(root: str, language: str) -> list[str]:
-    """Return where templates are looked for, the workspace's first."""
-    own = os.path.join(root, "prompts")
-    return [os.path.join(own, language), own, os.path.join(_TEMPLATES, language)]
-
-
-def _workspace_reference(root: str, name: str) -> str:
-    return os.path.join(root, "skills", "council", "references", name)
-
-
-def _stamps(root: str, lang: str) -> list[list[object]]:
-    """Return what tells that a template or a checklist was changed since."""
-    language = _language(lang)
-    files = [_workspace_reference(root, name) for name in ("COUNCIL.md", f"COUNCIL.{language}.md")]
-    files.append(os.path.join(_REFERENCES, "COUNCIL.md"))
-    for folder in _template_folders(root, language):
-        try:
-            files += [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-        except OSError:
-            continue
-    stamps: list[list[object]] = []
-    for path in files:
-        try:
-            found = os.stat(path)
-        except OSError:
-            continue
-        stamps.append([path, found.st_mtime_ns, found.st_size, found.st_ino])
-    return stamps
 
 
 def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
@@ -277,38 +249,3 @@ def _read(path: str) -> str:
             return stream.read()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _read_kept(path: str) -> str | None:
-    """Return a kept prompt if its file is whole; its first line is the digest of the rest."""
-    try:
-        with open(path, "rb") as stream:
-            digest, _, content = stream.read().partition(b"\n")
-    except OSError:
-        return None
-    if hashlib.sha256(content).hexdigest().encode() != digest:
-        return None
-    return content.decode("utf-8", "surrogatepass")
-
-
-def _keep(path: str, text: str) -> None:
-    """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
-    folder = os.path.dirname(path)
-    content = text.encode("utf-8", "surrogatepass")
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(temporary, flags, 0o600), "wb") as stream:
-            stream.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-        os.replace(temporary, path)
-        _forget_oldest(folder)
-    except OSError:
-        return
-
-
-def _forget_oldest(folder: str) -> None:
-    kept = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".prompt")]
-    kept.sort(key=os.path.getmtime)
-    for path in kept[:-KEPT_PROMPTS]:
-        os.unlink(path)

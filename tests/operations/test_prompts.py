@@ -17,8 +17,8 @@ from council.core.errors import InvalidInputError
 from council.core.machine import advance
 from council.core.procedures import MODES
 from council.core.sight import parts
+from council.operations.kept_prompts import KEPT_PROMPTS
 from council.operations.prompts import (
-    KEPT_PROMPTS,
     boundary,
     cached_prompt,
     checklist,
@@ -131,7 +131,7 @@ def test_an_edited_checklist_appears_in_the_next_prompt(tmp_path: Path):
     def ask(lang: str) -> str:
         return cached_prompt(
             str(cache), "turn", seen, key=KEY, lang=lang, root=str(root), persona=""
-        )
+        )[0]
 
     before = ask("en")
     edited.write_text("- Would your grandmother use it?\n")
@@ -312,7 +312,7 @@ def test_a_template_that_is_no_text_is_named(tmp_path: Path):
 def ask(cache: Path, root: Path, state: Conversation, **options: str) -> str:
     seen = parts(state, "henry", NOW)
     given = {"lang": "en", "persona": "", **options}
-    return cached_prompt(str(cache), "turn", seen, key=KEY, root=str(root), **given)
+    return cached_prompt(str(cache), "turn", seen, key=KEY, root=str(root), **given)[0]
 
 
 def test_a_kept_prompt_is_the_same_and_follows_every_change(tmp_path: Path):
