@@ -22,6 +22,7 @@ from council.core.account import (
     stances,
 )
 from council.core.conversation import Conversation, EntryKind
+from council.core.procedures import PROCEDURES
 
 EXCERPT_MAX_CHARS = 300
 ISSUE_MAX_CHARS = 400
@@ -72,8 +73,12 @@ _WORDS = {
 def automatic_digest(state: Conversation) -> str:
     """Return the text that stands as the synthesis of agent `council`.
 
-    Source: C0-063.
+    Source: C0-063, DL-084.
     """
+    if PROCEDURES[state.procedure].verdict == "stances":
+        from council.core.verdict_digest import verdict_digest  # only where stances are judged
+
+        return verdict_digest(state)
     words = _WORDS.get(state.lang, _WORDS["en"])
     parts = [
         [words["first"]],

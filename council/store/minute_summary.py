@@ -99,7 +99,7 @@ def summary(state: Conversation, ended_at: datetime, words: dict[str, str]) -> l
     for kind in (RECOMMENDATION, NEXT_STEP):
         if others := _of_kind(parts, kind):
             blocks += [f"## {words[kind]}", *_quotes(others)]
-    if absent := _absent(state, words):
+    if absent := absent_lines(state, words):
         blocks += [f"## {words['absent']}", "\n".join(absent)]
     if synthesis is not None and found:
         blocks += whole_synthesis(state, synthesis, words)
@@ -127,9 +127,8 @@ def _box(
     rows = [("outcome", _outcome_sentence(state, words))]
     labels = ", ".join(inline(display_label(state, one)) for one in taking_part)
     rows.append(("took-part", labels or words["nobody"]))
-    if missing := absences(state):
-        who = names(state, [one.agent for one in missing], words)
-        rows.append(("absent", f"{who} ({words['absent.some']})"))
+    if missing := absent_row(state, words):
+        rows.append(("absent", missing))
     played = [one.phase for one in state.rounds] or [state.phase]
     rows.append(("rounds", f"{len(played)} ({inline(', '.join(played))})"))
     span = words["duration.span"].format(
@@ -138,10 +137,16 @@ def _box(
         end=minute(ended_at),
     )
     rows.append(("duration", span))
-    rows.append(("synthesis-by", _synthesis_author(state, synthesis, words)))
-    if authorship := _authorship(state, words):
+    rows.append(("synthesis-by", synthesis_author(state, synthesis, words)))
+    if authorship := authorship_row(state, words):
         rows.append(("authorship", authorship))
     return [f"- **{words[key]}**{words['colon']}{value}" for key, value in rows]
+
+
+def absent_row(state: Conversation, words: dict[str, str]) -> str:
+    """Return who missed at least one round, "" when nobody did."""
+    missing = [one.agent for one in absences(state)]
+    return f"{names(state, missing, words)} ({words['absent.some']})" if missing else ""
 
 
 def _outcome_sentence(state: Conversation, words: dict[str, str]) -> str:
@@ -157,7 +162,8 @@ def _outcome_sentence(state: Conversation, words: dict[str, str]) -> str:
     )
 
 
-def _synthesis_author(state: Conversation, synthesis: Entry | None, words: dict[str, str]) -> str:
+def synthesis_author(state: Conversation, synthesis: Entry | None, words: dict[str, str]) -> str:
+    """Return who wrote the synthesis, as the box of the first minute says it."""
     if synthesis is None:
         return words["synthesis.none"]
     if synthesis.origin is Origin.TOOL:
@@ -166,7 +172,8 @@ def _synthesis_author(state: Conversation, synthesis: Entry | None, words: dict[
     return f"{author} ({origin_word(synthesis, words)})"
 
 
-def _authorship(state: Conversation, words: dict[str, str]) -> str:
+def authorship_row(state: Conversation, words: dict[str, str]) -> str:
+    """Return how many texts are verified, "" when there are none (XC-014)."""
     texts = [
         one
         for one in state.entries
@@ -230,7 +237,7 @@ def _dissenter_line(state: Conversation, last: Entry, words: dict[str, str]) -> 
     return f"- {sentence}{words['colon']}{words['open-quote']}{said}{words['close-quote']}"
 
 
-def _absent(state: Conversation, words: dict[str, str]) -> list[str]:
+def absent_lines(state: Conversation, words: dict[str, str]) -> list[str]:
     """Return the absentees, each as the exact line that others look for (C0-073)."""
     lines = []
     for one in absences(state):

@@ -18,12 +18,7 @@ from council.store.quoting import cell, entry_mark, escaped, inline, quoted
 
 def transcript(state: Conversation, words: dict[str, str]) -> list[str]:
     """Return the blocks after the summary, in order, without the state block."""
-    texts = [state.brief, *(one.text for one in state.entries)]
-    blocks = []
-    if any(escaped(text) != text for text in texts):
-        blocks.append(f"*{words['escape-note']}*")
-    if state.brief:
-        blocks += [f"## {words['brief']}", quoted(state.brief)]
+    blocks = preface(state, words)
     said = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
     rounds = dict(discussion_rounds(state))
     for one in said:
@@ -33,17 +28,35 @@ def transcript(state: Conversation, words: dict[str, str]) -> list[str]:
         blocks.append(f"## {title}")
         spoken = [one for one in said if one.tour == tour]
         for entry in spoken:
-            blocks += _entry(state, entry, words)
+            blocks += entry_blocks(state, entry, words)
         if not spoken:
             blocks.append(words["nobody-answered"])
-    blocks += _aside(state, EntryKind.LATE, "late", words)
-    blocks += _aside(state, EntryKind.INJECTION, "guidance", words)
-    if state.rounds:
-        blocks += [f"## {words['timings']}", "\n".join(_timings(state, words))]
-    return blocks + _authorship(state, words)
+    blocks += aside(state, EntryKind.LATE, "late", words)
+    blocks += aside(state, EntryKind.INJECTION, "guidance", words)
+    return blocks + closing_tables(state, words)
 
 
-def _entry(state: Conversation, entry: Entry, words: dict[str, str], place: str = "") -> list[str]:
+def preface(state: Conversation, words: dict[str, str]) -> list[str]:
+    """Return the note on how texts are quoted, where it is needed, and the brief."""
+    texts = [state.brief, *(one.text for one in state.entries)]
+    blocks = []
+    if any(escaped(text) != text for text in texts):
+        blocks.append(f"*{words['escape-note']}*")
+    if state.brief:
+        blocks += [f"## {words['brief']}", quoted(state.brief)]
+    return blocks
+
+
+def closing_tables(state: Conversation, words: dict[str, str]) -> list[str]:
+    """Return the timings and who is verified."""
+    told = [f"## {words['timings']}", "\n".join(timings(state, words))] if state.rounds else []
+    return told + authorship(state, words)
+
+
+def entry_blocks(
+    state: Conversation, entry: Entry, words: dict[str, str], place: str = ""
+) -> list[str]:
+    """Return one entry: who, what is known of it, its text whole, what it quotes."""
     facts = [minute(entry.at), origin_word(entry, words), entry.status, place]
     mark = entry_mark(entry.id, entry.tour, entry.digest)
     blocks = [
@@ -58,24 +71,25 @@ def _entry(state: Conversation, entry: Entry, words: dict[str, str], place: str 
     )
 
 
-def _aside(state: Conversation, kind: EntryKind, key: str, words: dict[str, str]) -> list[str]:
-    """Return the section of the late contributions, or of the guidance, if there are any."""
+def aside(state: Conversation, kind: EntryKind, key: str, words: dict[str, str]) -> list[str]:
+    """Return the section of all entries of one kind, such as the late ones, if there are any."""
     entries = [one for one in state.entries if one.kind is kind]
     if not entries:
         return []
     blocks = [f"## {words[key]}"]
-    if kind is EntryKind.LATE:
-        blocks.append(words["late.note"])
+    if f"{key}.note" in words:
+        blocks.append(words[f"{key}.note"])
     for entry in entries:
         place = round_name(entry.tour, entry.phase, words)
         if kind is EntryKind.INJECTION:
             whom = words["to"].format(who=display_name(state, entry.target))
             place += f" · {whom if entry.target else words['to-all']}"
-        blocks += _entry(state, entry, words, place)
+        blocks += entry_blocks(state, entry, words, place)
     return blocks
 
 
-def _timings(state: Conversation, words: dict[str, str]) -> list[str]:
+def timings(state: Conversation, words: dict[str, str]) -> list[str]:
+    """Return the table that tells when each round began and why it ended."""
     head = words["timings.head"]
     lines = [f"| {head} |", "|" + "---|" * (head.count("|") + 1)]
     for one in state.rounds:
@@ -94,7 +108,7 @@ def _answers(state: Conversation, played: Round) -> str:
     )
 
 
-def _authorship(state: Conversation, words: dict[str, str]) -> list[str]:
+def authorship(state: Conversation, words: dict[str, str]) -> list[str]:
     """Return who is verified and who is claimed; several claimed authors stand out (XC-014)."""
     claimed = claimed_by_agent(state)
     if not claimed:

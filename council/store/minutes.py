@@ -15,6 +15,8 @@ from council.core.account import absences, is_agreed, one_line
 from council.core.conversation import SCHEMA_VERSION, Conversation
 from council.core.digest import excerpt
 from council.core.ids import slug
+from council.core.procedures import PROCEDURES
+from council.core.record import Record
 from council.core.records import to_record
 from council.core.times import render_duration
 from council.store.marks import block_text
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 4096
 TITLE_MAX_CHARS = 200
 _FENCE = "---"
+_COUNTS = ("agree", "partial", "disagree", "absent")
 
 
 def minutes_file_name(state: Conversation, now: datetime) -> str:
@@ -49,47 +52,110 @@ def render_minutes(state: Conversation, *, now: datetime) -> str:
     import frontmatter  # brings the YAML library
 
     ended_at = state.finished_at or now
-    words = words_for(state.lang)
+    page = _page(state, ended_at)
     blocks = [
-        f"# {_title(state, words, inline(state.topic))}",
-        *summary(state, ended_at, words),
-        *transcript(state, words),
-        f"## {words['state']}",
-        f"*{words['state.note']}*",
+        f"# {page.title}{page.words['colon']}{inline(state.topic)}",
+        *page.blocks,
+        f"## {page.words['state']}",
+        f"*{page.words['state.note']}*",
         block_text(to_record(state)),
     ]
-    meta = _front_matter(state, ended_at, words)
+    meta = _front_matter(state, ended_at, page)
     head = frontmatter.dumps(
         frontmatter.Post("", **meta), sort_keys=False, width=100_000, allow_unicode=True
     )
     return f"{head.rstrip()}\n\n" + "\n\n".join(blocks) + "\n"
 
 
-def _title(state: Conversation, words: dict[str, str], topic: str) -> str:
-    return f"{words[f'title.{outcome_of(state)}']}{words['colon']}{topic}"
+class _Page(Record):
+    """What differs between the minutes of one procedure and another.
+
+    `title` is what stands before the topic. `after` holds further facts for the
+    front matter, by the key they stand behind.
+    """
+
+    words: dict[str, str]
+    title: str
+    outcome: str
+    consensus: bool | str
+    rounds: int
+    blocks: list[str]
+    after: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - Record copies it
 
 
-def _front_matter(state: Conversation, ended_at: datetime, words: dict[str, str]) -> dict[str, Any]:
+def _page(state: Conversation, ended_at: datetime) -> _Page:
+    if PROCEDURES[state.procedure].verdict == "stances":
+        return _page_of_deliberation(state, ended_at)
+    words = words_for(state.lang)
     outcome = outcome_of(state)
+    return _Page(
+        words=words,
+        title=words[f"title.{outcome}"],
+        outcome=outcome,
+        consensus=is_agreed(state),
+        rounds=len(state.rounds) or state.tour,
+        blocks=[*summary(state, ended_at, words), *transcript(state, words)],
+    )
+
+
+def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
+    from council.core.judgement import judge  # only where stances are judged
+    from council.store.minute_turns import turns_transcript
+    from council.store.minute_verdict import (
+        outcome_of_deliberation,
+        title_words,
+        verdict_summary,
+    )
+    from council.store.verdict_words import verdict_words
+
+    words = verdict_words(state.lang)
+    judged = judge(state)
+    verdict, outcome = judged.verdict, outcome_of_deliberation(state, judged)
+    counts = {stance: getattr(verdict, stance) for stance in _COUNTS}
+    measured = {"diversity": round(judged.diversity, 4), "flips": len(judged.flips)}
+    return _Page(
+        words=words,
+        title=title_words(state, judged, words),
+        outcome=outcome,
+        consensus=verdict.type if state.finished_at and outcome != "cancelled" else "none",
+        rounds=sum(1 for one in state.rounds if one.phase == state.phases[0]),
+        blocks=[
+            *verdict_summary(state, judged, ended_at, words),
+            *turns_transcript(state, judged, words),
+        ],
+        after={
+            "conversation": {"id": state.session_id} if state.session_id else {},
+            "consensus": {"tally": {**counts, "threshold": verdict.threshold}},
+            "rounds": measured,
+        },
+    )
+
+
+def _front_matter(state: Conversation, ended_at: datetime, page: _Page) -> dict[str, Any]:
     reason = state.closed_reason
-    return {
+    title = f"{page.title}{page.words['colon']}{one_line(state.topic)}"
+    meta = {
         "schemaVersion": SCHEMA_VERSION,
-        "title": excerpt(_title(state, words, one_line(state.topic)), TITLE_MAX_CHARS),
+        "title": excerpt(title, TITLE_MAX_CHARS),
         "date": ended_at.date(),
         "conversation": state.conversation_id,
         "name": state.name,
         "mode": state.mode,
         "procedure": state.procedure,
-        "outcome": outcome,
-        "consensus": is_agreed(state),
+        "outcome": page.outcome,
+        "consensus": page.consensus,
         "closed_reason": None if reason is None else str(reason),
-        "rounds": len(state.rounds) or state.tour,
+        "rounds": page.rounds,
         "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
         "lang": state.lang,
         "participants": list(state.participants),
         "absent": [one.agent for one in absences(state)],
-        "tags": list(dict.fromkeys(["council", state.mode, outcome])),
+        "tags": list(dict.fromkeys(["council", state.mode, page.outcome])),
     }
+    whole: dict[str, Any] = {}
+    for key, value in meta.items():
+        whole |= {key: value, **page.after.get(key, {})}
+    return whole
 
 
 def read_minutes(text: str) -> dict[str, Any]:
@@ -145,6 +211,8 @@ def _json_value(value: object) -> Any:
         return value.isoformat()
     if isinstance(value, list):
         return [_json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)
