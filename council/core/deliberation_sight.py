@@ -34,6 +34,7 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
     """Add to `parts` what `agent` may know of a deliberation; `seen` is all it may read."""
     _number_items(state, agent, parts)
     rules = deliberation.rules_of(state)
+    before = _before_answer(state, agent)
     takes_part = agent in state.participants
     judged = [one.verdict for one in state.rounds if one.verdict]
     is_told = state.phase == SYNTHESIZE or state.finished_at is not None
@@ -44,9 +45,9 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         order=_order(state, agent),
         speaker=(owing(state) or ("",))[0] if takes_turns(state) else "",
         mustAnswer=_must_answer(state, agent, seen) if takes_part else [],
-        questions=_questions(state, agent, seen),
+        questions=_questions(before, agent, seen),
         human=human_handle(state),
-        guidance=[one.entry for one in deliberation.guidance(state) if agent in one.owed],
+        guidance=[one.entry for one in deliberation.guidance(before) if agent in one.owed],
         askedAgain=is_asked_again(state, agent),
         faults=_faults(state, agent),
         dominating=list(deliberation.dominating(state)),
@@ -57,6 +58,14 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         verdict=judged[-1] if judged and is_told else None,
         **_structure(state, seen),
     )
+
+
+def _before_answer(state: Conversation, agent: str) -> Conversation:
+    """Return the state without the answer that `agent` is asked to give once more."""
+    standing = state.entry_of(agent, state.tour) if is_asked_again(state, agent) else None
+    if standing is None:
+        return state
+    return state.copy(entries=[one for one in state.entries if one is not standing])
 
 
 def _number_items(state: Conversation, agent: str, parts: dict[str, Any]) -> None:
@@ -71,6 +80,8 @@ def _number_items(state: Conversation, agent: str, parts: dict[str, Any]) -> Non
             item["nth"] = place.get(item["id"], len(place))
             if key == "injections":
                 item["forYou"] = targets.get(item["id"]) == agent
+    for one in parts["absent"]:
+        one["round"] = _round_of(state, one["tour"])
 
 
 def _round_of(state: Conversation, tour: int) -> int:

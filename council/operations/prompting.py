@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 
 from council.core.conversation import Conversation
-from council.core.errors import UsageError
+from council.core.errors import NotFoundError, UsageError
+from council.core.handles import is_anonymous
 from council.core.ids import split_task_id
-from council.core.owed import Notify, Wake
+from council.core.owed import Notify, Wake, owing
 from council.core.sight import parts as parts_of
 from council.core.times import render_instant
-from council.operations.place import Place
+from council.operations.place import Place, conversation_name
 from council.operations.prompts import cached_prompt, prompt_kind
 from council.store.agents import persona_of
 from council.store.files import make_folder, remove, replace
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-PROMPT_KINDS = ("turn", "synthesis")
+PROMPT_KINDS = ("turn", "vote", "synthesis")
 
 
 def prompt_and_parts(
@@ -39,16 +40,56 @@ def prompt_and_parts(
     return *_prompt(place, state, seen, agent, lang), seen
 
 
-def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) -> str:
-    """Return the prompt of a kind (`turn`, `synthesis`) that an agent would get now.
+def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang: str = "") -> str:
+    """Return the prompt of a kind that an agent would get now.
+
+    Where the phase of that kind is not under way, or nothing is open, it is what
+    the prompt looks like with nothing said.
+
+    Args:
+        place: The workspace.
+        kind: `turn`, `vote` or `synthesis`.
+        name: The conversation, "" for the only open one.
+        agent: Who would get it, "" for whoever is owed one now.
+        lang: The language, "" for the conversation's.
 
     Raises:
         UsageError: There is no such kind.
+        NotFoundError: A conversation is named and not open.
+
+    Source: DL-018, DL-029, DL-030.
     """
+    from council.operations.prompt_samples import is_under_way, phase_of, sample, untouched
+
     if kind not in PROMPT_KINDS:
         raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(PROMPT_KINDS)}")
-    state = place.conversations.read(name)
-    return _prompt(place, state, parts_of(state, agent, place.now()), agent, lang, kind)[0]
+    wanted = agent or place.environ.get("COUNCIL_AGENT", "")
+    try:
+        state = place.conversations.read(conversation_name(place, name))
+    except NotFoundError:
+        if name:
+            raise
+        spoken = language(place.settings, lang, place.environ)
+        state = sample(kind, wanted or "agent", place.now(), spoken)
+        return _rendered(place, state, wanted or "agent", lang, kind)
+    wanted = wanted or (owing(state) or tuple(state.participants))[0]
+    if is_under_way(state, kind):
+        return _rendered(place, state, wanted, lang, kind)
+    if phase_of(state, kind):
+        return _rendered(place, untouched(state, kind, wanted, place.now()), wanted, lang, kind)
+    return _rendered(place, sample(kind, wanted, place.now(), state.lang), wanted, lang, kind)
+
+
+def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: str) -> str:
+    """Return a prompt of a kind; who has nothing to do now is told so instead of being asked."""
+    seen = parts_of(state, agent, place.now())
+    shown = kind if seen["mayAnswer"] else "turn"
+    return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
+
+
+def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) -> str:
+    """Return the prompt of a kind that an agent would get now; see `prompt_of`."""
+    return prompt_of(place, kind, name=name, agent=agent, lang=lang)
 
 
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
@@ -77,9 +118,18 @@ def _prompt(
         key=run_key(place.paths),
         lang=lang or state.lang,
         root=place.root,
-        persona=persona_of(place.root, place.settings, agent),
+        persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
     )
+
+
+def _persona(place: Place, state: Conversation, agent: str) -> str:
+    text = persona_of(place.root, place.settings, agent)
+    if not text or not is_anonymous(state):
+        return text
+    from council.core.anonymity import without_peers
+
+    return without_peers(state, agent, text)
 
 
 def hand_over(place: Place, state: Conversation, wake: Wake) -> None:

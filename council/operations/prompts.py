@@ -45,8 +45,12 @@ _environments: dict[bytes, SandboxedEnvironment] = {}
 
 
 def prompt_kind(parts: dict[str, Any]) -> str:
-    """Return which prompt the parts call for: `synthesis` for who sums up, else `turn`."""
-    return "synthesis" if parts["phase"] == SYNTHESIZE and parts["mayAnswer"] else "turn"
+    """Return which prompt the parts call for: `synthesis` for who sums up, `vote`, else `turn`."""
+    if not parts["mayAnswer"]:
+        return "turn"
+    if parts["phase"] == SYNTHESIZE:
+        return "synthesis"
+    return "vote" if parts.get("form") == "vote" else "turn"
 
 
 def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
@@ -78,7 +82,7 @@ def render_prompt(
     """Render one prompt.
 
     Args:
-        kind: `turn`, `synthesis` or `vote`.
+        kind: `turn`, `vote` or `synthesis`.
         parts: What the agent may see (`core.sight.parts`); templates know each key by its name.
         lang: `en` or `fr`; anything else is taken as `en`.
         root: The workspace, whose own templates come first.
@@ -103,7 +107,9 @@ def render_prompt(
         "file": file or usual,
     }
     try:
-        return environment.get_template(f"{kind}.md.j2").render(values)
+        # A procedure may have templates of its own: `deliberation-turn` before `turn`.
+        names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
+        return environment.select_template(names).render(values)
     except Exception as error:  # a template is a program of the user: anything may come out of it
         raise _broken_template(error, kind) from error
 

@@ -175,12 +175,6 @@ def test_who_the_agent_is_and_its_three_ways_to_answer_are_told():
     assert f"Open `{file}`" in text and "`[Tour 2]: `" in text
 
 
-def test_a_vote_asks_for_position_confidence_and_agreement():
-    text = prompt(challenged(), "henry", kind="vote")
-    for words in ("Final position", "Confidence", "Agreement"):
-        assert f"**{words}**" in text
-
-
 @pytest.mark.req("DL-103", "XC-014")
 def test_origin_and_checked_quotations_stand_with_each_contribution():
     state = answer(
