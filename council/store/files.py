@@ -51,10 +51,13 @@ class Reading(Record):
     @property
     def digest(self) -> str:
         """Return the SHA-256 of the bytes, which is worked out once."""
-        known = self.__dict__.get("_digest")
-        if known is None:
-            known = self.__dict__["_digest"] = sha256_hex(self.data)
-        return str(known)
+        known: str | None = self.__dict__.get("_digest")
+        return known or self.know(sha256_hex(self.data))
+
+    def know(self, digest: str) -> str:
+        """Spare `digest` its work: this is what it would come to."""
+        self.__dict__["_digest"] = digest
+        return digest
 
 
 def explained(error: OSError, doing: str, path: str) -> CouncilError:
@@ -157,6 +160,26 @@ def write_temporary(
 ) -> str:
     """Write `data` durably under a new random name in `folder` and return its path.
 
+    The arguments are those of `open_temporary`.
+    """
+    path, descriptor = open_temporary(folder, data, mode=mode, prefix=prefix, like=like)
+    try:
+        sync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        remove(path)
+        raise
+    os.close(descriptor)
+    return path
+
+
+def open_temporary(
+    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = _TEMPORARY, like: Reading | None
+) -> tuple[str, int]:
+    """Write `data` under a new random name in `folder`; return its path and the open file.
+
+    It is on the disk only when the caller has synced it.
+
     Args:
         folder: Where; it must lie on the file system of the file it is meant for.
         data: The content.
@@ -171,13 +194,11 @@ def write_temporary(
         if like is not None:
             _resemble(descriptor, like)
         write_all(descriptor, data)
-        sync(descriptor)
     except BaseException:
         os.close(descriptor)
         remove(path)
         raise
-    os.close(descriptor)
-    return path
+    return path, descriptor
 
 
 def _resemble(descriptor: int, like: Reading) -> None:

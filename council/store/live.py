@@ -66,7 +66,11 @@ def is_prepared(displaced: str, data: bytes) -> bool:
 
 
 def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> None:
-    """Put a prepared text in the place of the live file, durably.
+    """Put a prepared text in the place of the live file.
+
+    A file that is new there is durable under its name. An exchange need not
+    be: if a power cut takes it back, the old text is there, the journal says
+    what comes after it, and whoever works next publishes it again.
 
     Args:
         prepared: What `prepare` returned.
@@ -80,6 +84,7 @@ def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> N
     for _ in range(3):
         if seen is None and files.link(prepared, live):
             files.remove(prepared)
+            files.sync_folder(os.path.dirname(live))
             break
         try:
             replaced = _swap(prepared, live, displaced)
@@ -91,7 +96,6 @@ def publish(prepared: str, live: str, displaced: str, seen: Reading | None) -> N
                 replaced, _fingerprint(displaced, seen.digest, len(seen.data), seen.modified_ns)
             )
         break
-    files.sync_folder(os.path.dirname(live))
 
 
 def _swap(prepared: str, live: str, displaced: str) -> str:

@@ -66,6 +66,7 @@ class Latest(Record):
     """
 
     digest: str
+    data: bytes
     state: Conversation
     page: Page | None
 
@@ -224,7 +225,7 @@ class Session:
             self.latest.clear()
         # The texts of a blind phase are no part of the file, so they are not part of this.
         plain = twin(state, sealed={}) if state.sealed else state
-        self.latest[self.conversation_id] = Latest(digest=digest, state=plain, page=page)
+        self.latest[self.conversation_id] = Latest(digest=digest, data=data, state=plain, page=page)
 
     def append(
         self,

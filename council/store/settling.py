@@ -172,9 +172,17 @@ def read_live(session: Session) -> Reading | None:
         if attempt:
             time.sleep(files.SETTLE_PAUSE_S)
         reading = files.read_stable(session.places.live)
+        _recognise(session, reading)
         if reading is None or (reading.settled and _looks_whole(session, reading)):
             break
     return reading
+
+
+def _recognise(session: Session, reading: Reading | None) -> None:
+    """Spare the digest of a text that this process has had before it already."""
+    known = session.latest.get(session.conversation_id)
+    if reading is not None and known is not None and known.data == reading.data:
+        reading.know(known.digest)
 
 
 def _looks_whole(session: Session, reading: Reading) -> bool:

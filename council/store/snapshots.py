@@ -37,15 +37,36 @@ def keep(folder: str, data: bytes, digest: str = "") -> str:
     """
     digest = digest or digest_of(data)
     path = _path(folder, digest)
-    if not is_kept(folder, digest, data):
+    if has(folder, digest):
+        # Its writer may have died before it was on the disk: it is written anew.
         temporary = files.write_temporary(folder, data, mode=0o444, like=None)
         try:
             os.rename(temporary, path)
         except BaseException:
             files.remove(temporary)
             raise
+    else:
+        _write(folder, path, data)
     files.sync_folder(folder)
     return digest
+
+
+def _write(folder: str, path: str, data: bytes) -> None:
+    """Write a snapshot that is not there yet.
+
+    It gets its name before it is synced, so that one commit of the file
+    system's own journal holds both. Nothing speaks of it before that.
+    """
+    temporary, descriptor = files.open_temporary(folder, data, mode=0o444, like=None)
+    try:
+        os.rename(temporary, path)
+        files.sync(descriptor)
+    except BaseException:
+        files.remove(temporary)
+        files.remove(path)
+        raise
+    finally:
+        os.close(descriptor)
 
 
 def is_kept(folder: str, digest: str, data: bytes) -> bool:
