@@ -155,14 +155,19 @@ def respond(
     if not again and (standing is not None or participant.sealed or left):
         raise AlreadyAnsweredError(agent, state.phase, state.tour)
     if status == "agreed":
-        _refuse_empty_agreement(state)
+        refuse_empty_agreement(state)
     # Who was passed over may still speak while the round is open.
     if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
         raise NotYourTurnError(agent, state.phase, owing(state))
     return _contribute(state, answer)
 
 
-def _refuse_empty_agreement(state: Conversation) -> None:
+def refuse_empty_agreement(state: Conversation) -> None:
+    """Refuse AGREED where it can mean nothing.
+
+    Raises:
+        RefusedError: In a blind phase, or where agreement is stated as a stance.
+    """
     if is_blind(state):
         raise RefusedError(
             f"nobody can agree in {state.phase}: the answers are sealed until it closes",

@@ -14,7 +14,7 @@ from council.core.events import Event
 from council.core.record import Record
 from council.operations.place import Place
 from council.store import statefile
-from council.store.findings import findings
+from council.store.findings import findings, remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,11 @@ def check(place: Place, name: str) -> Checked:
     if view.standing in ("unknown", "edited"):
         # What counts beyond the events is the file as it will be once it is taken in.
         page = statefile.parse(statefile.render(view.state, page))
-    return Checked(name=name, faults=faults + findings(view.state, page), notices=notices)
+    return Checked(
+        name=name,
+        faults=faults + findings(view.state, page),
+        notices=notices + remarks(view.state),
+    )
 
 
 def _settled_view(place: Place, name: str) -> View:

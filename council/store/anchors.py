@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from council.core.ids import is_name
 from council.core.record import Record
-from council.store.headings import WORDS, folded, line_key, section_key, split_title
+from council.store.headings import folded, line_key, section_key, split_title
+from council.store.hints import is_hint
 from council.store.known import Known, fits
 from council.store.marks import Region
 
@@ -27,13 +28,13 @@ _CHILD = {
     "h:late": "e:",
     "h:guidance": "e:",
 }
-_SEALED_LINES = frozenset(words["sealed"] for words in WORDS.values())
+_JUDGED_LINES = frozenset(("meta:speaker",))
 
 
 class Piece(Record):
     """A line or region that may be an item: `key` is its key, "" while that depends on the place.
 
-    `kind` is `h1`, `h2`, `h3`, `line`, `sealed` or `region`.
+    `kind` is `h1`, `h2`, `h3`, `line`, `hint` or `region`.
     """
 
     start: int
@@ -120,19 +121,19 @@ def _piece(line: str, at: int, known: Known) -> Piece | None:
     if level == "##" and rest:
         key = known.titles.get(text) or section_key(text)
         return Piece(start=at, end=end, kind="h2", key=key if known.has(key) else "", text=text)
-    if line.strip() in _SEALED_LINES:
-        return Piece(start=at, end=end, kind="sealed")
-    return _bullet(line, at) if level in ("-", "*") else None
+    if line[:1] == "*" and is_hint(line, known.judged):
+        return Piece(start=at, end=end, kind="hint")
+    return _bullet(line, at, known) if level in ("-", "*") else None
 
 
-def _bullet(line: str, at: int) -> Piece | None:
+def _bullet(line: str, at: int, known: Known) -> Piece | None:
     end = at + len(line)
     agent, label, status = participant_line(line)
     if agent:
         return Piece(start=at, end=end, kind="line", key=f"p:{agent}", agent=label, text=status)
     label, colon, value = line[2:].partition(":")
     key = line_key(label.replace("*", "")) if colon else ""
-    if not key:
+    if not key or (key in _JUDGED_LINES and not known.judged):
         return None
     return Piece(start=at, end=end, kind="line", key=key, text=value.replace("*", "").strip())
 
@@ -313,7 +314,7 @@ class _Choice:
             (at, key) for key, at in self.taken.items() if key[:2] == "a:" and start <= at < end
         )
         for at in range(start, end):
-            if self.found[at].kind == "sealed":
+            if self.found[at].kind == "hint":
                 above = [key for head, key in heads if head < at]
                 if above:
                     self.taken.setdefault("s" + above[-1][1:], at)

@@ -1,10 +1,12 @@
 """Contributions that agents with file access alone write into their own section.
 
-Text in the section of the phase under way becomes the agent's contribution
+Text in the section of the round under way becomes the agent's contribution
 once its status says that it has answered, whichever of the two was saved
-first. Any other text there is a note and stays where it is.
+first; where one speaks after the other, only when it has the floor. An agent
+that is asked once more has said so already: what it adds is its answer anew.
+Any other text there is a note and stays where it is.
 
-Source: C0-001, C0-067, A-10.
+Source: C0-001, C0-067, DL-013, DL-021, A-10.
 """
 
 from __future__ import annotations
@@ -14,15 +16,24 @@ from council.core.conversation import Conversation, ParticipantStatus, SealedTex
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.ids import text_digest
+from council.core.owed import is_asked_again
 from council.store.facts import Facts
-from council.store.layout import agents_shown, claims_its_section, items, phases_shown
+from council.store.layout import items
 from council.store.marks import NOTE, same_lines, without_prefix
 from council.store.people import People
+from council.store.sections import (
+    current_section,
+    phase_of,
+    section_of,
+    sections_of,
+    takes_text,
+    tour_of,
+)
 from council.store.statefile import free_text
 
 
 def section_keys(state: Conversation) -> dict[str, list[str]]:
-    """Return the keys of the items in each agent's section, by `PHASE:agent`."""
+    """Return the keys of the items in each agent's subsection, by `SECTION:agent`."""
     found: dict[str, list[str]] = {}
     section = ""
     for key, _ in items(state):
@@ -46,11 +57,10 @@ def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str])
 
     A program that saves its old copy of the file again brings its text back.
     """
-    for section, keys in section_keys(state).items():
-        phase, agent = section.split(":", 1)
-        sealed = state.sealed.get(agent) if phase == state.phase else None
-        texts = [one.text for one in state.entries if (one.agent, one.phase) == (agent, phase)]
-        texts += [sealed.text] if sealed is not None else []
+    for place, keys in section_keys(state).items():
+        section, agent = place.split(":", 1)
+        texts = _texts_in(state, section, agent)
+        again = section == current_section(state) and is_asked_again(state, agent)
         for key in keys:
             gap = gaps.get(key, "")
             if gap == before.get(key, "") or NOTE in gap:
@@ -59,10 +69,23 @@ def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str])
             for text in sorted(map(_comparable, texts), key=len, reverse=True):
                 if text and (_comparable(said) + "\n").startswith(text + "\n"):
                     rest = free_text(_comparable(said)[len(text) :])
+                    if rest and again:
+                        break  # its answer anew, which may well begin like the first
                     gaps[key] = f"\n\n{rest}\n\n" if rest else ""
                     break
             if not gaps.get(key):
                 gaps.pop(key, None)
+
+
+def _texts_in(state: Conversation, section: str, agent: str) -> list[str]:
+    """Return what an agent has said in a section, sealed texts too."""
+    texts = [
+        one.text
+        for one in state.entries
+        if one.agent == agent and section_of(state.procedure, one.phase, one.tour) == section
+    ]
+    sealed = state.sealed.get(agent) if section == current_section(state) else None
+    return texts if sealed is None else [*texts, sealed.text, sealed.draft]
 
 
 def _comparable(text: str) -> str:
@@ -81,13 +104,13 @@ def take_claims(
     """
     facts = people.facts
     seal: list[SealedText] = []
-    phase = facts.state.phase
+    section = current_section(facts.state)
     keys = section_keys(facts.state)
-    for agent in agents_shown(facts.state, phase):
+    for agent in sections_of(facts.state)[section]:
         one = facts.state.participants.get(agent)
         status = people.statuses.get(agent, one.status if one is not None else None)
-        said = section_text(gaps, keys.get(f"{phase}:{agent}", []))
-        open_yet = claims_its_section(facts.state, agent, phase) and not _has_left(facts, agent)
+        said = section_text(gaps, keys.get(f"{section}:{agent}", []))
+        open_yet = takes_text(facts.state, agent, section) and not _has_left(facts, agent)
         if said and open_yet and (one is None or status is not ParticipantStatus.WAITING):
             text = without_prefix(said)
             taken = None
@@ -98,7 +121,7 @@ def take_claims(
                 taken = _claim(facts, agent, status, text, nonce)
             if taken is not None:
                 seal += taken
-                for key in keys[f"{phase}:{agent}"]:
+                for key in keys[f"{section}:{agent}"]:
                     if NOTE not in gaps.get(key, ""):
                         gaps.pop(key, None)
                 continue
@@ -147,11 +170,13 @@ def found_notes(
     """Return an event for each text that is new in a section and stays a note."""
     events = []
     keys = section_keys(state)
-    for phase in phases_shown(state):
-        for agent in agents_shown(state, phase):
-            section = f"{phase}:{agent}"
-            said = section_text(gaps, keys.get(section, []))
-            if said and section in theirs and theirs[section] != base.get(section):
-                data = {"phase": phase, "chars": len(said)}
+    for section, agents in sections_of(state).items():
+        for agent in agents:
+            place = f"{section}:{agent}"
+            said = section_text(gaps, keys.get(place, []))
+            if said and place in theirs and theirs[place] != base.get(place):
+                data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
+                if tour_of(section):
+                    data["tour"] = tour_of(section)
                 events.append(Event(type="note.found", agent=agent, data=data))
     return events

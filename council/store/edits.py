@@ -32,6 +32,7 @@ from council.store.layout import items
 from council.store.marks import plain
 from council.store.people import People
 from council.store.restoring import Restoring
+from council.store.rule_edits import take_rules
 from council.store.statefile import Page, free_text, load, parse, render
 
 TYPE_CHECKING = False
@@ -43,6 +44,7 @@ _DERIVED_LINES = {
     "meta:tour": "tour",
     "meta:created": "createdAt",
     "meta:updated": "updatedAt",
+    "meta:speaker": "speaker",
     "conv:rate": "convergence.responseRate",
     "conv:consensus": "convergence.hasConsensus",
     "next:condition": "the passing condition",
@@ -60,6 +62,8 @@ _WISHES = frozenset(
         "synthesizer",
         "titles",
         "participants",
+        "order",
+        "config",
     )
 )
 
@@ -175,6 +179,7 @@ class _Edit:
         people = People(facts)
         people.take()
         facts.take()
+        take_rules(facts)
         if facts.phase_wish:  # whoever ends a round by hand also resets the statuses by hand
             people.statuses = {
                 agent: status

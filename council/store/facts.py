@@ -15,6 +15,7 @@ from council.core.conversation import Conversation, Status
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.ids import is_name
+from council.core.machine import last_word
 from council.core.procedures import MODES
 from council.core.record import Record
 from council.core.records import to_record
@@ -197,6 +198,9 @@ class Facts:
             return value, value
         if phases.index(value) < phases.index(self.state.phase):
             raise RefusedEditError("phases only go forward")
+        before = last_word(self.state)
+        if phases.index(value) > phases.index(before):
+            raise RefusedEditError(f"{before} comes before {value}")
         if self.state.finished_at is not None:
             raise RefusedEditError("the conversation is finished")
         self.phase_wish = value
@@ -226,7 +230,9 @@ class Facts:
 
     def _unknown(self) -> None:
         """Take in fields that we do not know: they belong to other programs."""
-        known = set(to_record(self.base)) - set(self.base.extra)
+        known = set(to_record(self.base)) - set(self.base.extra) | {"order"}
+        if self.state.rules is not None:
+            known |= {"config", "id"}
         for field in dict.fromkeys([*self.base.extra, *self.new]):
             if field in known or self.new.get(field) == self.old.get(field):
                 continue

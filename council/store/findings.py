@@ -3,19 +3,22 @@
 It looks at the file as it lies there and at the conversation as it was last
 recorded, and changes nothing.
 
-Source: C0-006 to C0-010, C0-016, C0-067.
+Source: C0-006 to C0-010, C0-016, C0-067, DL-013, DL-015.
 """
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, has_answered
+from council.core.conversation import Conversation, EntryKind, has_answered
 from council.core.errors import InvalidStateError
 from council.core.ids import is_uuid4, text_digest
-from council.core.procedures import SYNTHESIZE
+from council.core.owed import is_asked_again, owing, passed_over, takes_turns
+from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.records import from_record
 from council.store.claims import section_keys
-from council.store.layout import claims_its_section, items
+from council.store.hints import fault_in_words, faults_in_words
+from council.store.layout import items
 from council.store.marks import NOTE, same_lines
+from council.store.sections import claims_its_section, current_section, phase_of, takes_text
 from council.store.statefile import Page, brief_of, free_text, parse, render
 
 
@@ -34,6 +37,32 @@ def findings(state: Conversation, page: Page) -> list[str]:
         *_statuses(state, page),
         *_notes(state, page),
     ]
+
+
+def remarks(state: Conversation) -> list[str]:
+    """Return what the turns of a deliberation lack, and who is asked for its answer once more.
+
+    Nothing is wrong with the file for it.
+    """
+    if PROCEDURES[state.procedure].verdict != "stances":
+        return []
+    from council.core.deliberation import form_of, turn_of
+
+    found = []
+    for entry in state.entries:
+        if entry.kind is not EntryKind.CONTRIBUTION or form_of(state, entry.phase) == "text":
+            continue
+        if entry.tour == state.tour and state.finished_at is None:
+            lacks = faults_in_words(state, entry.agent, entry.text, "en")
+        else:
+            faults = turn_of(state, entry).faults
+            lacks = [fault_in_words(one.code, one.agent, one.found, "en") for one in faults]
+        if lacks:
+            found.append(f"the turn {entry.id} lacks something of its form: {'; '.join(lacks)}")
+    for one in state.participants.values():
+        if is_asked_again(state, one.id) and state.finished_at is None:
+            found.append(f"{one.id} is asked for its answer in {state.phase} once more")
+    return found
 
 
 def _block(state: Conversation, page: Page) -> list[str]:
@@ -83,13 +112,21 @@ def _lines(state: Conversation, page: Page) -> list[str]:
 def _statuses(state: Conversation, page: Page) -> list[str]:
     """Tell whether agents that write the file themselves set their status (C0-067)."""
     found = []
+    here = current_section(state)
+    in_turn = (*owing(state), *passed_over(state))
     people = (page.record or {}).get("participants")
     for one in state.participants.values():
-        said = page.sections.get(f"{state.phase}:{one.id}")
+        said = page.sections.get(f"{here}:{one.id}")
         value = people.get(one.id) if isinstance(people, dict) else None
         status = value.get("status") if isinstance(value, dict) else str(one.status)
         waits = status == "WAITING" and page.lines.get(f"p:{one.id}", "WAITING") == "WAITING"
-        if said and waits and claims_its_section(state, one.id, state.phase):
+        claims = said and waits and claims_its_section(state, one.id, here)
+        if claims and takes_turns(state) and one.id not in in_turn:
+            found.append(
+                f"{one.id} wrote text in {state.phase} out of turn: "
+                f"it counts only when it has the floor; now {', '.join(owing(state))} has it"
+            )
+        elif claims:
             found.append(
                 f"{one.id} wrote text in {state.phase} but its status is still WAITING: "
                 "it counts once the status is RESPONDED, AGREED or DONE"
@@ -106,12 +143,13 @@ def _statuses(state: Conversation, page: Page) -> list[str]:
 
 def _notes(state: Conversation, page: Page) -> list[str]:
     found = []
-    for section, keys in section_keys(state).items():
-        phase, agent = section.split(":", 1)
+    for place, keys in section_keys(state).items():
+        section, agent = place.split(":", 1)
         marked = any(NOTE in page.gaps.get(key, "") for key in keys)
-        loose = section in page.sections and not claims_its_section(state, agent, phase)
+        loose = place in page.sections and not takes_text(state, agent, section)
         if marked or loose:
             text = free_text(next((page.gaps[key] for key in keys if key in page.gaps), ""))
             first = text.replace(NOTE, "").strip().split("\n")[0][:60]
+            phase = phase_of(section)
             found.append(f"a note in the section of {agent} in {phase} is no contribution: {first}")
     return found

@@ -24,17 +24,19 @@ from council.core.conversation import (
 )
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
-from council.core.procedures import SYNTHESIZE
+from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.records import from_record
 from council.core.times import render_instant
 from council.store.known import fits
 from council.store.marks import without_prefix
+from council.store.sections import SIDE_SECTIONS, current_section, phase_of, tour_of
 from council.store.statefile import Page, brief_of, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_TOUR_MAX_CHARS = 6
 _FIELDS = {
     "conversationId": "meta:id",
     "mode": "meta:mode",
@@ -112,9 +114,19 @@ def _record(page: Page, now: datetime | None) -> dict[str, Any]:
     if now is not None:
         record.setdefault("createdAt", render_instant(now))
     record.setdefault("currentPhase", "COLLECT")
+    record.setdefault("procedure", _procedure(page, record["currentPhase"]))
     record.setdefault("timeoutAt", record.get("createdAt"))
     record.setdefault("conversationId", _derived_id(page))
     return record
+
+
+def _procedure(page: Page, phase: object) -> str:
+    """Return the first procedure that has all the phases of which a file speaks."""
+    said = {phase, *(phase_of(key[8:]) for key in page.order if key.startswith("h:phase:"))}
+    for procedure in PROCEDURES.values():
+        if said <= {one.name for one in procedure.phases}:
+            return procedure.name
+    return next(iter(PROCEDURES))
 
 
 def _derived_id(page: Page) -> str:
@@ -145,42 +157,96 @@ def _add_people(state: Conversation, page: Page) -> None:
 
 
 def _add_rounds(state: Conversation) -> None:
-    at = state.phases.index(state.phase)
-    for back in range(at, -1, -1):
-        if state.tour - back >= 1:
-            state.rounds.append(
-                Round(
-                    tour=state.tour - back,
-                    phase=state.phases[at - back],
-                    started_at=state.created_at,
-                    ended_at=state.updated_at if back else None,
-                )
+    """Add the rounds that led here: one a phase, all others those of a phase that may have many."""
+    procedure = PROCEDURES[state.procedure]
+    at, tour = state.phases.index(state.phase), state.tour
+    rounds: list[Round] = []
+    while at >= 0 and tour >= 1:
+        many = procedure.phase(state.phases[at]).max_rounds > 1 and tour > at + 1
+        rounds.append(
+            Round(
+                tour=tour,
+                phase=state.phases[at],
+                started_at=state.created_at,
+                ended_at=state.updated_at if tour < state.tour else None,
             )
+        )
+        tour -= 1
+        at -= 0 if many else 1
+    state.rounds = rounds[::-1]
 
 
 def _add_entries(state: Conversation, page: Page) -> None:
+    """Make entries of the texts under the headings, with marks or without. Changes `page`."""
     by_tour = {one.tour: one.phase for one in state.rounds}
     by_phase = {one.phase: one.tour for one in state.rounds}
+    marked, spoken = _marked_entries(state, page, by_tour)
     found: list[Entry] = []
-    for section, said in page.sections.items():
-        phase, agent = section.split(":", 1)
-        usual = by_phase.get(phase, state.tour)
+    for place, said in page.sections.items():
+        section, agent = place.split(":", 1)
+        phase, own_tour = phase_of(section), tour_of(section)
         texts = _split(said)
         known = state.participants.get(agent)
-        waits = phase == state.phase and known is not None and not has_answered(known)
-        if waits and not texts[0][0]:
+        waits = known is not None and not has_answered(known)
+        pending = section == current_section(state) and waits and not texts[0][0]
+        if pending or place in spoken:
             continue
         for said_tour, text in texts:
-            tour = min(said_tour or usual, state.tour)
+            tour = min(own_tour or said_tour or by_phase.get(phase, state.tour), state.tour)
             if text:
                 found.append(_entry(state, agent, by_tour.get(tour, phase), tour, text))
-        for key in _keys_of(page, section):
+        for key in _keys_of(page, place):
             page.gaps.pop(key, None)
-    taken: dict[str, int] = {}
-    for entry in sorted(found, key=lambda one: one.tour):
-        count = taken[entry.id] = taken.get(entry.id, 0) + 1
-        entry.id += f"-{count}" if count > 1 else ""
-        state.entries.append(entry)
+    taken = {one.id for one in marked}
+    for entry in found:
+        stem, number = entry.id, 2
+        while entry.id in taken:
+            entry.id, number = f"{stem}-{number}", number + 1
+        taken.add(entry.id)
+    state.entries += sorted([*marked, *found], key=lambda one: one.tour)
+    _set_drafts_aside(state)
+
+
+def _marked_entries(
+    state: Conversation, page: Page, by_tour: dict[int, str]
+) -> tuple[list[Entry], set[str]]:
+    """Return the texts that stand between marks, and the sections in which one does."""
+    found: list[Entry] = []
+    places: set[str] = set()
+    asides = {key: kind for kind, key in SIDE_SECTIONS.items()}
+    place, aside = "", None
+    for key in page.order:
+        if key.startswith(("h:", "a:")):
+            place, aside = key[2:] if key[:2] == "a:" else "", asides.get(key)
+        number, _, stem = key[2:].partition("-")
+        if key[:2] != "e:" or not number.isdecimal() or not (place or aside):
+            continue
+        tour = min(max(int(number[:_TOUR_MAX_CHARS]), 1), state.tour)
+        text = page.texts[key[2:]]
+        if aside is None:
+            section, agent = place.split(":", 1)
+            places.add(place)
+            entry = _entry(state, agent, phase_of(section), tour, text)
+        else:
+            agent = stem.rpartition(f"-{aside}")[0] or stem
+            entry = _entry(state, agent, by_tour.get(tour, state.phase), tour, text)
+            entry.kind, entry.status, entry.blocking = aside, "", []
+        entry.id = key[2:]
+        found.append(entry)
+    return found, places
+
+
+def _set_drafts_aside(state: Conversation) -> None:
+    """Let only the last of several answers to one round count where a form is asked for."""
+    last: dict[tuple[str, int], Entry] = {}
+    for entry in state.entries:
+        known = PROCEDURES[state.procedure].phases
+        formal = any(one.name == entry.phase and one.form != "text" for one in known)
+        if entry.kind is EntryKind.CONTRIBUTION and formal:
+            before = last.get((entry.agent, entry.tour))
+            if before is not None:
+                before.kind = EntryKind.DRAFT
+            last[entry.agent, entry.tour] = entry
 
 
 def _keys_of(page: Page, section: str) -> list[str]:

@@ -18,6 +18,7 @@ WORDS: dict[str, dict[str, str]] = {
         "h:brief": "Brief (immutable)",
         "h:participants": "Participants",
         "h:phase": "Responses - Phase",
+        "round": "round",
         "h:late": "Late contributions",
         "h:guidance": "Guidance (injections)",
         "h:convergence": "Convergence",
@@ -30,6 +31,7 @@ WORDS: dict[str, dict[str, str]] = {
         "meta:updated": "Last updated",
         "meta:timeout": "Timeout",
         "meta:status": "Status",
+        "meta:speaker": "Speaker",
         "conv:rate": "Response rate",
         "conv:consensus": "Convergence detected",
         "conv:blockers": "Blockers",
@@ -38,15 +40,30 @@ WORDS: dict[str, dict[str, str]] = {
         "yes": "yes",
         "no": "no",
         "none": "none",
-        "sealed": "*(sealed until the phase closes)*",
         "late": "*{who}, {phase}, round {tour}: it came after the round was closed*",
         "guidance": "*{who} to {target}, round {tour}*",
+        "draft": "*{who}, round {tour}: first answer; asked once more, it answered anew*",
         "everybody": "everybody",
         "when": "all answered or timeout",
         "when_written": "synthesis written or timeout",
+        "when_spoken": "each has spoken or let its turn pass",
         "answers": "answer from {who}; then {phase}",
         "advance": "everybody has answered: council heartbeat goes on to {phase}",
         "synthesis": "synthesis from {who}; then the minutes",
+        "floor": "{who} has the floor; then {after}",
+        "turns": "turns of {who}; then the round is judged",
+        "votes": "votes of {who}; then {phase}",
+        "judged": "all have spoken: council heartbeat judges the round",
+        "ended": "the rounds are over: council heartbeat goes on to {phase}",
+        "close": "the round is judged",
+        "until": "{who}, until {end}",
+        "unjudged": "not judged yet",
+        "verdict": (
+            "{type}; with {who} {agree} agree, {partial} partly, {disagree} disagree, "
+            "{absent} absent of {total}; {threshold} needed"
+        ),
+        "strong": "strong",
+        "soft": "soft",
         "nobody": "nobody",
         "paused": "paused: council resume",
         "minutes": "the minutes: council heartbeat",
@@ -57,6 +74,7 @@ WORDS: dict[str, dict[str, str]] = {
         "h:brief": "Brief (immuable)",
         "h:participants": "Participants",
         "h:phase": "Réponses - Phase",
+        "round": "tour",
         "h:late": "Contributions tardives",
         "h:guidance": "Consignes (injections)",
         "h:convergence": "État de Convergence",
@@ -69,6 +87,7 @@ WORDS: dict[str, dict[str, str]] = {
         "meta:updated": "Dernière mise à jour",
         "meta:timeout": "Timeout",
         "meta:status": "Status",
+        "meta:speaker": "Parole à",
         "conv:rate": "Taux de réponse",
         "conv:consensus": "Convergence détectée",
         "conv:blockers": "Blocages identifiés",
@@ -77,15 +96,30 @@ WORDS: dict[str, dict[str, str]] = {
         "yes": "oui",
         "no": "non",
         "none": "aucun",
-        "sealed": "*(scellée jusqu'à la fin de la phase)*",
         "late": "*{who}, {phase}, tour {tour} : arrivée après la fin du tour*",
         "guidance": "*{who} à {target}, tour {tour}*",
+        "draft": "*{who}, tour {tour} : première réponse ; redemandée, elle est récrite ensuite*",
         "everybody": "tous",
         "when": "tous répondus ou timeout",
         "when_written": "synthèse écrite ou timeout",
+        "when_spoken": "chacun a parlé ou laissé passer son tour",
         "answers": "réponse de {who} ; puis {phase}",
         "advance": "tous ont répondu : council heartbeat passe à {phase}",
         "synthesis": "synthèse de {who} ; puis le procès-verbal",
+        "floor": "{who} a la parole ; puis {after}",
+        "turns": "prises de parole de {who} ; puis le tour est jugé",
+        "votes": "votes de {who} ; puis {phase}",
+        "judged": "tous ont parlé : council heartbeat juge le tour",
+        "ended": "les tours sont terminés : council heartbeat passe à {phase}",
+        "close": "le tour est jugé",
+        "until": "{who}, jusqu'au {end}",
+        "unjudged": "pas encore jugé",
+        "verdict": (
+            "{type} ; avec {who} {agree} d'accord, {partial} en partie, {disagree} pas d'accord, "
+            "{absent} absents sur {total} ; il en faut {threshold}"
+        ),
+        "strong": "fort",
+        "soft": "partiel",
         "nobody": "personne",
         "paused": "en pause : council resume",
         "minutes": "le procès-verbal : council heartbeat",
@@ -150,7 +184,9 @@ _SECTIONS = _table(("h:",))
 _LABELS = _table(("meta:", "conv:", "next:"))
 _TITLES = tuple(folded(words["title"]) for words in WORDS.values())
 _PHASES = tuple(folded(words["h:phase"]) for words in WORDS.values())
+_ROUNDS = tuple(words["round"].upper() for words in WORDS.values())
 _LABEL_MAX_CHARS = 40
+_ROUND_MAX_CHARS = 6
 
 
 def section_key(heading: str) -> str:
@@ -161,9 +197,18 @@ def section_key(heading: str) -> str:
         return key
     for start in _PHASES:
         if plain.startswith(start + " "):
-            name = plain[len(start) + 1 :].strip(" []").upper()
-            return f"h:phase:{name}" if name and " " not in name else ""
+            return _phase_key(plain[len(start) + 1 :].strip(" []").upper().split())
     return ""
+
+
+def _phase_key(said: list[str]) -> str:
+    """Return the key for `COLLECT` or for `DELIBERATE, ROUND 2`."""
+    if len(said) == 1:
+        return f"h:phase:{said[0]}"
+    is_round = len(said) == 3 and said[1] in _ROUNDS and said[2].isdecimal()
+    if not is_round or len(said[2]) > _ROUND_MAX_CHARS:
+        return ""
+    return f"h:phase:{said[0].rstrip('],')}/{int(said[2])}"
 
 
 def line_key(label: str) -> str:

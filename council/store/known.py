@@ -11,16 +11,12 @@ from __future__ import annotations
 from council.core.answers import sealed_digest
 from council.core.conversation import Conversation
 from council.core.ids import text_digest
-from council.core.procedures import SYNTHESIZE
+from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.record import Record
 from council.store.headings import folded, label_line, line_of
-from council.store.layout import (
-    SIDE_SECTIONS,
-    agent_headings,
-    agents_shown,
-    phases_shown,
-    titles_of,
-)
+from council.store.hints import has_hints
+from council.store.layout import agent_headings, titles_of
+from council.store.sections import SIDE_SECTIONS, section_of, sections_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +26,11 @@ if TYPE_CHECKING:
 class Known(Record):
     """What is known of a file's structure before its lines are read.
 
-    `sections` maps each phase to the agents with a subsection there, None
+    `sections` maps each section to the agents with a subsection there, None
     where the file does not say; `ledger` maps entry ids to (digest, nonce),
     None where there is none. `labels` maps headings to agents, `titles`
-    renamed headings to keys, `asides` are the side sections it has.
+    renamed headings to keys, `asides` are the side sections it has. `judged`
+    tells whether it may have the lines of a conversation with turns and stances.
     """
 
     sections: dict[str, list[str]] | None = None
@@ -42,6 +39,7 @@ class Known(Record):
     titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     asides: set[str] = set()  # noqa: RUF012 - never changed in place
     bare_title: bool = False
+    judged: bool = True
     brief_digest: str = ""
 
     def agent_of(self, heading: str) -> str:
@@ -62,7 +60,8 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
     """Return what a state block, and a conversation it resembles, tell of the file."""
     known = Known()
     if like is not None:
-        known.sections = {phase: agents_shown(like, phase) for phase in phases_shown(like)}
+        known.sections = sections_of(like)
+        known.judged = has_hints(PROCEDURES[like.procedure], like.order)
         known.brief_digest = like.brief_digest
         known.ledger = {one.id: (one.digest, one.nonce) for one in like.entries}
         known.asides = {
@@ -95,6 +94,8 @@ def _add_record(known: Known, record: dict[str, Any]) -> None:
         known.labels.setdefault(line_of(_text(_table(value).get("name"))) or agent, agent)
         known.labels.setdefault(agent, agent)
     known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
+    judged = has_hints(PROCEDURES.get(_text(record.get("procedure"))), record.get("order"))
+    known.judged = judged or (known.sections is not None and known.judged)
     _add_sections(known, record, list(people))
     _add_titles(known, _table(record.get("titles")))
 
@@ -116,22 +117,30 @@ def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> No
     known.ledger = (known.ledger or {}) | {
         _text(one.get("id")): (_text(one.get("digest")), _text(one.get("nonce"))) for one in ledger
     }
+    procedure = _text(record.get("procedure"))
+
+    def section(one: Any) -> str:
+        tour = _table(one).get("tour")
+        phase = _text(_table(one).get("phase"))
+        return section_of(procedure, phase, tour if isinstance(tour, int) else 1)
+
     told = [
-        (_text(one.get("phase")), _text(one.get("agent")))
+        (section(one), _text(one.get("agent")))
         for one in ledger
         if _text(one.get("kind")) not in aside
     ]
-    reached = [_text(_table(one).get("phase")) for one in _list(record.get("rounds"))]
+    reached = [section(one) for one in _list(record.get("rounds"))]
+    here = section({"phase": record.get("currentPhase"), "tour": record.get("tour")})
     writer = _text(record.get("synthesizer")) or _text(record.get("coordinator"))
     sections = known.sections or {}
-    for phase in [*reached, *(phase for phase, _ in told), _text(record.get("currentPhase"))]:
-        agents = [*sections.get(phase, ()), *people]
-        agents += [writer] if phase == SYNTHESIZE and writer else []
-        sections[phase] = agents
-    for phase, agent in told:
-        sections[phase].append(agent)
+    for name in [*reached, *(name for name, _ in told), here]:
+        agents = [*sections.get(name, ()), *people]
+        agents += [writer] if name == SYNTHESIZE and writer else []
+        sections[name] = agents
+    for name, agent in told:
+        sections[name].append(agent)
     known.sections = {
-        phase: list(dict.fromkeys(agents)) for phase, agents in sections.items() if phase
+        name: list(dict.fromkeys(agents)) for name, agents in sections.items() if name
     }
 
 

@@ -11,33 +11,16 @@ Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
 from __future__ import annotations
 
 from council.core.conversation import Conversation, Entry, EntryKind, Status
-from council.core.owed import current_phase, next_phase, owing
-from council.core.procedures import SYNTHESIZE
+from council.core.owed import awaited, current_phase, next_phase, owing, takes_turns
+from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.records import to_record
 from council.core.times import render_instant
 from council.store.headings import label_line, line_of, section_key, words_of
+from council.store.hints import hints_of
 from council.store.marks import EOF, block_text, brief_text, entry_text
+from council.store.sections import SIDE_SECTIONS, phase_of, section_of, sections_of, tour_of
 
-SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
 _LISTS = ("meta:", "p:", "conv:", "next:")
-
-
-def phases_shown(state: Conversation) -> list[str]:
-    """Return the phases that have a section: those reached, or holding an entry."""
-    reached = [one.phase for one in state.rounds]
-    told = [one.phase for one in state.entries if one.kind not in SIDE_SECTIONS]
-    return [name for name in dict.fromkeys([*reached, *told, state.phase]) if name]
-
-
-def agents_shown(state: Conversation, phase: str) -> list[str]:
-    """Return the agents with a subsection in a phase: participants, synthesizer, authors."""
-    agents = list(state.participants)
-    if phase == SYNTHESIZE and (state.synthesizer or state.coordinator):
-        agents.append(state.synthesizer or state.coordinator)
-    agents += [
-        one.agent for one in state.entries if one.phase == phase and one.kind not in SIDE_SECTIONS
-    ]
-    return list(dict.fromkeys(agents))
 
 
 def label_of(state: Conversation, agent: str) -> str:
@@ -76,7 +59,11 @@ def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
     words = words_of(lang)
     if key in titles:
         return titles[key]
-    return f"{words['h:phase']} {key[8:]}" if key.startswith("h:phase:") else words[key]
+    if not key.startswith("h:phase:"):
+        return words[key]
+    section = key[8:]
+    number = f", {words['round']} {tour_of(section)}" if tour_of(section) else ""
+    return f"{words['h:phase']} {phase_of(section)}{number}"
 
 
 def items(state: Conversation) -> list[tuple[str, str]]:
@@ -90,7 +77,7 @@ def items(state: Conversation) -> list[tuple[str, str]]:
     before = "" if "title" in titles else f"{words['title']}: "
     title = f"# {before}{line_of(state.topic)}"
     found = [("title", title.rstrip()), heading("h:metadata")]
-    found += _lines(words, _metadata(state))
+    found += _lines(words, _metadata(state, words))
     found += [heading("h:brief"), ("brief", brief_text(state.brief)), heading("h:participants")]
     found += [
         (f"p:{one.id}", f"- {label_of(state, one.id)} (agent:{one.id}): {one.status}")
@@ -98,14 +85,14 @@ def items(state: Conversation) -> list[tuple[str, str]]:
     ]
     labels = agent_headings(state)
     told = _told(state)
-    for phase in phases_shown(state):
-        found.append(heading(f"h:phase:{phase}"))
-        for agent in agents_shown(state, phase):
-            found.append((f"a:{phase}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
-            found += [(f"e:{one.id}", _entry(one)) for one in told.get((phase, agent), ())]
-            known = state.participants.get(agent)
-            if known is not None and known.sealed and phase == state.phase:
-                found.append((f"s:{phase}:{agent}", words["sealed"]))
+    hints = hints_of(state)
+    for section, agents in sections_of(state).items():
+        found.append(heading(f"h:phase:{section}"))
+        for agent in agents:
+            found.append((f"a:{section}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
+            found += [_told_there(state, one, words) for one in told.get((section, agent), ())]
+            if (section, agent) in hints:
+                found.append((f"s:{section}:{agent}", hints[section, agent]))
     for kind, key in SIDE_SECTIONS.items():
         aside = [one for one in state.entries if one.kind is kind]
         if aside:
@@ -122,7 +109,8 @@ def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str
     ]
 
 
-def _metadata(state: Conversation) -> dict[str, str]:
+def _metadata(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    speaker = _speaker(state, words)
     return {
         "meta:id": state.conversation_id,
         "meta:mode": state.mode,
@@ -132,19 +120,40 @@ def _metadata(state: Conversation) -> dict[str, str]:
         "meta:updated": render_instant(state.updated_at),
         "meta:timeout": render_instant(state.timeout_at),
         "meta:status": str(state.status),
+        **({"meta:speaker": speaker} if speaker else {}),
     }
+
+
+def _speaker(state: Conversation, words: dict[str, str]) -> str:
+    """Return who has the floor and until when, "" where nobody has."""
+    who = owing(state) if takes_turns(state) else ()
+    if not who:
+        return ""
+    label = line_of(label_of(state, who[0]))
+    if state.paused_at is not None or not state.rounds or state.rounds[-1].speaker != who[0]:
+        return label
+    return words["until"].format(who=label, end=render_instant(state.timeout_at))
 
 
 def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
     told: dict[tuple[str, str], list[Entry]] = {}
     for one in state.entries:
         if one.kind not in SIDE_SECTIONS:
-            told.setdefault((one.phase, one.agent), []).append(one)
+            section = section_of(state.procedure, one.phase, one.tour)
+            told.setdefault((section, one.agent), []).append(one)
     return told
 
 
 def _entry(entry: Entry, said_by: str = "") -> str:
     return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
+
+
+def _told_there(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
+    """Return what is said in a subsection; a draft stands before the answer that replaced it."""
+    if entry.kind is not EntryKind.DRAFT:
+        return f"e:{entry.id}", _entry(entry)
+    who = label_of(state, entry.agent)
+    return f"e:{entry.id}", _entry(entry, words["draft"].format(who=who, tour=entry.tour))
 
 
 def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
@@ -163,9 +172,29 @@ def _convergence(state: Conversation, words: dict[str, str]) -> dict[str, str]:
     listed = "".join(f"\n  - {issue}" for issue in blockers if issue)
     return {
         "conv:rate": f"{round(state.response_rate * total)}/{total}",
-        "conv:consensus": words["yes" if state.has_consensus else "no"],
+        "conv:consensus": _consensus(state, words),
         "conv:blockers": listed or words["none"],
     }
+
+
+def _consensus(state: Conversation, words: dict[str, str]) -> str:
+    """Return what the statuses came to, or the stances of the last round that was judged."""
+    if PROCEDURES[state.procedure].verdict != "stances":
+        return words["yes" if state.has_consensus else "no"]
+    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), {})
+    if not verdict:
+        return words["unjudged"]
+    type_, who = str(verdict.get("type")), str(verdict.get("reference") or "")
+    counts = {key: verdict.get(key, 0) for key in ("agree", "partial", "disagree", "absent")}
+    towards = verdict.get("towards")
+    said = words["verdict"].format(
+        type=words[type_] if type_ in ("strong", "soft") else words["none"],
+        who=label_of(state, who) if who else words["nobody"],
+        total=len(towards) if isinstance(towards, dict) else len(state.participants),
+        threshold=verdict.get("threshold", 0),
+        **counts,
+    )
+    return line_of(said)
 
 
 def _next(state: Conversation, words: dict[str, str]) -> dict[str, str]:
@@ -177,13 +206,34 @@ def _next(state: Conversation, words: dict[str, str]) -> dict[str, str]:
         action = words["paused"]
     elif writes:
         action = words["synthesis"].format(who=who or words["nobody"])
+    elif current_phase(state).form != "text" or takes_turns(state):
+        action = _next_turn(state, who, words)
     else:
         phase = next_phase(state) if state.status is Status.ACTIVE else SYNTHESIZE
         action = words["answers" if who else "advance"].format(who=who, phase=phase)
+    in_turn = "when_spoken" if takes_turns(state) else "when"
     return {
-        "next:condition": words["when_written" if writes else "when"],
+        "next:condition": words["when_written" if writes else in_turn],
         "next:actions": line_of(action),
     }
+
+
+def _next_turn(state: Conversation, who: str, words: dict[str, str]) -> str:
+    """Return what is due where one speaks after the other, or where a form is asked for."""
+    form = current_phase(state).form
+    if state.status is not Status.ACTIVE:
+        from council.core.machine import last_word  # only where a person has ended the rounds
+
+        return words["ended"].format(phase=last_word(state))
+    phase = next_phase(state)
+    if who and takes_turns(state):
+        others = ", ".join(label_of(state, agent) for agent in awaited(state)[1:])
+        close = words["close"] if form == "turn" else phase
+        return words["floor"].format(who=who, after=others or close)
+    if form == "turn":
+        return words["turns"].format(who=who) if who else words["judged"]
+    kind = "votes" if form == "vote" else "answers"
+    return words[kind if who else "advance"].format(who=who, phase=phase)
 
 
 def default_gap(key: str, following: str) -> str:
@@ -198,15 +248,3 @@ def default_gap(key: str, following: str) -> str:
     if kind in ("h", "a") and after not in ("h", "state"):
         return "\n\n" if kind == "a" and after == "a" else "\n"
     return "\n" if key == "state" and following == "eof" else "\n\n"
-
-
-def claims_its_section(state: Conversation, agent: str, phase: str) -> bool:
-    """Tell whether free text in an agent's section of a phase may still become its contribution."""
-    if phase != state.phase or state.finished_at is not None:
-        return False
-    known = state.participants.get(agent)
-    if known is not None and known.sealed:
-        return False
-    if phase == SYNTHESIZE:
-        return not any(one.kind is EntryKind.SYNTHESIS for one in state.entries)
-    return state.entry_of(agent, state.tour) is None

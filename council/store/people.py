@@ -8,10 +8,12 @@ Source: C0-009, C0-010, C0-017, `store.md` section 3.
 
 from __future__ import annotations
 
+from council.core.answers import refuse_empty_agreement
 from council.core.convergence import withdraw_blockers
 from council.core.conversation import Conversation, Participant, ParticipantStatus
+from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
-from council.core.owed import is_blind
+from council.core.owed import owing, passed_over, takes_turns
 from council.store.facts import MISSING, Facts, RefusedEditError, table_of
 from council.store.headings import line_of
 from council.store.statefile import split_label
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LABEL_MAX_CHARS = 200
-_OURS = ("status", "name", "emoji", "role", "model", "lastAction", "sealed")
+_OURS = ("status", "name", "emoji", "role", "model", "lastAction", "sealed", "again")
+_SET_BY_TOOL = ("sealed", "again")
 
 
 class People:
@@ -145,8 +148,8 @@ class People:
         for field in dict.fromkeys([*old, *new]):
             if old.get(field) == new.get(field):
                 continue
-            if field == "sealed":
-                self.refuse(f"participants.{one.id}.sealed", new.get(field), "set by the tool")
+            if field in _SET_BY_TOOL:
+                self.refuse(f"participants.{one.id}.{field}", new.get(field), "set by the tool")
             elif field not in _OURS:
                 self.accept(f"participants.{one.id}.{field}", old.get(field), new.get(field))
                 one.extra.pop(field, None)
@@ -185,10 +188,11 @@ class People:
             return status
         if self.facts.base.tour != self.state.tour:
             raise RefusedEditError(f"round {self.facts.base.tour} was closed meanwhile")
-        if status is ParticipantStatus.AGREED and is_blind(self.state):
-            raise RefusedEditError(
-                f"nobody can agree in {self.state.phase}: the answers are sealed"
-            )
+        if status is ParticipantStatus.AGREED:
+            try:
+                refuse_empty_agreement(self.state)
+            except RefusedError as no:
+                raise RefusedEditError(no.message) from None
         answered = one.sealed or self.state.entry_of(one.id, self.state.tour) is not None
         if status is ParticipantStatus.WAITING and answered:
             raise RefusedEditError("it has answered this round")
@@ -199,12 +203,28 @@ class People:
         one = self.state.participants[agent]
         if status is one.status:
             return
+        why = self._owed_text(one, status)
+        if why:
+            self.refuse(f"participants.{agent}.status", str(status), why, keep=True)
+            return
         self.accept(f"participants.{agent}.status", str(one.status), str(status), agent)
         one.status = status
         if status is not ParticipantStatus.WAITING:
             one.last_action = self.facts.now
         if status is ParticipantStatus.AGREED:
             withdraw_blockers(self.state, agent)
+        if status is ParticipantStatus.DONE:
+            one.again = 0
+
+    def _owed_text(self, one: Participant, status: ParticipantStatus) -> str:
+        """Return why a status alone is no turn, "" where it is one: the floor is for saying it."""
+        leaves = status in (ParticipantStatus.DONE, ParticipantStatus.WAITING)
+        state = self.state
+        if leaves or not takes_turns(state) or state.entry_of(one.id, state.tour) is not None:
+            return ""
+        if one.id not in (*owing(state), *passed_over(state)):
+            return NotYourTurnError(one.id, state.phase, owing(state)).message
+        return f"a turn in {state.phase} is a text; write it into the section of {one.id} as well"
 
 
 def _text(value: Any) -> str:

@@ -13,8 +13,9 @@ from council.core.conversation import Conversation
 from council.core.events import Event
 from council.store.facts import Kept
 from council.store.freetext import without_item
-from council.store.layout import claims_its_section, items
+from council.store.layout import items
 from council.store.marks import OPEN, STRUCTURE, same_lines
+from council.store.sections import takes_text
 from council.store.statefile import Page, free_text
 
 TYPE_CHECKING = False
@@ -120,8 +121,8 @@ class Restoring:
             gap = self.theirs.gaps.get(key, "")
             if OPEN not in gap:
                 continue
-            phase, _, agent = section.partition(":")
-            if agent and claims_its_section(self.ours, agent, phase):
+            place, _, agent = section.partition(":")
+            if agent and takes_text(self.ours, agent, place):
                 continue
             for copy in copies:
                 gap = gap.replace(f"\n{copy}\n", "\n")

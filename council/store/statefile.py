@@ -18,7 +18,7 @@ from council.core.records import from_record
 from council.store.anchors import Chosen, Piece, choose, own_regions, pieces
 from council.store.headings import NOTHING, folded, language_of, split_title
 from council.store.known import fits, known_of
-from council.store.layout import claims_its_section, default_gap, items
+from council.store.layout import default_gap, items
 from council.store.marks import (
     NOTE,
     Marks,
@@ -27,6 +27,7 @@ from council.store.marks import (
     read_block,
     scan,
 )
+from council.store.sections import claims_its_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Page(Record):
     `order` holds the keys of the items as they stand; `gaps` maps a key to
     the raw text after that item where it is not the usual blank. `lines` maps
     keys to the values of readable lines; `names` and `emoji` are what the
-    participant lines say. `sections` maps `PHASE:agent` to the unmarked text
-    in that agent's section. `raw` holds the one-line items as they stand,
+    participant lines say. `sections` maps `SECTION:agent` to the unmarked text
+    in that agent's subsection. `raw` holds the one-line items as they stand,
     `renamed` headings of agents that are unknown; `blocks` are state blocks
     that are not used.
     `complete` tells that state block and end mark are there.
@@ -286,13 +287,13 @@ def joined(gap: str, said: str) -> str:
 
 def _mark_notes(state: Conversation, keys: list[str], gaps: dict[str, str]) -> None:
     """Mark free text in a section that can no longer become a contribution. Changes `gaps`."""
-    phase, agent = "", ""
+    section, agent = "", ""
     for key in keys:
         if key.startswith("a:"):
-            phase, agent = key[2:].split(":", 1)
+            section, agent = key[2:].split(":", 1)
         elif not key.startswith(("e:", "s:")):
             agent = ""
         gap = gaps.get(key, "") if agent else ""
         said = free_text(gap)
-        if said and NOTE not in gap and not claims_its_section(state, agent, phase):
+        if said and NOTE not in gap and not claims_its_section(state, agent, section):
             gaps[key] = f"\n\n{NOTE}\n{said}\n\n"
