@@ -60,7 +60,8 @@ class Note(Record):
     def of(cls, lines: Mapping[str, Line], *, since: str, taken_ns: int) -> Note:
         """Return the note of id, due, found and look by name."""
         names = sorted(lines)
-        ids, due, found, looks = zip(*(lines[name] for name in names), strict=True)
+        ordered = [lines[name] for name in names]
+        ids, due, found, looks = zip(*ordered, strict=True) if ordered else ((), (), (), ())
         # Most say the same: each thing that is said is written once.
         kinds: dict[str, int] = {}
         kind_of = [kinds.setdefault(json.dumps(one), len(kinds)) for one in found]
