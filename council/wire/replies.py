@@ -113,21 +113,23 @@ def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "
         where = _where(fault, "") or f"segments={faulty.text.count('|') + 1}"
         data = where + _got(faulty, fault)
         return checked([f"M{number}", route, "E", task, pri, "-", fault.code, data], version)
-    return _v5_reply(faulty, told, [f"M{number}", route, "E", task, pri, "F", fault.code])
+    return _v5_reply(faulty, told, [f"M{number}", route, "E", task, pri, "F"])
 
 
 def _v5_reply(faulty: Parsed, told: list[str], first: list[str]) -> str:
     fault = faulty.errors[0]
+    # The draft is no V5: whatever is wrong with it, it has the wrong form.
+    code = "E10" if faulty.version == "V5D" else fault.code
     where = _where(fault, "").replace("=", " ") or f"segments {faulty.text.count('|') + 1}"
-    data = f"desc={meaning_of(fault.code, 'V5')};details={where}{_got(faulty, fault)}"
+    data = f"desc={meaning_of(code, 'V5')};details={where}{_got(faulty, fault)}"
     kept = ["0", "-", "-"]
     for place, prefix in ((7, ""), (8, "S"), (9, "B")):
         value = told[place] if len(told) > 10 else ""
-        trial = [*first, *kept, data]
+        trial = [*first, code, *kept, data]
         trial[place] = value
         if value and value.startswith(prefix) and not _breaks(trial, place):
             kept[place - 7] = value
-    return checked([*first, *kept, data], "V5")
+    return checked([*first, code, *kept, data], "V5")
 
 
 def _breaks(segments: list[str], place: int) -> bool:
