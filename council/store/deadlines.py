@@ -62,11 +62,8 @@ class Note(Record):
         names = sorted(lines)
         ordered = [lines[name] for name in names]
         ids, due, found, looks = zip(*ordered, strict=True) if ordered else ((), (), (), ())
-        # Most say the same: each thing that is said is written once.
-        kinds: dict[str, int] = {}
-        kind_of = [kinds.setdefault(json.dumps(one), len(kinds)) for one in found]
-        said = [json.loads(one) for one in kinds]
-        columns = [names, ids, due, kind_of, said, b"".join(looks).hex()]
+        kinds, kind_of = _kinds(found)
+        columns = [names, ids, due, kind_of, kinds, b"".join(looks).hex()]
         body = json.dumps(columns, separators=(",", ":")).encode("ascii")
         return cls(
             names=names,
@@ -172,6 +169,26 @@ def _claim(path: str) -> int:
             raise
         os.unlink(path)
         return os.open(path, flags, 0o666)
+
+
+def _kinds(found: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Return each thing that is said once, and for each conversation which of them.
+
+    Most say the same, and those that were read from a note share it.
+    """
+    numbers: dict[str, int] = {}
+    number_of: dict[int, int] = {}
+    kinds: list[Any] = []
+    kind_of: list[int] = []
+    for one in found:
+        number = number_of.get(id(one))
+        if number is None:
+            number = numbers.setdefault(json.dumps(one), len(numbers))
+            number_of[id(one)] = number
+            if number == len(kinds):
+                kinds.append(one)
+        kind_of.append(number)
+    return kinds, kind_of
 
 
 def _identity(facts: os.stat_result) -> tuple[int, ...]:

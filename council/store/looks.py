@@ -6,13 +6,13 @@ Source: XC-007.
 from __future__ import annotations
 
 import os
-from struct import Struct
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LOOK = Struct("=QQqqQQqq")
+_LOOK = struct.Struct("=QQqqQQqq")
 LOOK_BYTES = _LOOK.size
 _UNSEEN = bytes(LOOK_BYTES)
 _NEVER_SETTLED_NS = 2**63
@@ -39,7 +39,7 @@ def look_at(
         seen; and when each was last changed, in nanoseconds.
     """
     looks, changed_ns = [], []
-    take, pack = os.stat, _LOOK.pack
+    take, pack = os.lstat, _LOOK.pack
     live_folder, control_folder = -1, -1
     try:
         live_folder = _opened(os.path.dirname(control))
@@ -47,30 +47,25 @@ def look_at(
         # All of the time of an idle heartbeat goes by in here.
         for name, conversation_id in zip(names, ids, strict=True):
             try:
-                live = take(before + name + after, dir_fd=live_folder, follow_symlinks=False)
-                journal = take(
-                    conversation_id + "/journal.jsonl",
-                    dir_fd=control_folder,
-                    follow_symlinks=False,
-                )
-            except (OSError, ValueError):
-                looks.append(_UNSEEN)
-                changed_ns.append(_NEVER_SETTLED_NS)
-                continue
-            live_changed_ns, journal_changed_ns = live.st_ctime_ns, journal.st_ctime_ns
-            looks.append(
-                pack(
+                live = take(before + name + after, dir_fd=live_folder)
+                journal = take(conversation_id + "/journal.jsonl", dir_fd=control_folder)
+                live_ns, journal_ns = live.st_ctime_ns, journal.st_ctime_ns
+                look = pack(
                     live.st_ino,
                     live.st_size,
                     live.st_mtime_ns,
-                    live_changed_ns,
+                    live_ns,
                     journal.st_ino,
                     journal.st_size,
                     journal.st_mtime_ns,
-                    journal_changed_ns,
+                    journal_ns,
                 )
-            )
-            changed_ns.append(max(live_changed_ns, journal_changed_ns))
+            except (OSError, ValueError, struct.error):
+                looks.append(_UNSEEN)
+                changed_ns.append(_NEVER_SETTLED_NS)
+                continue
+            looks.append(look)
+            changed_ns.append(live_ns if live_ns > journal_ns else journal_ns)
     except OSError:
         return _UNSEEN * len(names), [_NEVER_SETTLED_NS] * len(names)
     finally:

@@ -150,5 +150,7 @@ def test_look_tells_every_change_of_either_file(tmp_path: Path):
         seen.append(look())
     assert all(map(any, seen))
     assert len(set(seen)) == len(seen)
+    os.utime(live, (2**34, 2**34))
+    assert not any(look()), "a time that fits nowhere is no look"
     assert not any(look_at(str(control), "council-", "-conversation.md", ["a"], ["\0"])[0])
     assert not any(look_at(str(tmp_path / "none"), "", "", ["a"], ["an-id"])[0])
