@@ -106,7 +106,7 @@ def closed_history(state: Conversation) -> list[Played]:
 
     Without the one under way, and without one that was cut off by `cancel`.
     """
-    return _closed(state, _played(state))
+    return _closed(state, named_history(state))
 
 
 def _closed(state: Conversation, played: list[Played]) -> list[Played]:
@@ -114,7 +114,8 @@ def _closed(state: Conversation, played: list[Played]) -> list[Played]:
     return [one for one in played if one.tour in closed]
 
 
-def _played(state: Conversation) -> list[Played]:
+def named_history(state: Conversation) -> list[Played]:
+    """Return all rounds, the open one too, with names in the place of pseudonyms."""
     played = history(state)
     return [_named(state, one) for one in played] if is_anonymous(state) else played
 
@@ -139,7 +140,7 @@ def _named(state: Conversation, played: Played) -> Played:
 def judge(state: Conversation) -> Judgement:
     """Gather what a deliberation has come to so far."""
     rules = rules_of(state)
-    everything = _played(state)
+    everything = named_history(state)
     played = _closed(state, everything)
     agents = counted(state)
     sure = confidences(played)

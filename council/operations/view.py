@@ -2,7 +2,7 @@
 
 Nothing here writes or takes a lock, so it works on a read-only mount.
 
-Source: C0-014, C0-034, `cli.md` sections 2 and 3.
+Source: C0-014, C0-034, DL-051, DL-097, DL-098, `cli.md` sections 2 and 3.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 
 from council.core import owed
-from council.core.conversation import TURNS, Conversation, EntryKind, TaskState
-from council.core.errors import CouncilError
+from council.core.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
+from council.core.errors import CouncilError, UsageError
+from council.core.procedures import PROCEDURES
 from council.core.record import Record
 from council.core.records import to_record
 from council.core.times import render_instant
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse
+    from council.core.measures import Group
     from council.operations.halting import Halt
 
 _HEAD_BYTES = 4096
@@ -153,7 +155,12 @@ def standing(place: Place, state: Conversation) -> Standing:
 
 
 def shown(state: Conversation) -> dict[str, Any]:
-    """Return the JSON of `show --json`: the state block with the texts added."""
+    """Return the JSON of `show --json`: the state block with the texts added.
+
+    Of a deliberation also what was read out of them: the parts of each turn,
+    and what they come to.
+    """
+    structure = _Structure(state) if PROCEDURES[state.procedure].verdict == "stances" else None
     entries = [
         {
             "id": one.id,
@@ -166,6 +173,7 @@ def shown(state: Conversation) -> dict[str, Any]:
             "origin": str(one.origin),
             "target": one.target or None,
             "text": one.text,
+            **(structure.parts(one) if structure else {}),
         }
         for one in state.entries
     ]
@@ -176,7 +184,66 @@ def shown(state: Conversation) -> dict[str, Any]:
         "contributions": [one for one in entries if one["kind"] in TURNS],
         "late": [one for one in entries if one["kind"] == EntryKind.LATE],
         "guidance": [one for one in entries if one["kind"] == EntryKind.INJECTION],
+        **(structure.judged() if structure else {}),
     }
+
+
+class _Structure:
+    """What can be read out of the texts of a deliberation."""
+
+    def __init__(self, state: Conversation) -> None:
+        from council.core.judgement import judge  # only where stances are judged
+
+        self._judged = judge(state)
+
+    def parts(self, entry: Entry) -> dict[str, Any]:
+        """Return position, responses, reasoning, confidence and faults of a contribution."""
+        from council.core.debate_session import turn_parts
+        from council.core.judgement import round_of
+
+        turn = round_of(self._judged, entry.tour).turns.get(entry.agent)
+        if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
+            return {}
+        faults = [{"code": one.code, "agent": one.agent, "found": one.found} for one in turn.faults]
+        return {**turn_parts(turn, entry.text), "faults": faults}
+
+    def judged(self) -> dict[str, Any]:
+        """Return the verdict so far, the tallies of positions and the log of flips."""
+        judged = self._judged
+
+        def groups(found: list[Group] | None) -> list[dict[str, Any]] | None:
+            if found is None:
+                return None
+            return [{"position": one.position, "agents": list(one.agents)} for one in found]
+
+        return {
+            "verdict": judged.verdict.to_record(),
+            "weighted": dict(judged.weighted.__dict__),
+            "tallies": {"blind": groups(judged.blind), "final": groups(judged.final)},
+            "flips": [{**one.__dict__, "cites": list(one.cites)} for one in judged.flips],
+            "collapses": judged.collapses,
+            "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
+        }
+
+
+def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
+    """Return the JSON of `show --format debate-session`, for open and archived deliberations.
+
+    Raises:
+        UsageError: The conversation is no deliberation.
+
+    Source: DL-051, DL-056.
+    """
+    if PROCEDURES[state.procedure].verdict != "stances":
+        raise UsageError(
+            f"{state.name} is a {state.procedure} and no debate session",
+            "see it with: council show --format json",
+        )
+    from council.core.debate_session import to_session
+    from council.store.agents import agent as agent_of
+
+    agents = {one: agent_of(place.root, place.settings, one) for one in state.participants}
+    return to_session(state, agents)
 
 
 def readable(text: str) -> str:

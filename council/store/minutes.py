@@ -14,16 +14,23 @@ from datetime import date, datetime, timedelta
 from council.core.account import absences, is_agreed, one_line
 from council.core.conversation import SCHEMA_VERSION, Conversation
 from council.core.digest import excerpt
+from council.core.errors import InvalidStateError
 from council.core.ids import slug
 from council.core.procedures import PROCEDURES
 from council.core.record import Record
-from council.core.records import to_record
+from council.core.records import from_record, to_record
 from council.core.times import render_duration
-from council.store.marks import block_text
+from council.store.marks import block_text, plain
 from council.store.minute_summary import outcome_of, summary
 from council.store.minute_transcript import transcript
 from council.store.minute_words import words_for
-from council.store.quoting import inline
+from council.store.quoting import (
+    inline,
+    not_inline,
+    read_entries,
+    read_quote_below,
+    read_state_block,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +163,25 @@ def _front_matter(state: Conversation, ended_at: datetime, page: _Page) -> dict[
     for key, value in meta.items():
         whole |= {key: value, **page.after.get(key, {})}
     return whole
+
+
+def conversation_in(text: str) -> Conversation:
+    """Return the conversation as minutes keep it: state, topic, brief and all texts.
+
+    Raises:
+        InvalidStateError: There is no state in them, or one that cannot be read.
+    """
+    text = plain(text)
+    record = read_state_block(text)
+    if record is None:
+        raise InvalidStateError(
+            "no state of a conversation stands at the end", "name minutes that council wrote"
+        )
+    words = words_for(str(record.get("lang")))
+    title = next((line for line in text.split("\n") if line.startswith("# ")), "")
+    _, _, topic = title.rstrip().partition(words["colon"])
+    brief = read_quote_below(text, f"## {words['brief']}")
+    return from_record(record, topic=not_inline(topic), brief=brief, texts=read_entries(text))
 
 
 def read_minutes(text: str) -> dict[str, Any]:

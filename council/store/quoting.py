@@ -77,6 +77,12 @@ def inline(text: str) -> str:
     return f"\\{line}" if line[:1] in _LEADING_MARKUP else line
 
 
+def not_inline(line: str) -> str:
+    """Return the text of which `inline` made a line."""
+    bare = line[1:] if line[:1] == "\\" and line[1:2] in _LEADING_MARKUP else line
+    return unescaped(bare)
+
+
 def cell(text: str) -> str:
     """Return a text as it may stand in a cell of a table."""
     return inline(text).replace("|", "\\|")
@@ -111,13 +117,28 @@ def read_entries(text: str) -> dict[str, str]:
         start = at + len(opening)
         ahead = text.find(opening, start)
         region = text[start : ahead if ahead >= 0 else len(text)]
-        block: list[str] = []
-        for line in region.splitlines(keepends=True)[1:]:
-            if line.startswith(">"):
-                block.append(line)
-            elif block:
-                break
+        block = _first_quote(region)
         if block:
-            texts[region.split(maxsplit=1)[0]] = unquoted("".join(block).removesuffix("\n"))
+            texts[region.split(maxsplit=1)[0]] = unquoted(block)
         at = ahead
     return texts
+
+
+def read_quote_below(text: str, heading: str) -> str:
+    """Return the text that stands as a quote below a heading of ours, "" when none does."""
+    at = text.find(f"\n{heading}\n")
+    if at < 0:
+        return ""
+    end = text.find("\n## ", at + 1)
+    return unquoted(_first_quote(text[at + 1 : end if end >= 0 else len(text)]))
+
+
+def _first_quote(region: str) -> str:
+    """Return the first block quote after the first line of a region, as it stands."""
+    block: list[str] = []
+    for line in region.splitlines(keepends=True)[1:]:
+        if line.startswith(">"):
+            block.append(line)
+        elif block:
+            break
+    return "".join(block).removesuffix("\n")

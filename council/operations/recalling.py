@@ -1,0 +1,53 @@
+"""Recalling a conversation, open or archived, by whatever people call it.
+
+Source: DL-104, `cli.md` sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import Conversation
+from council.core.errors import NotFoundError
+from council.core.ids import is_name
+from council.core.record import Record
+from council.operations.place import Place, conversation_name
+
+
+class Recalled(Record):
+    """A conversation and where it was found: its live file, or its minutes."""
+
+    state: Conversation
+    path: str
+    archived: bool
+
+
+def recall(place: Place, wanted: str = "") -> Recalled:
+    """Return the open conversation of that name, else the one that minutes keep.
+
+    Args:
+        place: The workspace.
+        wanted: A name, or the slug, file name, path or id of minutes. "" is the
+            conversation any command means, or else the newest minutes.
+
+    Raises:
+        NotFoundError: There is neither.
+        InvalidStateError: It was found and cannot be read.
+    """
+    if is_name(wanted) or not wanted:
+        name = conversation_name(place, wanted)
+        if name in place.conversations.names():
+            return Recalled(
+                state=place.conversations.read(name),
+                path=place.paths.conversation_file(name),
+                archived=False,
+            )
+    from council.store.minutes_folder import archived_conversation
+
+    try:
+        state, path = archived_conversation(place.paths, wanted)
+    except NotFoundError as error:
+        if "/" in wanted:
+            raise
+        raise NotFoundError(
+            f"no conversation and no minutes are called {wanted or 'active'!r}", error.hint
+        ) from None
+    return Recalled(state=state, path=path, archived=True)
