@@ -8,14 +8,14 @@ Source: C0-006 to C0-010, C0-016, C0-067, DL-013, DL-015.
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, EntryKind, has_answered
+from council.core.conversation import Conversation, has_answered
 from council.core.errors import InvalidStateError
 from council.core.ids import is_uuid4, text_digest
 from council.core.owed import is_asked_again, owing, passed_over, takes_turns
 from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.records import from_record
 from council.store.claims import section_keys
-from council.store.hints import fault_in_words, faults_in_words
+from council.store.hints import fault_in_words
 from council.store.layout import items
 from council.store.marks import NOTE, same_lines
 from council.store.sections import claims_its_section, current_section, phase_of, takes_text
@@ -46,19 +46,25 @@ def remarks(state: Conversation) -> list[str]:
     """
     if PROCEDURES[state.procedure].verdict != "stances":
         return []
-    from council.core.deliberation import form_of, turn_of
+    from council.core.deliberation import history
+    from council.core.turns import missing_responses
 
     found = []
-    for entry in state.entries:
-        if entry.kind is not EntryKind.CONTRIBUTION or form_of(state, entry.phase) == "text":
-            continue
-        if entry.tour == state.tour and state.finished_at is None:
-            lacks = faults_in_words(state, entry.agent, entry.text, "en")
-        else:
-            faults = turn_of(state, entry).faults
-            lacks = [fault_in_words(one.code, one.agent, one.found, "en") for one in faults]
-        if lacks:
-            found.append(f"the turn {entry.id} lacks something of its form: {'; '.join(lacks)}")
+    heard: dict[str, None] = {}
+    for played in history(state):
+        before: list[str] = []
+        for agent, turn in played.turns.items():
+            owed = heard if played.vote else before
+            faults = [*turn.faults, *missing_responses(turn, [one for one in owed if one != agent])]
+            if faults:
+                said = "; ".join(
+                    fault_in_words(one.code, one.agent, one.found, "en") for one in faults
+                )
+                where = f"what {agent} said in round {played.tour}"
+                found.append(f"{where} is not all that the form asks for: {said}")
+            if not played.blind:
+                before.append(agent)
+        heard |= {} if played.vote else dict.fromkeys(played.turns)
     for one in state.participants.values():
         if is_asked_again(state, one.id) and state.finished_at is None:
             found.append(f"{one.id} is asked for its answer in {state.phase} once more")

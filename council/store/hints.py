@@ -124,19 +124,12 @@ def _under_way(
 
 def _lacking(state: Conversation, one: Participant) -> str:
     """Return what the answer of one that is asked once more lacks, as an insertion."""
-    entry = state.entry_of(one.id, state.tour)
-    said = [] if entry is None else faults_in_words(state, one.id, entry.text, state.lang)
-    return f" ({'; '.join(said)})" if said else ""
-
-
-def faults_in_words(state: Conversation, agent: str, text: str, lang: str) -> list[str]:
-    """Return what an answer to the round under way lacks of its form, for a person."""
     from council.core.deliberation import faults_of  # only where a form is asked for
 
-    return [
-        fault_in_words(one.code, one.agent, one.found, lang)
-        for one in faults_of(state, agent, text)
-    ]
+    entry = state.entry_of(one.id, state.tour)
+    faults = [] if entry is None else faults_of(state, one.id, entry.text)
+    said = [fault_in_words(fault.code, fault.agent, fault.found, state.lang) for fault in faults]
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def fault_in_words(code: str, agent: str, found: str, lang: str) -> str:
