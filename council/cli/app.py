@@ -16,11 +16,12 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from council import __version__
-from council.cli import conversations, editing, forgetting, workspace
+from council.cli import conversations, editing, forgetting, plain_help, workspace
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
 from council.cli.options import HOT, is_for_every_command
 from council.cli.parameters import typer_function
+from council.cli.plain_help import PanelGroup
 from council.core.errors import UsageError
 
 WORKSPACE = "Workspace"
@@ -28,6 +29,7 @@ CONVERSATIONS = "Conversations"
 
 app = typer.Typer(
     name="council",
+    cls=PanelGroup,
     help="Let agents and people deliberate through files. Start with: council init",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -84,10 +86,13 @@ def run(argv: list[str]) -> int:
     if argv and argv[0].endswith("-completion") and len(argv) > 1:
         # Typer asks the process tree for the shell unless told that it cannot.
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
+    if plain_help.is_wanted():
+        app.rich_markup_mode = None
     try:
         code = app(args=argv, prog_name="council", standalone_mode=False)
     except TyperException as error:
-        if not error.format_message():
+        if type(error).__name__ == "NoArgsIsHelpError":  # Typer gives this class no public name
+            sys.stdout.write(f"{error.format_message()}\n" if error.format_message() else "")
             return UsageError.exit_code
         hint = f"see: {_command_of(argv)} --help"
         return refuse(UsageError(error.format_message(), hint), as_json=as_json)

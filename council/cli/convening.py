@@ -17,8 +17,11 @@ from council.cli.parameters import do, typer_function
 from council.core.errors import InvalidInputError, UsageError
 from council.core.procedures import MODES, ORDERS, PROCEDURES
 from council.core.times import parse_duration
-from council.operations.convene import Convened, Invitation
 from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.convene import Convened, Invitation
 
 _TOPIC = Option(
     name="topic", metavar="TOPIC", help="What is to be decided, in a line.", required=True
@@ -135,6 +138,8 @@ _INVITING = (
 
 def invitation(place: Place, given: dict[str, Any]) -> Invitation:
     """Make an invitation of the options of `convene` and `ask`."""
+    from council.operations.convene import Invitation
+
     brief = given["brief"]
     if given["brief_file"]:
         if brief:

@@ -17,7 +17,10 @@ from council.cli.parameters import As, Json, Lang, Name, Now, Root, do, help_tex
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
-from council.operations.steer import Steered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.steer import Steered
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
@@ -308,6 +311,8 @@ def restore(
     def command(place: Place) -> Output:
         wanted = conversation_name(place, name)
         edited = place.conversations.restore(wanted, revision, now=place.now(), actor="person")
+        from council.operations.steer import Steered
+
         step = Steered(state=edited.state, changed=edited.changed)
         return _steered(step, f"is again as at revision {revision} (now {edited.state.rev})")
 
@@ -321,6 +326,8 @@ def adopt(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
         edited = place.conversations.adopt(
             conversation_name(place, name), now=place.now(), actor="person"
         )
+        from council.operations.steer import Steered
+
         step = Steered(state=edited.state, changed=edited.changed)
         return _steered(step, f"taken as it stands (revision {edited.state.rev})")
 

@@ -16,9 +16,12 @@ from council.cli.edge import Output
 from council.cli.parameters import Json, Now, Root, do, help_text
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
-from council.operations.forget import Collected, Doomed
 from council.operations.place import Place
-from council.store.purging import Purged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.forget import Collected, Doomed
+    from council.store.purging import Purged
 
 _KINDS = {
     "snapshots": "earlier texts",

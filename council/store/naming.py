@@ -14,7 +14,7 @@ import os
 
 from council.core.errors import CouncilError
 from council.core.ids import is_name
-from council.store import files, journal, statefile
+from council.store import files, journal
 from council.store.places import Places, is_closed
 
 TYPE_CHECKING = False
@@ -58,6 +58,8 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
     reading = files.read_stable(workspace.conversation_file(name))
     if reading is None:
         return ""
+    from council.store import statefile  # only where nothing points to the file
+
     text = reading.data.decode("utf-8", "replace")
     said = (statefile.parse(text).record or {}).get("conversationId")
     if isinstance(said, str) and is_name(said.lower()):

@@ -64,16 +64,25 @@ def test_help_is_printed_and_exits_0(council, tmp_path, name: str):
         assert max(map(len, done.out.splitlines())) <= 80
 
 
+def test_a_terminal_shows_the_commands_in_panels_in_order(council):
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen(council, "--help")).replace("\r", "")
+
+    panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
+    assert panels[:3] == ["Options", "Workspace", "Conversations"]
+    for name in all_commands():
+        assert re.search(rf"│ {name.split(maxsplit=1)[0]} ", shown), name
+
+
 def test_council_alone_prints_its_commands_in_panels_in_order(council, tmp_path):
     alone = council(cwd=tmp_path, env=WIDTH)
     asked = council("--help", cwd=tmp_path, env=WIDTH)
 
     assert asked.code == 0
     assert alone.out.split() == asked.out.split()
-    panels = re.findall(r"^╭─ (.+?) ─", asked.out, re.MULTILINE)
+    panels = re.findall(r"^(\S.+):$", asked.out, re.MULTILINE)
     assert panels[:3] == ["Options", "Workspace", "Conversations"]
     for name in all_commands():
-        assert re.search(rf"│ {name.split(maxsplit=1)[0]} ", asked.out), name
+        assert re.search(rf"^  {name.split(maxsplit=1)[0]} ", asked.out, re.MULTILINE), name
     assert max(map(len, asked.out.splitlines())) <= 80
 
 
