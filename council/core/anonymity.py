@@ -97,12 +97,14 @@ class _Mask:
 
     def words_to_reader(self, author: str) -> dict[str, str]:
         """Return the words of a text that speaks to the reader, who keeps its own name in it."""
-        mine = self.known.get(self._reader, "")
-        words = view(self._state, self._reader, author)
-        return {
-            word: shown if shown != mine or not mine else self._reader
-            for word, shown in words.items()
-        }
+        mine = self._state.participants.get(self._reader)
+        words = dict(view(self._state, self._reader, author))
+        if mine is None:
+            return words
+        for word in (mine.id, mine.name, mine.label):
+            words.pop(word, None)
+        shown = self.known[mine.id]
+        return {word: mine.id if by == shown else by for word, by in words.items()}
 
     def to_reader(self, question: dict[str, Any]) -> str:
         return translate(question["text"], self.words_to_reader(question["asker"]))
