@@ -44,8 +44,9 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="council-bench-", dir=options.dir) as name:
         folder = Path(name).resolve()
         for part in wanted:
-            found += PARTS[part](folder / part, rounds, options.quick)
-        print(results.table(found))
+            measured = PARTS[part](folder / part, rounds, options.quick)
+            print(results.table(measured) + "\n", flush=True)
+            found += measured
         if not options.quick and wanted == list(PARTS):
             command = f"python -m benchmarks --rounds {rounds}" if options.rounds else "make bench"
             text = results.markdown(found, command, rounds, folder)

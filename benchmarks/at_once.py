@@ -69,7 +69,13 @@ def _site(root: Path, at_once: int) -> Site:
 
 def _all(site: Site, at_once: int, argv: Callable[[str], list[str]]) -> None:
     running = [
-        subprocess.Popen(argv(f"p{number}"), cwd=site.root, env=site.env, stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            argv(f"p{number}"),
+            cwd=site.root,
+            env=site.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for number in range(at_once)
     ]
     codes = [one.wait() for one in running]

@@ -29,7 +29,7 @@ def _idle(folder: Path, rounds: int, crowds: tuple[int, ...]) -> Part:
     for number in crowds:
         tell(f"heartbeat: {number} idle conversations")
         site = sites[f"council heartbeat, {number:,} idle"] = Site(folder / str(number))
-        make_idle(str(site.root), number)
+        make_idle(site.root, number)
         site.printed("heartbeat")
     first = next(iter(sites.values()))
     runs: dict[str, Callable[[], float]] = {"python -c pass": lambda: first.timed(PASS)}
