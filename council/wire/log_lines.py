@@ -32,7 +32,8 @@ def log_line(message: Parsed, now: datetime) -> str:
     """
     instant = now.astimezone(UTC)
     seconds = instant.hour * 3600 + instant.minute * 60 + instant.second
-    return f"[{seconds:05}] [{level_of(message)}] {short_line(message)} {_rest(message)}"
+    told = short_line(message)
+    return f"[{seconds:05}] [{level_of(message)}] {told} {_rest(message)}"
 
 
 def short_line(message: Parsed) -> str:
@@ -59,8 +60,8 @@ def level_of(message: Parsed) -> str:
     err = message.fields.get("err")
     if err not in _NO_ERROR and err[1] == "9":
         return "ERROR"
-    is_error = message.fields["type"] in ("E", "ERR") or err not in _NO_ERROR
-    return "WARN" if is_error or message.notes else "INFO"
+    is_error = message.fields.get("type") in ("E", "ERR") or err not in _NO_ERROR
+    return "WARN" if is_error or message.notes or message.errors else "INFO"
 
 
 def summary_of(data: str) -> str:

@@ -120,7 +120,6 @@ def test_no_line_of_v5_is_built_without_a_context(ctx: dict[str, object]):
     assert parse(text).fields["ctx"] == (ctx.get("ctx") if ctx.get("ctx") == "S7" else "S0")
 
 
-@pytest.mark.req("PR-576")
 @pytest.mark.parametrize(
     ("options", "written"),
     [

@@ -173,7 +173,7 @@ def test_an_unused_depth_is_0_with_a_warning():
     assert (found.fields["depth"], found.warnings) == (0, ["W_DEPTH_DASH"])
 
 
-@pytest.mark.req("PR-628", "PR-564")
+@pytest.mark.req("PR-628")
 @pytest.mark.parametrize(
     ("depth", "data", "warnings", "strict"),
     [
