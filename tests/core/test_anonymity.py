@@ -15,7 +15,7 @@ from council.core.owed import owing
 from council.core.sight import parts
 from council.core.tasks import task_failed, task_started
 from tests.core.conversations import HOUR, NOW, wakes
-from tests.core.debates import FIVE, ballot, debate, form, round_of, say, speaks
+from tests.core.talks import FIVE, ballot, debate, form, round_of, say, speaks
 
 MASKED = {"anonymous": True, "max_rounds": 3}
 

@@ -13,7 +13,7 @@ from council.core.machine import advance
 from council.core.sight import parts
 from council.core.steering import pause
 from tests.core.conversations import HOUR, MINUTE, NOW
-from tests.core.debates import (
+from tests.core.talks import (
     FIVE,
     at_synthesis,
     ballot,
@@ -123,7 +123,8 @@ def test_an_unanswered_question_stays_until_the_asked_one_responds_to_the_asker(
     ignored = speaks(state)
     ignored = say(ignored, "glm", form({"gpt": "agree"}))
     assert seen(ignored, "glm")["questions"], "its second answer has still to answer it"
-    ignored = say(ignored, "glm", form({"gpt": "agree"}))
+    ignored = say(ignored, "glm", form({"gpt": "agree"}, "No answer."))
+    assert ignored.tour == 2
     assert seen(ignored, "glm")["questions"][0]["asker"] == "claude"
     answered = speaks(speaks(state))
     assert seen(answered, "glm")["questions"] == []

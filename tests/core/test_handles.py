@@ -17,7 +17,7 @@ from council.core.handles import (
 )
 from council.core.turns import parse_turn
 from tests.core.conversations import NOW, convened
-from tests.core.debates import FIVE, debate, form
+from tests.core.talks import FIVE, debate, form
 
 MASKED = {"anonymous": True}
 
