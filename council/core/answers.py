@@ -148,10 +148,12 @@ def respond(
     if participant is None:
         raise NotAParticipantError(agent, tuple(state.participants))
     standing = _standing_text(state, participant)
-    if standing == text:
+    again = is_asked_again(state, agent)
+    if standing == text and again and _is_of_another_run(state, answer):
+        return _insist(state, answer)
+    if text in (standing, *_drafts(state, agent, state.tour)):
         return Step(state=state.copy(), outcome="already-recorded")
     left = participant.status is ParticipantStatus.DONE
-    again = is_asked_again(state, agent)
     if not again and (standing is not None or participant.sealed or left):
         raise AlreadyAnsweredError(agent, state.phase, state.tour)
     if status == "agreed":
@@ -209,6 +211,32 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
         said = [one.text for one in mine if one.kind in TURNS]
         return said[-1] if said else None
     return None
+
+
+def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:
+    """Return the texts of an agent in whose place another one came in that round."""
+    sealed = state.sealed.get(agent)
+    hidden = [sealed.draft] if sealed is not None and sealed.tour == tour and sealed.draft else []
+    mine = [one for one in state.entries if one.agent == agent and one.tour == tour]
+    return hidden + [one.text for one in mine if one.kind is EntryKind.DRAFT]
+
+
+def _is_of_another_run(state: Conversation, answer: _Answer) -> bool:
+    """Tell whether an answer comes from another run than the same words that stand."""
+    entry = state.entry_of(answer.agent, state.tour)
+    sealed = state.sealed.get(answer.agent)
+    standing = entry.task if entry is not None else sealed.task if sealed is not None else ""
+    return bool(answer.task) and answer.task != standing
+
+
+def _insist(state: Conversation, answer: _Answer) -> Step:
+    """Let an answer stand whose author says the same when it is asked once more."""
+    new = state.copy()
+    new.participants[answer.agent].again = 0
+    _settle_tasks(new, answer.agent)
+    data = {"phase": new.phase, "tour": new.tour, "reason": "the same answer"}
+    event = Event(type="turn.incomplete", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="already-recorded")
 
 
 def _contribute(state: Conversation, answer: _Answer) -> Step:
@@ -328,7 +356,7 @@ def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
             continue
         if entry.kind is EntryKind.LATE:
             return Step(state=state.copy(), outcome="late")
-        if entry.kind in TURNS:
+        if entry.kind in (*TURNS, EntryKind.DRAFT):
             return Step(state=state.copy(), outcome="already-recorded")
     new = state.copy()
     entry = _entry(new, answer, EntryKind.LATE, tour)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from council.core import consensus, measures
 from council.core.consensus import Verdict
+from council.core.convergence import staying
 from council.core.conversation import (
     Conversation,
     Entry,
@@ -93,7 +94,7 @@ def verdict_now(state: Conversation, played: list[Played] | None = None) -> Verd
 def end_of_rounds(state: Conversation, verdict: Verdict) -> str:
     """Return why the vote comes next after the round that was just closed, "" when it does not.
 
-    `consensus`, `too-few` (fewer than two were heard), `max-rounds`, `stable`
+    `consensus`, `too-few` (fewer than two were heard or stay), `max-rounds`, `stable`
     (the same stances twice) or `repetition`.
 
     Source: DL-022, DL-023, DL-082, DL-084, DL-088, DL-099, A-82, A-88.
@@ -104,7 +105,7 @@ def end_of_rounds(state: Conversation, verdict: Verdict) -> str:
     if verdict.type == "strong" or (verdict.reached and rules.early_stop == "soft"):
         return "consensus"
     heard = [one for one in state.participants if state.entry_of(one, state.tour) is not None]
-    if len(heard) < 2:
+    if min(len(heard), len(staying(state))) < 2:
         return "too-few"
     number = round_number(state)
     return "max-rounds" if number >= rules.max_rounds else _standstill(state, number, rules)

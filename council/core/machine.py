@@ -141,11 +141,11 @@ def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
     if not in_turn and not current_phase(state).skips:
         return
     while True:
+        _give_floor(state, now, events)
         late = in_turn and _time_is_up(state, now)
         out = [agent for agent in owing(state) if late or attempts_used_up(state, agent)]
         for agent in out:
             _skip(state, agent, events)
-        _give_floor(state, now, events)
         if not out:
             return
 
@@ -213,6 +213,9 @@ def _enter(
             state.rounds[-1].reason = reason
     if phase == SYNTHESIZE:
         _conclude(state, reason)
+    else:
+        # Set by hand it has led here; set once more it ends this phase, too.
+        state.status = Status.ACTIVE
     state.tour += 1
     state.phase = phase
     state.timeout_at = now + state.phase_timeout
@@ -372,6 +375,7 @@ def _conclude(state: Conversation, reason: str) -> None:
 
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
     if not is_synthesized(state):
+        _pass_over_synthesizers(state, now, events)
         if synthesizers(state) and not _time_is_up(state, now):
             return
         if _hand_on_synthesis(state, now, events):
@@ -394,6 +398,17 @@ def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> N
         )
         events.append(Event(type="digest.written", data={"tour": state.tour}))
     close(state, now, events)
+
+
+def _pass_over_synthesizers(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Pass over who failed for good to sum up; the next one has its own time. Changes `state`."""
+    if not current_phase(state).skips:
+        return
+    asked = dict.fromkeys(one.agent for one in state.tasks.values() if one.tour == state.tour)
+    for agent in asked:
+        if attempts_used_up(state, agent) and agent not in passed_over(state):
+            _skip(state, agent, events)
+            state.timeout_at = now + state.phase_timeout
 
 
 def _hand_on_synthesis(state: Conversation, now: datetime, events: list[Event]) -> bool:

@@ -112,12 +112,14 @@ def speaking_order(state: Conversation) -> tuple[str, ...]:
     order = order_now(state)
     last = ""
     if order == SHUFFLE:
-        before = [one.agent for one in state.entries if one.tour == state.tour - 1]
+        # Guidance and late answers still come in and must not move the order.
+        turns = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
+        before = [one.agent for one in turns if one.tour == state.tour - 1]
         last = before[-1] if before else ""
     return order_of(
         order,
         list(state.participants),
-        round_number(state),
+        state.tour,
         seed=f"{state.conversation_id}/{state.phase}",
         last=last,
     )
@@ -182,7 +184,16 @@ def owing(state: Conversation) -> tuple[str, ...]:
     if current_phase(state).speakers == "synthesizer":
         return () if is_synthesized(state) else synthesizers(state)[:1]
     waiting = awaited(state)
-    return waiting[:1] if takes_turns(state) else waiting
+    if not takes_turns(state):
+        return waiting
+    # The floor is taken from nobody: not by one who joins, nor by one who is asked once more.
+    speaker = _speaker(state)
+    return (speaker,) if speaker in waiting else waiting[:1]
+
+
+def _speaker(state: Conversation) -> str:
+    last = state.rounds[-1] if state.rounds else None
+    return last.speaker if last is not None and last.tour == state.tour else ""
 
 
 def is_synthesized(state: Conversation) -> bool:
@@ -240,13 +251,14 @@ def _wake(
     # One that waits for a place keeps the rank it had when it began to wait.
     queued = mine.pop() if mine and mine[-1].state is TaskState.N else None
     failures = sum(1 for one in mine if one.state is TaskState.F)
-    if failures and backoff:
+    pauses = bool(backoff and mine) and mine[-1].state is TaskState.F
+    if pauses:
         due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
     if queued is not None:
         return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
     if attempts_used_up(state, agent):
         return None
-    if due_at > now and failures:
+    if pauses and due_at > now:
         return None
     attempt = mine[-1].attempt + 1 if mine else 1
     task = task_id(state.conversation_id, state.tour, agent, attempt)
