@@ -36,6 +36,7 @@ _WORDS = {
         PARTIAL: "partly agrees with @{who}",
         DISAGREE: "disagrees with @{who}",
         ABSENT: "is silent on it",
+        "holds": "holds it, and does not agree with all that agree",
         "advocate": " (devil's advocate, not counted)",
         "sure": " (confidence {confidence}/5)",
         "follow": "By rule only: the position of @{who} has the support that is needed. Nobody has "
@@ -64,6 +65,7 @@ _WORDS = {
         PARTIAL: "en partie d'accord avec @{who}",
         DISAGREE: "pas d'accord avec @{who}",
         ABSENT: "ne se prononce pas",
+        "holds": "tient cette position, sans être d'accord avec tous ceux qui la partagent",
         "advocate": " (avocat du diable, ne compte pas)",
         "sure": " (confiance {confidence}/5)",
         "follow": "Par règle seulement : la position de @{who} a le soutien qu'il faut. Personne "
@@ -114,7 +116,8 @@ def verdict_digest(state: Conversation) -> str:
 
 
 def _objection(judged: Judgement, one: Objection, words: dict[str, str]) -> str:
-    line = f"- @{one.agent} {words[one.stance].format(who=judged.verdict.reference)}"
+    stance = "holds" if one.agent == judged.verdict.reference else one.stance
+    line = f"- @{one.agent} {words[stance].format(who=judged.verdict.reference)}"
     line += "" if one.counts else words["advocate"]
     if one.agent in judged.last:
         line += f"{words['colon']}{_quote(judged, one.agent, words)}"

@@ -265,7 +265,7 @@ def _guidance(
     mark = line.partition("\n")[0]
     who = inline(display_label(state, entry.agent))
     told = [
-        words["acknowledged.at"].format(who=inline(display_name(state, agent)), tour=tour)
+        words["by-in-round"].format(who=inline(display_name(state, agent)), tour=tour)
         for agent, tour in given.acknowledged.items()
     ]
     said = f"{words['acknowledged']}{words['colon']}{', '.join(told) or words['nobody']}"

@@ -33,10 +33,16 @@ def warnings(state: Conversation, judged: Judgement, words: dict[str, str]) -> l
         return inline(display_name(state, agent))
 
     lines = [words["warning.collapse"].format(tour=tour) for tour in judged.collapses]
-    changed = [_flip(state, one, words) for one in judged.unreasoned]
+    changed = [_flip(state, one, words) for one in judged.unreasoned if one.kind == STANCE]
     lines += changed[:_MAX_OF_A_KIND]
     if len(changed) > _MAX_OF_A_KIND:
         lines.append(words["warning.more"].format(count=len(changed) - _MAX_OF_A_KIND))
+    moved = [one for one in judged.unreasoned if one.kind != STANCE]
+    if moved:
+        who = ", ".join(
+            words["by-in-round"].format(who=name(one.agent), tour=one.tour) for one in moved
+        )
+        lines.append(words["warning.position"].format(who=who))
     if judged.model:
         lines.append(words["warning.model"].format(model=inline(judged.model)))
     lines += _invented(state, words)
@@ -63,8 +69,6 @@ def warnings(state: Conversation, judged: Judgement, words: dict[str, str]) -> l
 
 def _flip(state: Conversation, one: Flip, words: dict[str, str]) -> str:
     who = inline(display_name(state, one.agent))
-    if one.kind != STANCE:
-        return words["warning.position"].format(who=who, tour=one.tour)
     return words["warning.stance"].format(
         who=who,
         towards=inline(display_name(state, one.towards)),

@@ -77,7 +77,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "dissent": "Dissent",
         "dissent.strong": "None: all agree, and nobody stated another stance to anybody.",
         "dissent.none": "None towards the position of {who}.",
-        "dissent.unheard": "Nobody was heard.",
         "dissent.synthesis": "In the words of the synthesis",
         "stance.agree": "agrees with {who}",
         "stance.partial": "partly agrees with {who}",
@@ -86,12 +85,10 @@ _WORDS: dict[str, dict[str, str]] = {
         "beside": "{said}, but {others}",
         "holds": "holds this position",
         "advocate": "devil's advocate, not counted",
-        "vote": "vote",
         "confidence": "confidence {confidence} of 5",
         "no-confidence": "no confidence stated",
         "in-vote": "vote, {sure}",
         "in-round": "round {tour}, {sure}",
-        "says": "in its own words",
         "recommendation.none": "Nobody wrote a synthesis, so nobody recommends anything. "
         "The verdict follows from the votes by rule.",
         "recommendation.unheard": "Nobody was heard, so nobody recommends anything.",
@@ -102,8 +99,9 @@ _WORDS: dict[str, dict[str, str]] = {
         "at once.",
         "warning.stance": "{who} changed its stance to {towards} in round {tour} without a reason: "
         "{before} → {after}.",
-        "warning.position": "{who} changed its position in round {tour} and names nobody for it.",
-        "warning.more": "{count} more changes of mind without a reason, see below.",
+        "warning.position": "Changed position and named nobody for it: {who}.",
+        "by-in-round": "{who} (round {tour})",
+        "warning.more": "{count} more changes of stance without a reason, see below.",
         "warning.model": "All agents declare one model ({model}): that they agree says less.",
         "warning.quotation": "{who} quotes what was never said ({round}): {passage}",
         "warning.unreadable": "{who}, {round}: nothing of the form could be read. The text stands "
@@ -148,7 +146,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "error": "error{colon}{reason}",
         "guidance-by": "Guidance from {who}",
         "acknowledged": "Acknowledged by",
-        "acknowledged.at": "{who} (round {tour})",
         "not-acknowledged": "not by",
         "drafts": "Drafts",
         "drafts.note": "Something of the form was missing in these answers; their authors were "
@@ -224,7 +221,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "dissent.strong": "Aucune : tous sont d'accord, et personne n'a pris un autre avis envers "
         "quiconque.",
         "dissent.none": "Aucune envers la position de {who}.",
-        "dissent.unheard": "Personne n'a été entendu.",
         "dissent.synthesis": "Selon la synthèse",
         "stance.agree": "d'accord avec {who}",
         "stance.partial": "en partie d'accord avec {who}",
@@ -233,7 +229,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "beside": "{said}, mais {others}",
         "holds": "tient cette position",
         "advocate": "avocat du diable, ne compte pas",
-        "vote": "vote",
         "confidence": "confiance {confidence} sur 5",
         "no-confidence": "sans confiance déclarée",
         "in-vote": "vote, {sure}",
@@ -248,7 +243,8 @@ _WORDS: dict[str, dict[str, str]] = {
         "les autres d'un coup.",
         "warning.stance": "{who} a changé d'avis envers {towards} au tour {tour} sans raison "
         "donnée : {before} → {after}.",
-        "warning.position": "{who} a changé de position au tour {tour} sans nommer personne.",
+        "warning.position": "Ont changé de position sans nommer personne : {who}.",
+        "by-in-round": "{who} (tour {tour})",
         "warning.more": "{count} autres changements d'avis sans raison, voir plus bas.",
         "warning.model": "Tous les agents déclarent un seul modèle ({model}) : leur accord en dit "
         "moins.",
@@ -295,7 +291,6 @@ _WORDS: dict[str, dict[str, str]] = {
         "error": "erreur{colon}{reason}",
         "guidance-by": "Consigne de {who}",
         "acknowledged": "Prise en compte par",
-        "acknowledged.at": "{who} (tour {tour})",
         "not-acknowledged": "pas par",
         "drafts": "Brouillons",
         "drafts.note": "Il manquait quelque chose à la forme de ces réponses ; leurs auteurs, "
