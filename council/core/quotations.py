@@ -114,6 +114,11 @@ def check_quotations(
     return [_look_up(passage, spoken) for passage in _passages(text, known)]
 
 
+def may_quote(text: str) -> bool:
+    """Tell whether a text holds a mark of quotation at all; most hold none."""
+    return ">" in text or any(mark in text for mark in _CLOSING)
+
+
 class Names:
     """The words after `@` that stand for agents: their ids and their display names.
 

@@ -41,7 +41,7 @@ from council.core.owed import (
     tasks_of,
 )
 from council.core.procedures import PROCEDURES, SYNTHESIZE
-from council.core.quotations import check_quotations
+from council.core.quotations import check_quotations, may_quote
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -265,6 +265,8 @@ class _Quoted:
 
     def in_entry(self, entry: Entry) -> list[dict[str, str]]:
         """Return the passages that an entry quotes."""
+        if not may_quote(entry.text):
+            return []
         judged = _is_judged(self._state)
         known = handles(self._state, entry.agent) if judged else names(self._state)
         earlier: list[tuple[str, str]] = []

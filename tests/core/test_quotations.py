@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.quotations import MAX_QUOTATIONS, check_quotations
+from council.core.quotations import MAX_QUOTATIONS, check_quotations, may_quote
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."
 SAGE = "Wait one season before anything is decided."
@@ -145,3 +145,9 @@ def test_half_a_mebibyte_of_marks_takes_no_longer_than_it_is_long(piece: str):
     started = time.process_time()
     assert len(check_quotations(text, [("a", text)])) <= MAX_QUOTATIONS
     assert time.process_time() - started < 8
+
+
+@given(text=st.text(alphabet='ab @henry">“”„«»\n.', max_size=60))
+@settings(max_examples=150)
+def test_a_text_without_a_mark_of_quotation_quotes_nobody(text: str):
+    assert may_quote(text) or check_quotations(text, SAID) == []

@@ -30,7 +30,7 @@ Because.
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    return Table(tmp_path / "ws").seat(dict.fromkeys(TRIO, {}))
+    return Table(tmp_path / "ws").seat({agent: {} for agent in TRIO})
 
 
 def talk(table: Table, **wanted: object) -> Table:
