@@ -33,7 +33,8 @@ from council.store.marks import plain
 from council.store.people import People
 from council.store.restoring import Restoring
 from council.store.rule_edits import take_rules
-from council.store.statefile import Page, free_text, load, parse, render
+from council.store.sections import current_section
+from council.store.statefile import Page, free_text, load, parse, render, settled_gaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +127,27 @@ def take_in(
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise NewerVersionError("the file", version, SCHEMA_VERSION)
     return _Edit(start, found, (state, page), now).taken(plain(ours), nonce, strict)
+
+
+def take_texts(
+    state: Conversation, page: Page, *, now: datetime, nonce: str, strict: bool = False
+) -> Taken:
+    """Take in what agents wrote into a file of ours whose history is lost.
+
+    Without a revision to compare with, only a text that stands there together
+    with its author's status is known to be new.
+    """
+    facts = Facts((state, page), page, state.copy(), now=now, lines_count=True)
+    people = People(facts)
+    for agent, one in state.participants.items():
+        wished = page.lines.get(f"p:{agent}", "").upper()
+        said = page.sections.get(f"{current_section(state)}:{agent}")
+        if said and one.status is ParticipantStatus.WAITING and wished not in ("", one.status):
+            people.wish_status(agent, wished)
+    gaps = settled_gaps(page, [key for key, _ in items(state)])
+    seal = take_claims(people, gaps, nonce, strict)
+    page = page.copy(gaps=gaps)
+    return Taken(state=facts.state, page=page, events=facts.events, kept=facts.kept, seal=seal)
 
 
 def is_cut(page: Page) -> bool:

@@ -42,13 +42,15 @@ class Merged(Record):
 class Start(Record):
     """The first state of a file that came without history.
 
-    `as_it_stands` tells that the file needs no rewriting.
+    `seal` holds the texts that must be hidden. `as_it_stands` tells that the
+    file needs no rewriting.
     """
 
     state: Conversation
     page: Page
     events: list[Event]
     as_it_stands: bool
+    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
 
 
 def merge(
@@ -167,8 +169,15 @@ def _without_lines(gap: str, lines: list[str]) -> str:
     return "\n".join(left)
 
 
-def begin(text: str, name: str, where: str, now: datetime | None) -> Start:
+def begin(text: str, name: str, where: str, now: datetime | None, *, strict: bool = False) -> Start:
     """Return the first state of a file that has no journal.
+
+    Args:
+        text: The file.
+        name: The name under which it lies.
+        where: Its path, for messages.
+        now: The time of what it does not date.
+        strict: Whether text in a section stays a note, as nothing shows who wrote it.
 
     Raises:
         NewerVersionError: It is of a newer version.
@@ -183,15 +192,32 @@ def begin(text: str, name: str, where: str, now: datetime | None) -> Start:
         except InvalidStateError:
             pass  # without history nobody can tell what stood there: it is taken as it stands
         else:
-            warning = "the journal is gone; the file goes on from here, its history is lost"
-            lost = Event(type="history.lost", data={"rev": state.rev, "warning": warning})
-            whole = state.name == name
-            return Start(state=state.copy(name=name), page=page, events=[lost], as_it_stands=whole)
+            return _begin_from_ours(state.copy(name=name), page, state, now, strict)
     from council.store import handwritten  # only a file that no command has seen yet needs it
 
     state, page = handwritten.import_page(text, name, now)
     imported = Event(type="conversation.imported", data={"name": name})
     return Start(state=state, page=page, events=[imported], as_it_stands=False)
+
+
+def _begin_from_ours(
+    state: Conversation, page: Page, written: Conversation, now: datetime | None, strict: bool
+) -> Start:
+    """Go on from a file of ours, with what agents have written into it since."""
+    from council.store.edits import take_texts
+
+    warning = "the journal is gone; the file goes on from here, its history is lost"
+    lost = Event(type="history.lost", data={"rev": state.rev, "warning": warning})
+    taken = take_texts(
+        state, page, now=now or state.updated_at, nonce=os.urandom(16).hex(), strict=strict
+    )
+    same = written.name == state.name and taken.state == state
+    events = [lost, *taken.events]
+    if same:
+        return Start(state=state, page=page, events=events, as_it_stands=True)
+    return Start(
+        state=taken.state, page=taken.page, events=events, as_it_stands=False, seal=taken.seal
+    )
 
 
 def decoded(data: bytes) -> str:

@@ -93,7 +93,7 @@ class People:
         self.accept(f"participants.{agent}", None, "added", agent)
         wished = _text(value.get("status")) or self.theirs.lines.get(f"p:{agent}", "")
         if wished.upper() not in ("", ParticipantStatus.WAITING):
-            self._wish_status(agent, wished.upper())
+            self.wish_status(agent, wished.upper())
 
     def _remove(self, agent: str) -> None:
         one = self.state.participants[agent]
@@ -167,14 +167,15 @@ class People:
                 field, was.get("status"), now.get("status", MISSING), f"p:{agent}", str.upper
             )
             if value is not MISSING:
-                self._wish_status(agent, value)
+                self.wish_status(agent, value)
             acted = now.get("lastAction") != was.get("lastAction")
             if acted and agent not in self.statuses:
                 self.refuse(
                     f"participants.{agent}.lastAction", now.get("lastAction"), "set by the tool"
                 )
 
-    def _wish_status(self, agent: str, value: Any) -> None:
+    def wish_status(self, agent: str, value: Any) -> None:
+        """Note the wish for a status, if it is possible."""
         try:
             self.statuses[agent] = self._checked_status(self.state.participants[agent], value)
         except RefusedEditError as no:

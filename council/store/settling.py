@@ -156,14 +156,15 @@ def _begin_from_file(session: Session) -> None:
     from council.store.merging import begin
 
     data = session.reading.data
-    start = begin(decoded(data), session.name, session.places.live, session.now)
+    places = session.places
+    start = begin(decoded(data), session.name, places.live, session.now, strict=places.strict)
     snapshots.keep(session.places.history, data)
     state = start.state.copy(conversation_id=session.conversation_id)
     session.state, session.page, session.text = state, start.page, data
     session.append(session.reading.digest, state, rev=state.rev, events=start.events, anew=True)
     event_log.append(session.workspace, session.last["events"])
     if not start.as_it_stands or state != start.state:
-        session.commit(state, start.page, actor="external")
+        session.commit(state, start.page, actor="external", seal=start.seal)
 
 
 def read_live(session: Session) -> Reading | None:

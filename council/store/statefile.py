@@ -248,7 +248,7 @@ def brief_of(page: Page) -> str:
 def render(state: Conversation, page: Page | None = None) -> str:
     """Write a conversation as its file, with the free text of `page` where it stood."""
     found = items(state)
-    gaps = _settled(page, [key for key, _ in found]) if page is not None else {}
+    gaps = settled_gaps(page, [key for key, _ in found]) if page is not None else {}
     _mark_notes(state, [key for key, _ in found], gaps)
     parts = [gaps.get("", "")]
     for number, (key, text) in enumerate(found):
@@ -262,7 +262,7 @@ def render(state: Conversation, page: Page | None = None) -> str:
     return "".join(parts)
 
 
-def _settled(page: Page, keys: list[str]) -> dict[str, str]:
+def settled_gaps(page: Page, keys: list[str]) -> dict[str, str]:
     """Return the gaps for these items: text after one that is gone goes to the one before it."""
     present, gaps, before = {"", *keys}, dict(page.gaps), ""
     for key in page.order:

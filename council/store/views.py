@@ -102,7 +102,7 @@ def _view(
         if tail is None:
             from council.store.merging import begin
 
-            start = begin(text, name, places.live, now)
+            start = begin(text, name, places.live, now, strict=places.strict)
             state, page, events, last = start.state, start.page, start.events, ""
         elif standing == "clean":
             state, page = statefile.load(text, places.live)

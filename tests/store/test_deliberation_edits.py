@@ -11,7 +11,7 @@ from council.core import machine
 from council.core.conversation import Conversation
 from council.core.owed import owing
 from council.core.rules import Rules
-from council.store import handwritten, statefile
+from council.store import handwritten, merging, statefile
 from council.store.edits import Taken, take_in
 from council.store.findings import findings
 from tests.store.debates import HOUR, NOW, debate, passed, round_of, spoken, turn
@@ -499,6 +499,34 @@ def test_deliberation_is_rebuilt_from_its_texts_when_block_and_journal_are_lost(
     assert statefile.load(again, "file")[0] == back
     assert again.count("Third round.") == 1
     assert owing(back) == owing(state)
+
+
+@pytest.mark.req("DL-056", "C0-001")
+@pytest.mark.parametrize("line", [True, False])
+@pytest.mark.parametrize("strict", [True, False])
+def test_text_that_came_in_after_the_history_was_lost_is_a_contribution(line: bool, strict: bool):
+    state = spoken(debate(), "claude")
+    said_there = all_of(
+        by_text("Gpt", turn("claude=agree")), by_status("gpt", "RESPONDED", line=line)
+    )
+    text = said_there(statefile.render(state))
+    start = merging.begin(text, "active", "live.md", LATER, strict=strict)
+    spoke = [one.agent for one in start.state.entries]
+    assert spoke == (["claude"] if strict else ["claude", "gpt"])
+    assert start.as_it_stands is strict
+    again = statefile.render(start.state, start.page)
+    assert again.count("@claude: agree") == 1
+    assert statefile.load(again, "again")[0] == start.state
+    assert merging.begin(again, "active", "live.md", LATER, strict=strict).as_it_stands
+
+
+@pytest.mark.req("DL-097")
+def test_text_of_a_sealed_round_is_sealed_also_when_the_history_was_lost():
+    edit = all_of(by_text("Gpt", turn()), by_status("gpt", "RESPONDED"))
+    text = edit(statefile.render(debate(sealed_phases=True)))
+    start = merging.begin(text, "active", "live.md", LATER)
+    assert [(one.agent, one.text) for one in start.seal] == [("gpt", turn())]
+    assert "One reason." not in statefile.render(start.state, start.page)
 
 
 @pytest.mark.req("DL-056", "XC-012")

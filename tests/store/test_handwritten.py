@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from council.core.answers import inject
 from council.core.conversation import Conversation
 from council.core.errors import InvalidStateError
+from council.core.machine import enter_phase
 from council.core.records import to_record
 from council.store import handwritten, statefile
+from tests.core.conversations import answer, convened
 
 NOW = datetime(2026, 2, 8, 22, 0, tzinfo=UTC)
 SAMPLE = """<!--council-state
@@ -166,3 +169,24 @@ def test_file_of_ours_without_its_history_is_taken_as_it_stands():
     again, page = handwritten.import_page(text, "weather")
     assert [one.text for one in again.entries if one.id == "1-nova"] == ["Si."]
     statefile.load(statefile.render(again, page), "file")
+
+
+@pytest.mark.req("C0-044", "XC-010")
+def test_marked_texts_are_entries_also_where_the_state_block_is_lost():
+    state = convened("henry", "sage", sealed_phases=False)
+    state = answer(state, "henry", "Yes.").state
+    state = enter_phase(state, "CHALLENGE", "timeout", NOW).state
+    state = answer(state, "henry", "Late.", task=f"{state.conversation_id}.1.henry.1").state
+    state = inject(answer(state, "sage", "No.").state, "Be brief.", author="eve", now=NOW).state
+    text = statefile.render(state)
+    broken = text[: text.index("<!--council-state")]
+    back, page = handwritten.import_page(broken, "active", NOW)
+    assert [
+        (one.id, one.kind, one.agent, one.phase, one.tour, one.text) for one in back.entries
+    ] == [
+        (one.id, one.kind, one.agent, one.phase, one.tour, one.text)
+        for one in sorted(state.entries, key=lambda one: one.tour)
+    ]
+    again = statefile.render(back, page)
+    assert statefile.load(again, "file")[0] == back
+    assert again.count("Be brief.") == 1
