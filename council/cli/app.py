@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from council import __version__
-from council.cli import conversations, editing, forgetting, plain_help, workspace
+from council.cli import conversations, editing, forgetting, judging, plain_help, workspace
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
 from council.cli.options import HOT, is_for_every_command
@@ -61,11 +62,12 @@ def _hot(name: str) -> Any:
 
 
 def _add_commands() -> None:
-    order = [
+    order: list[tuple[str, Mapping[str, Callable[..., None] | None]]] = [
         (WORKSPACE, workspace.COMMANDS),
         (WORKSPACE, forgetting.COMMANDS),
         (CONVERSATIONS, conversations.COMMANDS),
         (CONVERSATIONS, editing.COMMANDS),
+        (CONVERSATIONS, judging.COMMANDS),
     ]
     for panel, commands in order:
         for name, function in commands.items():

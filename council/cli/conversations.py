@@ -207,29 +207,28 @@ def show(
 
     def command(place: Place) -> Output:
         from council.cli.views import as_text, markdown_view
-        from council.operations.view import readable
+        from council.operations.recalling import recall, text_of
+        from council.operations.view import debate_session
         from council.operations.view import shown as whole
 
         if format not in ("md", "json", "debate-session"):
             raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
-        wanted = conversation_name(place, shown or name)
+        found = recall(place, shown or name)
         if consensus or open_questions:
-            from council.operations import standing
+            from council.operations import agreement
 
-            state = place.conversations.read(wanted)
             if consensus:
-                stands = standing.standing(state)
+                stands = agreement.standing(found.state)
                 return Output(record=stands.to_record(), text=stands.to_text())
-            return Output(
-                record=standing.questions_record(state), text=standing.questions_text(state)
-            )
-        if json or format == "json":
-            record = whole(place.conversations.read(wanted))
+            record = agreement.questions_record(found.state)
+            return Output(record=record, text=agreement.questions_text(found.state))
+        if json or format != "md":
+            session = format == "debate-session"
+            record = debate_session(place, found.state) if session else whole(found.state)
             from json import dumps
 
             return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-        text = readable(place.conversations.page(wanted).text)
-        return Output(text=as_text(markdown_view(text)))
+        return Output(text=as_text(markdown_view(text_of(place, found))))
 
     do("show", json, root, now, command)
 

@@ -116,11 +116,13 @@ READING = frozenset(
         "events tail",
         "history",
         "list",
+        "metrics",
         "migrate",
         "prompt",
         "show",
         "status",
         "watch",
+        "what-if",
     )
 )
 

@@ -51,3 +51,20 @@ def recall(place: Place, wanted: str = "") -> Recalled:
             f"no conversation and no minutes are called {wanted or 'active'!r}", error.hint
         ) from None
     return Recalled(state=state, path=path, archived=True)
+
+
+def text_of(place: Place, found: Recalled) -> str:
+    """Return what people read of it: the live file without marks, or the minutes.
+
+    Raises:
+        InvalidStateError: The minutes cannot be read.
+    """
+    from council.operations.view import readable
+    from council.store.files import explaining, read_stable
+
+    if not found.archived:
+        return readable(place.conversations.page(found.state.name).text)
+    with explaining("read", found.path):
+        reading = read_stable(found.path)
+    text = reading.data.decode("utf-8", "replace") if reading is not None else ""
+    return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
