@@ -227,7 +227,10 @@ class _Choice:
             if piece.kind == "h2" and piece.key:
                 wanted.setdefault(piece.key, []).append(at)
         for key, ats in wanted.items():
-            good = [at for at in ats if self.opens(at, key)] or ats
+            good = [at for at in ats if self.opens(at, key)]
+            if _CHILD.get(key) == "e:" and self.known.sections is None and not good:
+                continue  # nobody knows of such a section, and no text of it is there
+            good = good or ats
             self.taken[key] = good[0] if key in _BEFORE else good[-1]
 
     def renamed_sections(self) -> None:

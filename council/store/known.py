@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_ASIDES = frozenset(SIDE_SECTIONS.values())
+
+
 class Known(Record):
     """What is known of a file's structure before its lines are read.
 
@@ -53,7 +56,9 @@ class Known(Record):
         """Tell whether a file like this one has the section."""
         if key.startswith("h:phase:"):
             return self.sections is None or key[8:] in self.sections
-        return key in self.asides if key in ("h:late", "h:guidance") else True
+        if key in _ASIDES and self.sections is not None:
+            return key in self.asides
+        return True
 
 
 def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
