@@ -58,6 +58,18 @@ def number_of(text: str) -> int:
     return int(digits or "0") if len(digits) < 10 else -1
 
 
+def canonical(identifier: str) -> str:
+    """Return an id as a writer writes it, so that equal numbers are equal texts.
+
+    `M007` is `M7`, `MSG_7` is `MSG_07`; `-` and what ends in no number stay.
+    """
+    name = identifier.rstrip("0123456789")
+    if len(name) == len(identifier):
+        return identifier
+    digits = identifier[len(name) :].lstrip("0") or "0"
+    return f"{name}{digits:0>2}" if name in ("MSG_", "TASK_") else name + digits
+
+
 def ends_of(route: str, version: str) -> tuple[str, str] | None:
     """Return sender and target of a route that `version` allows, else None."""
     if version == "V3":

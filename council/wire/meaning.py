@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from council.core.record import Record
 from council.wire.data import Reference, references_in
+from council.wire.identifiers import canonical
 from council.wire.parsed import Fault, Parsed
 
 TYPE_CHECKING = False
@@ -31,7 +32,8 @@ class Known(Record):
     """What exists at this moment; None means that nobody looks.
 
     `agents` are ids of workers; `fields` are `T1:name`; `keys` are those of the
-    current context; `payloads` are ids of artifacts.
+    current context; `payloads` are ids of artifacts. Ids are given without leading zeros
+    (`canonical`), for they compare by number.
     """
 
     agents: Container[str] | None = None
@@ -56,8 +58,9 @@ def _unknown(parsed: Parsed, known: Known) -> Iterator[str]:
     fields = parsed.fields
     kind = fields["type"]
     task = fields.get("tid", fields.get("task"))
+    task = canonical(task) if task else None
     if kind not in _INTRODUCES_AGENT and known.agents is not None:
-        for end in (fields.get("from", ""), fields.get("to", "")):
+        for end in map(canonical, (fields.get("from", ""), fields.get("to", ""))):
             if end[:1] == "W" and end != "W*" and end not in known.agents:
                 yield "agent"
     if _is_missing(task, known.tasks, "T0") and kind not in _INTRODUCES_TASK:
@@ -78,8 +81,8 @@ def _exists(reference: Reference, known: Known) -> bool:
         return False
     where, name = {
         "CTX": (known.keys, reference.name),
-        "MSG": (known.messages, reference.name),
-        "FIELD": (known.fields, f"{reference.task}:{reference.name}"),
+        "MSG": (known.messages, canonical(reference.name)),
+        "FIELD": (known.fields, f"{canonical(reference.task)}:{reference.name}"),
         "REF": (known.payloads, reference.name),
     }[reference.kind]
     return where is None or name in where

@@ -102,8 +102,8 @@ class Parsed:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the names of the warnings; a message with faults is refused, so it has none."""
-        return [] if self.errors else [note.name for note in self.notes]
+        """Return the name of each warning once; a message with faults is refused and has none."""
+        return [] if self.errors else list(dict.fromkeys(note.name for note in self.notes))
 
     def strict(self) -> Parsed:
         """Return the same reading with every warning that has a code turned into a fault.

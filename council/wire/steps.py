@@ -9,7 +9,7 @@ from council.wire import v1
 from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.codes import UNMAPPED, mapped
 from council.wire.draft import data_mode
-from council.wire.identifiers import USER, number_of
+from council.wire.identifiers import USER, canonical, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _v4_to_v3(segments: list[str], passage: Passage) -> list[str]:
 def _v4_to_v5(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, task, pri, state, err, data = segments
     code = passage.code(err, "V4", "V5")
-    return [_bare(msg), route, kind, _bare(task), pri, state, code, "0", "-", "-", data]
+    return [canonical(msg), route, kind, canonical(task), pri, state, code, "0", "-", "-", data]
 
 
 def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
@@ -191,7 +191,7 @@ def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
         passage.give_up("TYPE", f"type {kind}")
         kind, flag = _STAND_INS[kind]
         data = flag + data
-    task = _bare(tid)
+    task = canonical(tid)
     if task == "T0":
         passage.lose("TID")
         task = "-"
@@ -203,7 +203,7 @@ def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
         if value not in (unused, "-"):
             passage.lose(name)
     code = passage.code(err, "V5", "V4")
-    return [_bare(msg), route, kind, task, pri, state, code, passage.within_limit(data)]
+    return [canonical(msg), route, kind, task, pri, state, code, passage.within_limit(data)]
 
 
 def _draft_to_v4(segments: list[str], passage: Passage) -> list[str]:
@@ -234,11 +234,6 @@ def _in_range(identifier: str, name: str, highest: int) -> int:
 def _short_agent(agent: str) -> str:
     role, highest = _HIGHEST[agent[0]]
     return f"{agent[0]}{_in_range(agent, role, highest)}"
-
-
-def _bare(identifier: str) -> str:
-    """Return an id of V4 or V5 without the leading zeros that a writer leaves out."""
-    return identifier if identifier == "-" else f"{identifier[0]}{number_of(identifier)}"
 
 
 STEPS: dict[tuple[str, str], Step] = {

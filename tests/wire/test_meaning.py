@@ -84,8 +84,24 @@ def test_what_comes_into_being_or_names_nobody_is_no_fault(text: str):
     assert codes(text) == []
 
 
+@pytest.mark.req("PR-643")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "M1|W1>O1|U|T001|-|R|-|0|S1|-|prev=#MSG:M01;src=#REF:T01:S",
+        "MSG_1|W01>O1|U|TASK_1|-|R|x",
+    ],
+)
+def test_ids_compare_by_number(text: str):
+    assert codes(text) == []
+
+
 def test_nobody_looks_where_nothing_is_given():
     assert codes("M1|O1>W9|U|T9|P1|N|-|0|S9|B5|a=#REF:T9:x", Known()) == []
+
+
+def test_a_reference_that_names_nothing_is_a_fault_whatever_is_known():
+    assert codes("M1|O1>W9|U|T9|P1|N|-|0|S9|B5|a=#REF:", Known()) == ["E43"]
 
 
 def test_the_form_comes_before_the_meaning():

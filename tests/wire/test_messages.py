@@ -218,6 +218,7 @@ def test_segments_are_not_trimmed(version: str):
         (changed("V4", 4, "T01"), "task", "T01"),
         (changed("V5", 1, "M01"), "msg", "M01"),
         (changed("V5", 4, "T001"), "tid", "T001"),
+        ("M01|O1>W1|R|T01|P1|N|-|0|S1|B01|x", "tid", "T01"),
     ],
 )
 def test_leading_zeros_are_read_with_a_warning(text: str, name: str, value: str):
