@@ -33,11 +33,11 @@ def recall(place: Place, wanted: str = "") -> Recalled:
         InvalidStateError: It was found and cannot be read.
     """
     if is_name(wanted) or not wanted:
-        name = conversation_name(place, wanted)
-        if name in place.conversations.names():
+        wanted = conversation_name(place, wanted)
+        if wanted in place.conversations.names():
             return Recalled(
-                state=place.conversations.read(name),
-                path=place.paths.conversation_file(name),
+                state=place.conversations.read(wanted),
+                path=place.paths.conversation_file(wanted),
                 archived=False,
             )
     from council.store.minutes_folder import archived_conversation
@@ -48,7 +48,7 @@ def recall(place: Place, wanted: str = "") -> Recalled:
         if "/" in wanted:
             raise
         raise NotFoundError(
-            f"no conversation and no minutes are called {wanted or 'active'!r}", error.hint
+            f"no conversation and no minutes are called {wanted!r}", error.hint
         ) from None
     return Recalled(state=state, path=path, archived=True)
 
