@@ -118,8 +118,8 @@ WORDS: dict[str, dict[str, str]] = {
             "{type} ; avec {who} {agree} d'accord, {partial} en partie, {disagree} pas d'accord, "
             "{absent} absents sur {total} ; il en faut {threshold}"
         ),
-        "strong": "fort",
-        "soft": "partiel",
+        "strong": "consensus fort",
+        "soft": "consensus partiel",
         "nobody": "personne",
         "paused": "en pause : council resume",
         "minutes": "le procès-verbal : council heartbeat",

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 STARTED = "2026-02-08T20:00:00Z"
@@ -33,8 +34,8 @@ role = "builds"
 """
 
 
-def make(root: Path) -> None:
-    """Make the workspace with the real commands."""
+def opened(root: Path) -> Callable[..., None]:
+    """Make an empty workspace and return what runs the real commands in it."""
     (root / "memory" / "shared").mkdir(parents=True)
     (root / "council.toml").write_text(SETTINGS, encoding="utf-8")
     search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -44,6 +45,12 @@ def make(root: Path) -> None:
         argv = [sys.executable, "-m", "council", *words]
         subprocess.run(argv, cwd=root, env=environ, check=True, stdout=subprocess.DEVNULL)
 
+    return council
+
+
+def make(root: Path) -> None:
+    """Make the workspace with the real commands."""
+    council = opened(root)
     for name, (rounds, words) in CONVERSATIONS.items():
         council(
             *(
@@ -84,13 +91,19 @@ def make(root: Path) -> None:
         encoding="utf-8",
     )
     council("heartbeat")
+    clear(root)
+
+
+def clear(root: Path) -> None:
+    """Take out what is of no meaning to another machine or version."""
+    shared = root / "memory" / "shared"
     for left in (".council/settings-cache.json", ".council/key", ".council/runs"):
         path = shared / left
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    for folder in ("prompts", "displaced"):  # of no meaning to another version
+    for folder in ("prompts", "displaced"):
         for path in (shared / ".council").glob(f"*/{folder}"):
             shutil.rmtree(path)
     for path in root.rglob("*lock*"):

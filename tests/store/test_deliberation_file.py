@@ -288,7 +288,7 @@ def test_convergence_shows_the_last_verdict_with_its_counts(stance: str, said: s
         line(statefile.render(state), "Convergence detected") == f"- Convergence detected: {said}"
     )
     french = statefile.render(state.copy(lang="fr"))
-    kind = {"strong": "fort", "none": "aucun"}[said.partition(";")[0]]
+    kind = {"strong": "consensus fort", "none": "aucun"}[said.partition(";")[0]]
     assert line(french, "Convergence détectée").startswith(f"- Convergence détectée: {kind} ; avec")
 
 
