@@ -6,10 +6,10 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test check bench bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: venv-demo ## Set up what is needed, then play a whole council before your eyes
 	@$(BIN)/council demo --root .
@@ -26,6 +26,9 @@ check: venv ## Style, types, layers, and which requirements the tests show
 
 bench: venv ## Measure what a command costs
 	@$(BIN)/python -m benchmarks
+
+bench-judgement: venv ## Simulate what listening does to a verdict
+	@$(BIN)/python -m benchmarks.judgement
 
 # Every how many points one is tried; how long the codec is fuzzed.
 EVERY ?= 1
