@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from council.core import machine
 from council.core.conversation import Conversation
@@ -591,3 +593,60 @@ def test_damaged_block_is_rebuilt_in_every_phase(done: int):
     result = taken(lambda text: changed(text, '"rev": 0,', '"rev": 0'), state)
     assert result.state == state.copy(sealed={})
     assert result.events[0].type == "block.restored"
+
+
+# Whatever somebody writes
+
+
+def _base() -> Conversation:
+    state = spoken(debate(rules=Rules(stability=False)), "claude", confidence=9)
+    state = round_of(spoken(state, "claude"), "partial")
+    return spoken(spoken(state, "gpt", "claude=agree glm=agree"), "glm", "claude=agree")
+
+
+BASE = _base()
+OURS = statefile.render(BASE)
+LINES = OURS.split("\n")
+DEEDS = st.tuples(
+    st.sampled_from(("delete", "double", "swap", "replace", "cut", "insert")),
+    st.integers(0, len(LINES) - 1),
+    st.integers(0, len(LINES) - 1),
+    st.sampled_from((*LINES, "words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x"))
+    | st.text(max_size=10),
+)
+
+
+def scrambled(deeds: list[tuple[str, int, int, str]]) -> str:
+    lines = list(LINES)
+    for how, at, other, text in deeds:
+        at, other = min(at, len(lines) - 1), min(other, len(lines) - 1)
+        if not lines:
+            break
+        if how == "delete":
+            del lines[at]
+        elif how == "double":
+            lines.insert(other, lines[at])
+        elif how == "swap":
+            lines[at], lines[other] = lines[other], lines[at]
+        elif how == "replace":
+            lines[at] = text
+        elif how == "insert":
+            lines.insert(at, text)
+        else:
+            lines = lines[:at] if other % 2 else lines[at:]
+    return "\n".join(lines)
+
+
+@settings(max_examples=150)
+@given(st.lists(DEEDS, min_size=1, max_size=5).map(scrambled))
+@pytest.mark.req("DL-056", "C0-044")
+def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):
+    assert BASE.participants["glm"].again == 2
+    result = taken(lambda _: theirs, BASE)
+    texts = [(one.id, one.text) for one in result.state.entries]
+    for entry in BASE.entries:
+        assert texts.count((entry.id, entry.text)) == 1
+    assert len({key for key, _ in texts}) == len(texts)
+    assert [one.verdict for one in result.state.rounds[:1]] == [BASE.rounds[0].verdict]
+    again = take_in(OURS, theirs, written(result), now=LATER, nonce="cd" * 16)
+    assert [one.id for one in again.state.entries] == [key for key, _ in texts]
