@@ -29,7 +29,7 @@ from council.core.conversation import (
     Status,
     has_answered,
 )
-from council.core.handles import HUMAN, as_seen, handles, human_handle, is_anonymous, names
+from council.core.handles import is_anonymous
 from council.core.ids import task_id
 from council.core.owed import (
     current_phase,
@@ -41,7 +41,7 @@ from council.core.owed import (
     tasks_of,
 )
 from council.core.procedures import PROCEDURES, SYNTHESIZE
-from council.core.quotations import check_quotations, may_quote
+from council.core.quoted import Checker
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     seen = [entry for entry in state.entries if may_see(state, agent, entry)]
     others = [entry for entry in seen if entry.agent != agent and entry.kind in TURNS]
     mine = _own(state, agent)
-    quoted = _Quoted(state)
+    quoted = Checker(state)
     found = {
         "name": state.name,
         "conversationId": state.conversation_id,
@@ -240,7 +240,7 @@ def _own(state: Conversation, agent: str) -> list[Entry]:
     return mine
 
 
-def _item(state: Conversation, entry: Entry, quoted: _Quoted | None = None) -> dict[str, Any]:
+def _item(state: Conversation, entry: Entry, quoted: Checker | None = None) -> dict[str, Any]:
     return {
         "id": entry.id,
         "kind": str(entry.kind),
@@ -252,49 +252,12 @@ def _item(state: Conversation, entry: Entry, quoted: _Quoted | None = None) -> d
         "status": entry.status,
         "origin": str(entry.origin),
         "text": entry.text,
-        "quotations": quoted.in_entry(entry) if quoted is not None else [],
+        "quotations": _quotations(quoted, entry) if quoted is not None else [],
     }
 
 
-class _Quoted:
-    """Checks what contributions quote against what stood in the file before them."""
-
-    def __init__(self, state: Conversation) -> None:
-        self._state = state
-        self._heard: dict[str, list[tuple[str, str, str]]] = {}
-
-    def in_entry(self, entry: Entry) -> list[dict[str, str]]:
-        """Return the passages that an entry quotes."""
-        if not may_quote(entry.text):
-            return []
-        judged = _is_judged(self._state)
-        known = handles(self._state, entry.agent) if judged else names(self._state)
-        earlier: list[tuple[str, str]] = []
-        for entry_id, agent, text in self._heard_by(entry.agent):
-            if entry_id == entry.id:
-                break
-            earlier.append((agent, text))
-        found = check_quotations(entry.text, earlier, names=known)
-        return [{"text": one.text, "of": one.of, "found": one.found} for one in found]
-
-    def _heard_by(self, author: str) -> list[tuple[str, str, str]]:
-        """Return (entry, agent, text) of all that can be quoted, as `author` was shown it.
-
-        The brief is nobody's, and so is guidance where nobody can address people.
-        """
-        # In a conversation with names all were shown the same.
-        reader = author if is_anonymous(self._state) else ""
-        if reader not in self._heard:
-            people = HUMAN if _is_judged(self._state) else ""
-            if people and human_handle(self._state) != HUMAN:
-                people = ""
-            heard = [("", "", self._state.brief)]
-            for entry in self._state.entries:
-                who = people if entry.kind is EntryKind.INJECTION else entry.agent
-                text = as_seen(self._state, reader, entry.agent, entry.text) if reader else ""
-                heard.append((entry.id, who, text or entry.text))
-            self._heard[reader] = heard
-        return self._heard[reader]
+def _quotations(quoted: Checker, entry: Entry) -> list[dict[str, str]]:
+    return [{"text": one.text, "of": one.of, "found": one.found} for one in quoted.in_entry(entry)]
 
 
 def _blockers(state: Conversation, seen: list[Entry]) -> list[dict[str, Any]]:

@@ -1,0 +1,56 @@
+"""What the contributions of one conversation quote, looked up in what was said before them.
+
+A quotation is held against the words that its author was shown: in an
+anonymous conversation those are another text than the one that was written,
+and whoever copies faithfully must not stand there as an inventor.
+
+Source: `trust.md` (Quotations), DL-100, DL-103.
+"""
+
+from __future__ import annotations
+
+from council.core.conversation import Conversation, Entry, EntryKind
+from council.core.handles import HUMAN, as_seen, handles, human_handle, is_anonymous, names
+from council.core.procedures import PROCEDURES
+from council.core.quotations import Quotation, check_quotations, may_quote
+
+
+class Checker:
+    """Checks what contributions quote against what stood in the file before them."""
+
+    def __init__(self, state: Conversation) -> None:
+        self._state = state
+        self._by_handles = PROCEDURES[state.procedure].verdict == "stances"
+        self._heard: dict[str, list[tuple[str, str, str]]] = {}
+
+    def in_entry(self, entry: Entry) -> list[Quotation]:
+        """Return the passages that an entry quotes."""
+        if not may_quote(entry.text):
+            return []
+        state = self._state
+        known = handles(state, entry.agent) if self._by_handles else names(state)
+        earlier: list[tuple[str, str]] = []
+        for entry_id, agent, text in self._heard_by(entry.agent):
+            if entry_id == entry.id:
+                break
+            earlier.append((agent, text))
+        return check_quotations(entry.text, earlier, names=known)
+
+    def _heard_by(self, author: str) -> list[tuple[str, str, str]]:
+        """Return (entry, agent, text) of all that can be quoted, as `author` was shown it.
+
+        The brief is nobody's, and so is guidance where nobody can address people.
+        """
+        # In a conversation with names all were shown the same.
+        reader = author if is_anonymous(self._state) else ""
+        if reader not in self._heard:
+            people = HUMAN if self._by_handles else ""
+            if people and human_handle(self._state) != HUMAN:
+                people = ""
+            heard = [("", "", self._state.brief)]
+            for entry in self._state.entries:
+                who = people if entry.kind is EntryKind.INJECTION else entry.agent
+                text = as_seen(self._state, reader, entry.agent, entry.text) if reader else ""
+                heard.append((entry.id, who, text or entry.text))
+            self._heard[reader] = heard
+        return self._heard[reader]
