@@ -45,8 +45,9 @@ _FINDINGS = """\
   and takes from the majority what made it better than one agent. Who takes the majority's brings
   the mean towards the majority, which stays where the blind tally was. Only reasons add to it.
 - **A flip without a cited reason** separates those who give way from those who are convinced,
-  as long as who gives way makes up no reason: here it says none. **A collapse separates nobody**: good reasons cause it as often as conformity does. A consensus after
-  one is somewhat more often wrong where few give way, and no more where most do. It is a
+  as long as who gives way makes up no reason: here it says none.
+- **A collapse separates nobody**: good reasons cause it as often as conformity does. A consensus
+  after one is somewhat more often wrong where few give way, and no more where most do. It is a
   question to ask, not a sign of error.
 - **Who stays is flagged too**, when a peer has moved and it states another stance to that peer
   without a comment. Flips of stances are to be read beside the flips of positions.
