@@ -92,7 +92,7 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
         survey.keep()
     _end(place)
     if not all_started:
-        report.take_over(beat(place))  # a place is free again, and somebody may wait for it
+        report.take_over(beat(place))  # a place, or the floor, is free again
     return _without_archived(place, report)
 
 
@@ -117,7 +117,11 @@ def _to_serve(place: Place, looked: Looked) -> list[Beaten]:
 
 
 def _serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> bool:
-    """Advance and claim under the heartbeat's lock, then start; tell whether all were started."""
+    """Advance and claim under the heartbeat's lock, then start.
+
+    Returns:
+        Whether all were started; else somebody else is owed a start in their place.
+    """
     from council.operations.runs import start
     from council.operations.serving import serve
 
@@ -125,7 +129,7 @@ def _serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> b
     with Lock(place.paths.heartbeat_lock):
         jobs = serve(place, busy, now, report)
     started = [start(place, job, beat_in_turn) for job in jobs]  # each, whatever became of one
-    return all(started)
+    return all(started) and not report.passed_over
 
 
 def _end(place: Place) -> None:

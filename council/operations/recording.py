@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 
 from council.core import answers, machine
-from council.core.conversation import Conversation, Origin
-from council.core.errors import CouncilError, RefusedError
+from council.core.conversation import Conversation, Origin, TaskState
+from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import split_task_id
 from council.core.procedures import SYNTHESIZE, VOTE
@@ -79,6 +79,7 @@ def record_answer(
     token: str = "",
     only: str = "",
     stated: Stated | None = None,
+    printed: bool = False,
 ) -> tuple[Answered, Conversation]:
     """Record what `agent` says and take the steps that are due after it.
 
@@ -93,6 +94,8 @@ def record_answer(
         only: `vote` or `synthesis`: refuse in any other phase; "" refuses in none.
         stated: Position, stances and confidence that were given apart; `text` is
             then the reasoning.
+        printed: It is what a run printed, and no answer if the run has given one
+            by a command.
 
     Raises:
         CouncilError: The answer is refused; the refusal is an event.
@@ -118,6 +121,8 @@ def record_answer(
             status=status,
             origin=origin,
         )
+        if printed and step.outcome == "recorded" and _is_done(state, task):
+            raise AlreadyAnsweredError(agent, state.phase, state.tour)
         return step.then(machine.advance(step.state, place.now()))
 
     try:
@@ -158,6 +163,11 @@ def _refuse_other_phases(state: Conversation, only: str) -> None:
             f"{state.name} is in {state.phase}, not in its {only}",
             "answer the round with: council respond",
         )
+
+
+def _is_done(state: Conversation, task: str) -> bool:
+    """Tell whether a run has answered; also one that is asked once more has."""
+    return task in state.tasks and state.tasks[task].state is TaskState.D
 
 
 def _answered_tour(was: Conversation, task: str) -> int:

@@ -119,7 +119,8 @@ class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
     `idle` are the conversations that were not opened, as they were noted: name,
-    id and note. `conversations` are the others.
+    id and note. `conversations` are the others. `passed_over`: somebody was, so
+    that another is owed a start.
     """
 
     now: datetime
@@ -127,6 +128,7 @@ class Report(Record):
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
     idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
     errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
+    passed_over: bool = False
 
     @property
     def changed(self) -> bool:

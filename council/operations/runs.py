@@ -167,6 +167,7 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
                 task=job.wake.task,
                 status=answer.status or "responded",
                 token=_token(place, job),
+                printed=True,
             )
             return 0.0, ""
         except CouncilError as error:

@@ -16,7 +16,7 @@ from council.core.agents import Agent
 from council.core.conversation import Conversation, TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
-from council.core.owed import Notify, Wake
+from council.core.owed import Notify, Wake, current_phase
 from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
 from council.core.step import Step
@@ -33,7 +33,8 @@ from council.store.slots import Slot, Slots
 class _Owed(Record):
     """A wake that is due in a conversation; `by_hand` for an agent that answers by itself.
 
-    `halted` lets it wait, `refusal` is why no run may be started for it.
+    `halted` lets it wait, `refusal` is why no run may be started for it; `final`
+    if nobody waits for it then.
     """
 
     name: str
@@ -41,6 +42,7 @@ class _Owed(Record):
     agent: Agent
     halted: bool = False
     refusal: str = ""
+    final: bool = False
 
     @property
     def by_hand(self) -> bool:
@@ -96,7 +98,11 @@ def _pass_gate(
     for one in owed:
         one.halted = gate.halted
         if not one.halted and not one.by_hand:
-            one.refusal = gate.admit(states[one.name], one.agent.id)
+            state = states[one.name]
+            one.refusal = gate.admit(state, one.agent.id)
+            # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
+            nobody_waits = state.phase == SYNTHESIZE or current_phase(state).skips
+            one.final = nobody_waits and one.refusal.startswith(RESTS)
 
 
 def _claim_reporting(
@@ -117,7 +123,9 @@ def _claim_reporting(
         except CouncilError as error:  # a broken template, say: owed until it is mended
             report.errors.append((seen.name, error))
     try:
-        return _claim(place, seen, state, handed, places)
+        jobs = _claim(place, seen, state, handed, places)
+        report.passed_over = report.passed_over or any(one.final for one in handed)
+        return jobs
     except NotFoundError:
         return []  # it was cancelled while we looked
     except CouncilError as error:
@@ -185,7 +193,9 @@ def _claim(
     now = place.now()
     notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
     queued = [
-        not one.by_hand and one.wake.task in state.tasks and one.wake.task not in places
+        not (one.by_hand or one.final)
+        and one.wake.task in state.tasks
+        and one.wake.task not in places
         for one in mine
     ]
     if all(queued) and not notices:
@@ -213,6 +223,8 @@ def _claim(
             task = taken.state.tasks.get(one.wake.task)
             if task is not None and task.state is TaskState.R:
                 started.append(one)
+        if any(one.final for one in mine):
+            step = step.then(machine.advance(step.state, now))
         return step
 
     state = place.conversations.edit(seen.name, change, actor="heartbeat", now=now).state
@@ -235,9 +247,7 @@ def _take(place: Place, state: Conversation, one: _Owed, has_place: bool, now: d
     if one.halted:
         return task_queued(state, one.wake, driver=driver, now=now)
     if one.refusal:
-        # A synthesis is handed on to the next who can write it; a round waits for its deadline.
-        final = state.phase == SYNTHESIZE and one.refusal.startswith(RESTS)
-        return task_refused(state, one.wake, one.refusal, driver=driver, now=now, final=final)
+        return task_refused(state, one.wake, one.refusal, driver=driver, now=now, final=one.final)
     if one.by_hand:
         return task_started(state, one.wake, driver=driver, now=now, ends_at=None)
     if has_place:
