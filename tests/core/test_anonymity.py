@@ -221,3 +221,22 @@ def test_a_persona_keeps_the_name_of_its_own_and_loses_those_of_peers():
 def test_the_parts_of_an_anonymous_deliberation_follow_from_the_state_alone():
     state = played(1)
     assert parts(state, "elm", NOW) == parts(state.copy(), "elm", NOW)
+
+
+@pytest.mark.req("DL-100")
+def test_what_an_answer_lacked_and_what_blocks_is_told_in_pseudonyms():
+    state = masked()
+    blocked = f"BLOCKING: {pseudonyms(state, 'aster')['elm']} and Birch have no key."
+    state = say(state, "aster", form(reasoning=f"Why.\n\n{blocked}"))
+    state = say(state, "birch", form({"human": "agree"}))
+    known = pseudonyms(state, "birch")
+    found = assert_nobody_is_named(state, "birch")
+    assert ("missing-response", known["aster"]) in [
+        (one["code"], one["agent"]) for one in found["faults"]
+    ]
+    assert found["blockers"] == [
+        {
+            "text": f"{known['elm']} and {known['birch']} have no key.",
+            "agents": [known["aster"]],
+        }
+    ]

@@ -236,6 +236,18 @@ def test_who_sums_up_sees_votes_and_the_verdict_by_rule():
     assert len(asked["turns"]) == 3
 
 
+def test_a_question_that_stands_in_an_unseen_answer_is_not_told():
+    asking = ballot({"gpt": "agree", "glm": "agree"}) + "\n\n## Reasoning\n@gpt, still sure?"
+    state = say(voting(), "claude", asking)
+    assert seen(state, "gpt")["questions"] == []
+
+
+def test_where_all_speak_at_once_nothing_tells_who_has_answered_already():
+    state = say(debate(order="parallel"), "claude", form(reasoning="@gpt, why?"))
+    asked = seen(state, "gpt")
+    assert (asked["contributions"], asked["mustAnswer"], asked["questions"]) == ([], [], [])
+
+
 def test_no_verdict_is_shown_while_stances_are_still_to_be_taken():
     state = round_of(debate(), "disagree")
     assert state.rounds[0].verdict["type"] == "none"
