@@ -15,7 +15,14 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from council.core.conversation import ParticipantStatus
+from council.core.conversation import Conversation, ParticipantStatus
+from council.core.owed import (
+    current_phase,
+    is_asked_again,
+    passed_over,
+    round_number,
+    takes_turns,
+)
 from council.core.times import render_duration
 from council.operations.convene import DEFAULT_NAME
 from council.operations.doctor import Finding
@@ -52,7 +59,12 @@ def as_text(shown: RenderableType) -> str:
 def standing_view(one: Standing, now: datetime) -> RenderableType:
     """Return the table of one open conversation: who has answered, who is owed."""
     state = one.state
-    stands = f"{state.phase} · round {state.tour} · {left(one, now)}"
+    stands = f"{state.phase} · {_round(state)} · {left(one, now)}"
+    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
+    if verdict:
+        kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(verdict["type"])
+        agree = f"{verdict['agree']} of {len(verdict['towards'])} agree"
+        stands += f" · {kind or 'no consensus'} so far ({agree})"
     if state.name != DEFAULT_NAME:
         stands = f"{state.name} · {stands}"
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -78,6 +90,13 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
     return Group(Text(state.topic, style="bold"), Text(stands, style="italic"), table, *logs)
 
 
+def _round(state: Conversation) -> str:
+    """Say which round it is; of a phase that may have several, out of how many at most."""
+    if current_phase(state).max_rounds > 1 and state.rules is not None:
+        return f"round {round_number(state)} of {state.rules.max_rounds}"
+    return f"round {state.tour}"
+
+
 def left(one: Standing, now: datetime) -> str:
     """Say how much time a phase has left."""
     state = one.state
@@ -89,6 +108,17 @@ def left(one: Standing, now: datetime) -> str:
 
 
 def _note(one: Standing, agent: str) -> str:
+    said = [_progress(one, agent)]
+    if takes_turns(one.state) and agent in one.owing:
+        said.insert(0, "has the floor")
+    if is_asked_again(one.state, agent):
+        said.insert(0, "is asked once more")
+    if agent in passed_over(one.state):
+        said.insert(0, "was passed over")
+    return "; ".join(part for part in said if part)
+
+
+def _progress(one: Standing, agent: str) -> str:
     if agent in one.running:
         task = next(t for t in one.state.tasks.values() if t.agent == agent and t.state == "R")
         said = "prompt is written" if task.driver == "manual" else "is thinking"

@@ -4,7 +4,7 @@ A task is one attempt to get one turn (states N R D F X). A run is claimed in
 the state before it is started, with a lease; an answer ends it (see
 `answers`), and so does the end of its round (see `machine`).
 
-Source: `architecture.md` section 3, `cli.md` section 5, XC-016, C0-076.
+Source: `architecture.md` section 3, `cli.md` section 5, XC-016, C0-076, DL-032.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def task_started(
 ) -> Step:
     """Claim a run: `ends_at` is the end of its lease, None for an agent that answers by itself.
 
+    Its event bears the label of the run, `council-<conversation>-<agent>` (DL-032).
+
     The time it waited for a place is given back to the phase; to several that
     waited at once, once: the phase never has more than its whole span left by it.
     """
@@ -58,7 +60,8 @@ def task_started(
         ends_at=ends_at,
         driver=driver,
     )
-    data = {"task": wake.task, "driver": driver, "attempt": wake.attempt}
+    label = f"council-{new.conversation_id}-{wake.agent}"
+    data = {"task": wake.task, "driver": driver, "attempt": wake.attempt, "label": label}
     return Step(state=new, events=[Event(type="task.started", agent=wake.agent, data=data)])
 
 
