@@ -9,7 +9,6 @@ Source: C0-015, C0-018, XC-013.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from council.core.conversation import (
     SCHEMA_VERSION,
@@ -22,20 +21,17 @@ from council.core.conversation import (
     ParticipantStatus,
     Round,
     Status,
-    Task,
-    TaskState,
 )
-from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.errors import NewerVersionError
 from council.core.ids import is_name
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure
+from council.core.reading import Reader, written_instant
 from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
-from council.core.times import parse_instant, render_instant
+from council.core.task_records import task_from_record, task_to_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    _Choice = TypeVar("_Choice", bound=StrEnum)
+    from typing import Any
 
 
 RULE_KEYS = {
@@ -53,10 +49,6 @@ RULE_KEYS = {
 }
 
 
-def _time(instant: datetime | None) -> str | None:
-    return None if instant is None else render_instant(instant)
-
-
 def to_record(state: Conversation) -> dict[str, Any]:
     """Return the JSON object of the state block, in the order in which it is written."""
     return {
@@ -69,17 +61,17 @@ def to_record(state: Conversation) -> dict[str, Any]:
         "phases": list(state.phases),
         "currentPhase": state.phase,
         "tour": state.tour,
-        "createdAt": _time(state.created_at),
-        "updatedAt": _time(state.updated_at),
-        "timeoutAt": _time(state.timeout_at),
-        "endsAt": _time(state.ends_at),
+        "createdAt": written_instant(state.created_at),
+        "updatedAt": written_instant(state.updated_at),
+        "timeoutAt": written_instant(state.timeout_at),
+        "endsAt": written_instant(state.ends_at),
         "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
         "status": str(state.status),
         "closedReason": None if state.closed_reason is None else str(state.closed_reason),
         "participants": {
             one.id: {
                 "status": str(one.status),
-                "lastAction": _time(one.last_action),
+                "lastAction": written_instant(one.last_action),
                 "name": one.name,
                 "emoji": one.emoji,
                 "role": one.role,
@@ -102,8 +94,8 @@ def to_record(state: Conversation) -> dict[str, Any]:
         "coordinator": state.coordinator,
         "synthesizer": state.synthesizer,
         "cwd": state.cwd,
-        "pausedAt": _time(state.paused_at),
-        "finishedAt": _time(state.finished_at),
+        "pausedAt": written_instant(state.paused_at),
+        "finishedAt": written_instant(state.finished_at),
         "notifiedTour": state.notified_tour,
         "briefDigest": state.brief_digest,
         "titles": dict(state.titles),
@@ -111,8 +103,8 @@ def to_record(state: Conversation) -> dict[str, Any]:
             {
                 "tour": one.tour,
                 "phase": one.phase,
-                "startedAt": _time(one.started_at),
-                "endedAt": _time(one.ended_at),
+                "startedAt": written_instant(one.started_at),
+                "endedAt": written_instant(one.ended_at),
                 "reason": one.reason,
                 "absent": dict(one.absent),
                 **_floor(one),
@@ -120,21 +112,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
             }
             for one in state.rounds
         ],
-        "tasks": {
-            one.id: {
-                "agent": one.agent,
-                "tour": one.tour,
-                "attempt": one.attempt,
-                "state": str(one.state),
-                "at": _time(one.at),
-                "endsAt": _time(one.ends_at),
-                "driver": one.driver,
-                "reason": one.reason,
-                "final": one.final,
-                **one.extra,
-            }
-            for one in state.tasks.values()
-        },
+        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
         "ledger": [entry_to_record(one) for one in state.entries],
         **state.extra,
     }
@@ -158,7 +136,7 @@ def _floor(one: Round) -> dict[str, Any]:
     """Return who has the floor and what the stances came to, where a round has them."""
     said: dict[str, Any] = {}
     if one.speaker:
-        said = {"speaker": one.speaker, "turnAt": _time(one.turn_at)}
+        said = {"speaker": one.speaker, "turnAt": written_instant(one.turn_at)}
     if one.verdict:
         said["verdict"] = dict(one.verdict)
     return said
@@ -172,7 +150,7 @@ def entry_to_record(entry: Entry) -> dict[str, Any]:
         "agent": entry.agent,
         "phase": entry.phase,
         "tour": entry.tour,
-        "at": _time(entry.at),
+        "at": written_instant(entry.at),
         "status": entry.status,
         "origin": str(entry.origin),
         "task": entry.task,
@@ -182,94 +160,6 @@ def entry_to_record(entry: Entry) -> dict[str, Any]:
         "nonce": entry.nonce,
         **entry.extra,
     }
-
-
-class _Reader:
-    """Reads typed fields out of one JSON object and says which one is wrong."""
-
-    def __init__(self, record: object, where: str) -> None:
-        if not isinstance(record, dict):
-            raise InvalidStateError(
-                f"{where} is not a JSON object", "repair it, or see: council check"
-            )
-        self.left: dict[str, Any] = dict(record)
-        self.where = where
-
-    def fail(self, key: str, expected: str) -> InvalidStateError:
-        return InvalidStateError(
-            f"{self.where}: {key} is not {expected}", "repair it, or see: council check"
-        )
-
-    def text(self, key: str, default: str | None = "") -> str:
-        value = self.left.pop(key, default)
-        if value is None and default == "":
-            return ""
-        if not isinstance(value, str):
-            raise self.fail(key, "a text")
-        return value
-
-    def whole(self, key: str, default: int, least: int = 0) -> int:
-        value = self.left.pop(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
-            raise self.fail(key, f"a whole number from {least}")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self.left.pop(key, default)
-        if not isinstance(value, bool):
-            raise self.fail(key, "true or false")
-        return value
-
-    def number(self, key: str, default: float = 0.0, most: float = 1.0) -> float:
-        value = self.left.pop(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-            raise self.fail(key, f"a number from 0 to {most:g}")
-        return float(value)
-
-    def instant(self, key: str) -> datetime | None:
-        value = self.left.pop(key, None)
-        if value is None:
-            return None
-        try:
-            return parse_instant(value)
-        except Exception:
-            raise self.fail(key, "a time like 2026-02-08T20:00:00Z") from None
-
-    def choice(self, key: str, kind: type[_Choice], default: _Choice | None = None) -> _Choice:
-        value = self.left.pop(key, default)
-        try:
-            return kind(value)
-        except ValueError:
-            allowed = ", ".join(member.value for member in kind)
-            raise self.fail(key, f"one of {allowed} (it is {value!r})") from None
-
-    def table(self, key: str) -> dict[str, Any]:
-        value = self.left.pop(key, None)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise self.fail(key, "a JSON object")
-        return value
-
-    def items(self, key: str) -> list[Any]:
-        value = self.left.pop(key, None)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fail(key, "a list")
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        values = self.items(key)
-        if not all(isinstance(value, str) for value in values):
-            raise self.fail(key, "a list of texts")
-        return values
-
-    def text_table(self, key: str) -> dict[str, str]:
-        values = self.table(key)
-        if not all(isinstance(value, str) for value in values.values()):
-            raise self.fail(key, "an object of texts")
-        return values
 
 
 def from_record(
@@ -292,7 +182,7 @@ def from_record(
 
     Source: C0-015, XC-013.
     """
-    read = _Reader(record, "state block")
+    read = Reader(record, "state block")
     version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
     if version > SCHEMA_VERSION:
         raise NewerVersionError("state block", version, SCHEMA_VERSION)
@@ -322,7 +212,7 @@ def from_record(
     reason = read.left.pop("closedReason", None)
     if reason is not None and reason not in tuple(ClosedReason):
         raise read.fail("closedReason", f"null or one of {', '.join(ClosedReason)}")
-    convergence = _Reader(read.table("convergence"), "state block: convergence")
+    convergence = Reader(read.table("convergence"), "state block: convergence")
     state = Conversation(
         conversation_id=conversation_id,
         name=read.text("name"),
@@ -364,7 +254,7 @@ def from_record(
         schema_version=version,
         titles=read.text_table("titles"),
         rounds=[_round(value) for value in read.items("rounds")],
-        tasks={key: _task(key, value) for key, value in read.table("tasks").items()},
+        tasks={key: task_from_record(key, value) for key, value in read.table("tasks").items()},
         entries=[_entry(value, texts or {}) for value in read.items("ledger")],
     )
     state.convergence_extra = convergence.left
@@ -372,18 +262,18 @@ def from_record(
     return state
 
 
-def _order(read: _Reader) -> str:
+def _order(read: Reader) -> str:
     order = read.text("order")
     if order and order not in ORDERS:
         raise read.fail("order", f"one of {', '.join(ORDERS)}")
     return order
 
 
-def _rules(read: _Reader, procedure: Procedure) -> Rules | None:
+def _rules(read: Reader, procedure: Procedure) -> Rules | None:
     """Read what was chosen of the rules; `config` is anybody's field where none are needed."""
     if procedure.verdict != "stances":
         return None
-    config = _Reader(read.table("config"), "state block: config")
+    config = Reader(read.table("config"), "state block: config")
     usual = Rules()
     rules = Rules(
         max_rounds=config.whole("maxRounds", usual.max_rounds, 1),
@@ -413,7 +303,7 @@ def _first_span(created_at: datetime, timeout_at: datetime) -> int:
 
 
 def _participant(agent: str, value: object) -> Participant:
-    read = _Reader(value, f"state block: participants.{agent}")
+    read = Reader(value, f"state block: participants.{agent}")
     if not is_name(agent):
         raise read.fail("id", "a legal agent id")
     one = Participant(
@@ -432,7 +322,7 @@ def _participant(agent: str, value: object) -> Participant:
 
 
 def _round(value: object) -> Round:
-    read = _Reader(value, "state block: rounds")
+    read = Reader(value, "state block: rounds")
     started_at = read.instant("startedAt")
     if started_at is None:
         raise read.fail("startedAt", "given")
@@ -451,29 +341,8 @@ def _round(value: object) -> Round:
     return one
 
 
-def _task(key: str, value: object) -> Task:
-    read = _Reader(value, f"state block: tasks.{key}")
-    at = read.instant("at")
-    if at is None:
-        raise read.fail("at", "given")
-    one = Task(
-        id=key,
-        agent=read.text("agent", None),
-        tour=read.whole("tour", 1, 1),
-        attempt=read.whole("attempt", 1, 1),
-        state=read.choice("state", TaskState),
-        at=at,
-        ends_at=read.instant("endsAt"),
-        driver=read.text("driver"),
-        reason=read.text("reason"),
-        final=read.flag("final", False),
-    )
-    one.extra = read.left
-    return one
-
-
 def _entry(value: object, texts: dict[str, str]) -> Entry:
-    read = _Reader(value, "state block: ledger")
+    read = Reader(value, "state block: ledger")
     entry_id = read.text("id", None)
     at = read.instant("at")
     if at is None:
