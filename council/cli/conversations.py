@@ -352,7 +352,7 @@ def check(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
 
 
 def prompt(
-    kind: Annotated[str, typer.Argument(metavar="turn|synthesis", help="Which prompt.")],
+    kind: Annotated[str, typer.Argument(metavar="turn|vote|synthesis", help="Which prompt.")],
     as_: As = "",
     name: Name = "",
     lang: Lang = "",
@@ -363,11 +363,9 @@ def prompt(
     """Print the prompt an agent would get now."""
 
     def command(place: Place) -> Output:
-        from council.operations.place import speaker
-        from council.operations.prompting import prompt_of_kind
+        from council.operations.prompting import prompt_of
 
-        wanted = conversation_name(place, name)
-        text = prompt_of_kind(place, wanted, speaker(place, as_), kind, lang)
+        text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
         return Output(record={"kind": kind, "prompt": text}, text=text)
 
     do("prompt", json, root, now, command)

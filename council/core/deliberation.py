@@ -23,7 +23,7 @@ from council.core.conversation import (
     ParticipantStatus,
 )
 from council.core.handles import HUMAN, handles
-from council.core.owed import current_phase, is_blind, round_number
+from council.core.owed import current_phase, round_number, takes_turns
 from council.core.played import Played
 from council.core.procedures import PROCEDURES
 from council.core.record import Record
@@ -135,14 +135,15 @@ def faults_of(state: Conversation, agent: str, text: str) -> list[Fault]:
 def responses_owed(state: Conversation, agent: str) -> tuple[str, ...]:
     """Return to whom `agent` owes a response in this round.
 
-    In a round of turns that is everybody who spoke before it, in a vote
-    everybody else who was heard at all.
+    In a round of turns that is everybody who spoke before it, and nobody where
+    all speak at once and cannot hear each other; in a vote everybody else who
+    was heard at all.
 
     Source: DL-015, DL-025.
     """
-    if is_blind(state):
-        return ()
     vote = current_phase(state).form == "vote"
+    if not vote and not takes_turns(state):
+        return ()
     heard = {
         one.agent
         for one in state.entries

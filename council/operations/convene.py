@@ -14,6 +14,7 @@ from council.core import machine, owed
 from council.core.casting import CAST, named_synthesizer, only_model
 from council.core.conversation import Conversation, Participant
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.handles import HUMAN
 from council.core.ids import checked_name, cuid
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure, chosen_phases
 from council.core.record import Record
@@ -248,6 +249,10 @@ def _participants(
         ids = tuple(CAST)
     if len(set(ids)) != len(ids):
         raise UsageError(f"an agent is named twice: {', '.join(ids)}")
+    if judged and HUMAN in ids:
+        raise UsageError(
+            f"in a deliberation {HUMAN!r} stands for the people who steer", "name it otherwise"
+        )
     if len(ids) < 2:
         raise UsageError(
             "a council needs at least two agents",

@@ -87,11 +87,6 @@ def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: st
     return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
 
 
-def prompt_of_kind(place: Place, name: str, agent: str, kind: str, lang: str) -> str:
-    """Return the prompt of a kind that an agent would get now; see `prompt_of`."""
-    return prompt_of(place, kind, name=name, agent=agent, lang=lang)
-
-
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
     """Return the prompt of an agent for the round under way; `keep` it for the next time."""
     seen = parts_of(state, agent, place.now())

@@ -6,10 +6,10 @@ Source: `trust.md` (Quotations), C0-049, C0-050.
 from __future__ import annotations
 
 from council.core.account import display_name
-from council.core.conversation import Conversation, Entry, EntryKind
+from council.core.conversation import Conversation, Entry
 from council.core.digest import excerpt
-from council.core.handles import named
-from council.core.quotations import FOUND, NEAR, Quotation, check_quotations
+from council.core.quotations import FOUND, NEAR, Quotation
+from council.core.quoted import Checker
 from council.store.quoting import inline
 
 _SIGNS = {FOUND: "✓", NEAR: "≈"}
@@ -26,22 +26,8 @@ def quotation_block(state: Conversation, entry: Entry, words: dict[str, str]) ->
 
 
 def checked_quotations(state: Conversation, entry: Entry) -> list[Quotation]:
-    """Return the passages that an entry quotes, each looked up in what was said before it.
-
-    In an anonymous conversation all texts are read with the names back in them.
-    """
-    text = named(state, entry.agent, entry.text)
-    before = state.entries[: [one.id for one in state.entries].index(entry.id)]
-    said = [
-        (one.agent, named(state, one.agent, one.text))
-        for one in before
-        if one.kind is not EntryKind.INJECTION
-    ]
-    said.append(("", state.brief))
-    said += [("", one.text) for one in before if one.kind is EntryKind.INJECTION]
-    people = state.participants.values()
-    known = {one.id: one.id for one in people} | {one.name: one.id for one in people if one.name}
-    return check_quotations(text, said, names=known)
+    """Return the passages that an entry quotes, looked up in what its author was shown."""
+    return Checker(state).in_entry(entry)
 
 
 def quotation_line(state: Conversation, one: Quotation, words: dict[str, str]) -> str:

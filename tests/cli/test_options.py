@@ -104,7 +104,7 @@ def test_the_speaker_may_be_known_by_a_configured_folder(opened, now, tmp_path: 
 
 
 def test_nobody_speaking_exits_2_and_names_the_three_ways(opened):
-    for words in (("context",), ("respond", "Yes."), ("prompt", "turn")):
+    for words in (("context",), ("respond", "Yes.")):
         refused = opened(*words)
 
         assert refused.code == 2
