@@ -140,8 +140,8 @@ def _stated(rest: str) -> tuple[str, str, str]:
             token, comment = token + mark, comment[len(mark) :].lstrip()
     stance = stance_of(token)
     other = stance_of(_cut(comment)[0]) if stance else ""
-    if other not in ("", stance):
-        return rest, "", ""
+    if other not in ("", stance, ACK):
+        return rest, "", ""  # two answers at once, as in a form that nobody has filled in
     return token.strip(), stance, comment
 
 

@@ -389,6 +389,34 @@ def test_an_acknowledgement_takes_no_stance_back():
 
 @pytest.mark.req("DL-013")
 @pytest.mark.parametrize(
+    ("line", "stance"),
+    [
+        ("- @gpt: disagree — noted", "disagree"),
+        ("- @gpt: disagree - Noted.", "disagree"),
+        ("- @gpt: agree -- ack: see my reasoning", "agree"),
+        ("- @gpt: en partie – vu", "partial"),
+        ("- @gpt: noted — ack", ACK),
+        ("- @gpt: **disagree** — noted — agree", "disagree"),
+    ],
+)
+def test_a_comment_that_only_acknowledges_leaves_the_stance(line: str, stance: str):
+    turn = stated(line)
+
+    assert turn.stance_to("gpt") == stance
+    assert turn.responses[0].comment
+    assert turn.faults == []
+
+
+@pytest.mark.req("DL-013")
+def test_an_acknowledgement_with_a_stance_behind_it_is_neither():
+    turn = stated("- @gpt: noted — disagree")
+
+    assert turn.stance_to("gpt") == ""
+    assert codes(turn) == ["bad-stance"]
+
+
+@pytest.mark.req("DL-013")
+@pytest.mark.parametrize(
     "line",
     [
         "4",
