@@ -3,7 +3,8 @@
 Research on conformity is why this is written down: agents give up right
 answers because others said something else. A flip is no fault; one without a
 cited reason, and a collapse, in which all move to the majority in one round,
-are worth a warning. No verdict depends on any of this.
+are worth a warning. A new stance to a peer that has moved itself is an answer
+to that, and worth none. No verdict depends on any of this.
 
 Source: DL-098, DL-097, `peers.md`.
 """
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from council.core.played import Played
     from council.core.turns import Turn
 
-    _Change = tuple[str, str, str]  # towards whom, "" for a position; before; after
-
 STANCE = "stance"
 POSITION = "position"
 
@@ -44,6 +43,8 @@ class Flip(Record):
     "" for a position. `cites` are the peers named in what the agent said in
     that round, in its own words. `reasoned`: a stance flip has a comment, or
     the position or reasoning names that peer; a position flip names anybody.
+    `peer_moved`: the peer a stance is about had itself another position than
+    when the stance before was stated.
     """
 
     tour: int
@@ -54,6 +55,28 @@ class Flip(Record):
     after: str
     cites: tuple[str, ...] = ()
     reasoned: bool = False
+    peer_moved: bool = False
+
+    @property
+    def is_suspect(self) -> bool:
+        """Tell whether nothing that was said explains the change."""
+        return not (self.reasoned or self.peer_moved)
+
+
+class _Change(Record):
+    """One change of mind, before it is known what was said about it."""
+
+    towards: str = ""
+    before: str
+    after: str
+    peer_moved: bool = False
+
+
+class _Stated(Record):
+    """The latest stance to a peer, and the position of that peer it was about."""
+
+    stance: str
+    position: str
 
 
 def flips(
@@ -76,14 +99,17 @@ def flips(
     citations = {
         author: _Citations({**known, **(pseudonyms or {}).get(author, {})}) for author in everybody
     }
-    stances: dict[str, dict[str, str]] = {}
+    stances: dict[str, dict[str, _Stated]] = {}
     positions: dict[str, str] = {}
     found: list[Flip] = []
     for played in history:
         now = stated(played)
+        is_hidden = played.blind or played.vote
+        seen = dict(positions) if is_hidden else positions
         for agent, turn in played.turns.items():
+            latest = stances.setdefault(agent, {})
             changes = _position_change(positions, agent, turn.position)
-            changes += _stance_changes(stances.setdefault(agent, {}), now.get(agent, {}))
+            changes += _stance_changes(latest, now.get(agent, {}), seen)
             if changes:
                 found += _told(played.tour, agent, turn, changes, citations[agent])
     return found
@@ -93,19 +119,32 @@ def _position_change(positions: dict[str, str], agent: str, after: str) -> list[
     """Return the change of the position of `agent`, if it is one. Changes `positions`."""
     before = positions.get(agent, "")
     positions[agent] = after or before
-    if before and after and likeness(before, after) < SAME_POSITION:
-        return [("", before, after)]
-    return []
+    return [_Change(before=before, after=after)] if _has_moved(before, after) else []
 
 
-def _stance_changes(latest: dict[str, str], now: Mapping[str, str]) -> list[_Change]:
-    """Return which of the stances stated now are others than the latest. Changes `latest`."""
+def _has_moved(before: str, after: str) -> bool:
+    return bool(before and after) and likeness(before, after) < SAME_POSITION
+
+
+def _stance_changes(
+    latest: dict[str, _Stated], now: Mapping[str, str], seen: Mapping[str, str]
+) -> list[_Change]:
+    """Return which of the stances stated now are others than the latest. Changes `latest`.
+
+    `seen` are the positions that were to be seen when they were stated.
+    """
     changes = [
-        (other, latest[other], stance)
+        _Change(
+            towards=other,
+            before=latest[other].stance,
+            after=stance,
+            peer_moved=_has_moved(latest[other].position, seen.get(other, "")),
+        )
         for other, stance in now.items()
-        if latest.get(other, stance) != stance
+        if other in latest and latest[other].stance != stance
     ]
-    latest.update(now)
+    for other, stance in now.items():
+        latest[other] = _Stated(stance=stance, position=seen.get(other, ""))
     return changes
 
 
@@ -120,16 +159,18 @@ def _told(
         for other in dict.fromkeys([*reasons, *citations.named_in(*commented.values())])
         if other != agent
     )
-    for towards, before, after in changes:
+    for one in changes:
+        towards = one.towards
         yield Flip(
             tour=tour,
             agent=agent,
             kind=STANCE if towards else POSITION,
             towards=towards,
-            before=before,
-            after=after,
+            before=one.before,
+            after=one.after,
             cites=cites,
             reasoned=(towards in commented or towards in reasons) if towards else bool(cites),
+            peer_moved=one.peer_moved,
         )
 
 

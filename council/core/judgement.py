@@ -96,9 +96,9 @@ class Judgement(Record):
         return diversity(list(_positions(self.history[0]).values())) if self.blind else 0.0
 
     @property
-    def unreasoned(self) -> list[Flip]:
-        """Return the changes of mind for which nobody is cited."""
-        return [one for one in self.flips if not one.reasoned]
+    def suspect(self) -> list[Flip]:
+        """Return the changes of mind that nothing explains."""
+        return [one for one in self.flips if one.is_suspect]
 
 
 def closed_history(state: Conversation) -> list[Played]:

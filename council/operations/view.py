@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse
+    from council.core.flips import Flip
     from council.core.measures import Group
     from council.operations.halting import Halt
 
@@ -220,10 +221,16 @@ class _Structure:
             "verdict": judged.verdict.to_record(),
             "weighted": dict(judged.weighted.__dict__),
             "tallies": {"blind": groups(judged.blind), "final": groups(judged.final)},
-            "flips": [{**one.__dict__, "cites": list(one.cites)} for one in judged.flips],
+            "flips": [_flip(one) for one in judged.flips],
             "collapses": judged.collapses,
             "hangsOn": {one.name: one.verdict.type for one in judged.hangs_on},
         }
+
+
+def _flip(one: Flip) -> dict[str, Any]:
+    record = {**one.__dict__, "cites": list(one.cites), "peerMoved": one.peer_moved}
+    del record["peer_moved"]
+    return record
 
 
 def debate_session(place: Place, state: Conversation) -> dict[str, Any]:

@@ -131,6 +131,8 @@ def _flips(state: Conversation, judged: Judgement, words: dict[str, str]) -> lis
         ]
         cites = names(state, [*one.cites], words) if one.cites else "–"
         reason = words["yes" if one.reasoned else "no"]
+        if one.peer_moved and not one.reasoned:
+            reason = words["flips.moved"].format(who=cell(about))
         who = cell(display_name(state, one.agent))
         rows.append([str(one.tour), who, cell(about), *change, cell(cites), reason])
     return ["\n".join(_table(words["flips.head"], rows))] if rows else [words["flips.none"]]

@@ -33,11 +33,11 @@ def warnings(state: Conversation, judged: Judgement, words: dict[str, str]) -> l
         return inline(display_name(state, agent))
 
     lines = [words["warning.collapse"].format(tour=tour) for tour in judged.collapses]
-    changed = [_flip(state, one, words) for one in judged.unreasoned if one.kind == STANCE]
+    changed = [_flip(state, one, words) for one in judged.suspect if one.kind == STANCE]
     lines += changed[:_MAX_OF_A_KIND]
     if len(changed) > _MAX_OF_A_KIND:
         lines.append(words["warning.more"].format(count=len(changed) - _MAX_OF_A_KIND))
-    moved = [one for one in judged.unreasoned if one.kind != STANCE]
+    moved = [one for one in judged.suspect if one.kind != STANCE]
     if moved:
         who = ", ".join(
             words["by-in-round"].format(who=name(one.agent), tour=one.tour) for one in moved

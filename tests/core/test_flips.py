@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.flips import Flip, collapses, flips
+from council.core.played import Played
 from tests.core.deliberations import all_say, of_stances, of_texts, played, turn
 
 THREE = ("claude", "gpt", "glm")
@@ -90,6 +91,48 @@ def test_a_stance_flip_is_reasoned_by_a_comment_or_by_naming_that_peer():
     assert not reasoned({"glm": "agree"}, comments={"glm": "Your figures hold."})
     assert not reasoned(reasoning="As participant B shows, it holds.")
     assert not reasoned(reasoning="> @claude: it holds\n\nYes.")
+
+
+def moved(*rounds: Played) -> list[tuple[int, str, bool]]:
+    """Return round, agent and `peer_moved` of each flip of a stance."""
+    found = [one for one in flips(rounds, {}) if one.kind == "stance"]
+    return [(one.tour, one.agent, one.peer_moved) for one in found]
+
+
+@pytest.mark.req("DL-098")
+def test_a_flip_towards_a_peer_that_has_moved_is_not_suspect():
+    first = played(1, {"claude": turn({}, RUST), "gpt": turn({"claude": "disagree"}, GO)})
+    agreed = turn({"claude": "agree"}, GO)
+    stayed = played(2, {"claude": turn({}, RUST + " Still."), "gpt": agreed})
+    changed = played(2, {"claude": turn({}, GO), "gpt": agreed})
+    assert moved(first, stayed) == [(2, "gpt", False)]
+    assert moved(first, changed) == [(2, "gpt", True)]
+    assert [one.is_suspect for one in flips([first, stayed], {})] == [True]
+    own, towards = flips([first, changed], {})
+    assert (own.kind, own.peer_moved, own.is_suspect) == ("position", False, True)
+    assert (towards.reasoned, towards.is_suspect) == (False, False)
+
+
+@pytest.mark.req("DL-098")
+def test_a_peer_counts_as_moved_only_by_what_was_to_be_seen():
+    first = played(1, {"claude": turn({}, RUST), "gpt": turn({"claude": "disagree"}, GO)})
+    agreed = {"gpt": turn({"claude": "agree"}, GO)}
+    claude = {"claude": turn({}, GO)}
+    assert moved(first, played(2, {**agreed, **claude})) == [(2, "gpt", False)]
+    assert moved(first, played(2, {**claude, **agreed}, vote=True)) == [(2, "gpt", False)]
+    assert moved(first, played(2, claude, blind=True), played(3, agreed)) == [(3, "gpt", True)]
+
+
+@pytest.mark.req("DL-098")
+def test_a_peer_that_moved_before_the_stance_was_confirmed_explains_nothing():
+    rounds = [
+        played(1, {"claude": turn({}, RUST), "gpt": turn({"claude": "disagree"}, GO)}),
+        played(2, {"claude": turn({}, GO), "gpt": turn({"claude": "disagree"}, GO)}),
+        played(3, {"claude": turn({}, ""), "gpt": turn({"claude": "agree"}, GO)}),
+    ]
+    assert moved(*rounds) == [(3, "gpt", False)]
+    silent = [rounds[0], played(2, {"claude": turn({}, GO)}), rounds[2]]
+    assert moved(*silent) == [(3, "gpt", True)]
 
 
 @pytest.mark.req("DL-098")

@@ -55,6 +55,7 @@ def test_tallies_flips_and_the_weighted_count_stand_beside_the_verdict() -> None
     assert record["weighted"]["agree"] == 8
     (stance,) = [one for one in record["flips"] if one["kind"] == "stance"]
     assert (stance["agent"], stance["before"], stance["after"]) == ("ann", "disagree", "agree")
+    assert stance["peerMoved"] is False
 
 
 @pytest.mark.req("DL-051", "DL-056", "DL-055")

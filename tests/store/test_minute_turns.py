@@ -111,6 +111,25 @@ def test_flip_log_tells_round_from_to_and_whom_it_cites() -> None:
     assert lines[2:] == ["| 2 | Cid | Ann | disagree | agree | Bob | yes |"]
 
 
+def peer_moves(lang: str = "en") -> Debate:
+    """Return a debate in which cid agrees with ann, without a word, when ann changes its mind."""
+    debate = Debate("ann", "bob", "cid", rules=Rules(max_rounds=2, stability=False), lang=lang)
+    debate.round("Yes.", {"cid": {"ann": "disagree"}})
+    debate.turn("bob", "Yes.")
+    debate.turn("cid", "Yes.", ann="disagree", bob="agree")
+    debate.turn("ann", "Rather not.", bob="agree", cid="agree")
+    debate.vote("Yes.", {})
+    return debate
+
+
+@pytest.mark.req("DL-098")
+def test_a_flip_towards_a_peer_that_had_moved_is_logged_without_a_warning() -> None:
+    lines = section(peer_moves(), "Changes of mind")
+    assert "| 3 | Cid | Ann | disagree | agree | – | no, but Ann had moved |" in lines
+    assert "Cid changed its stance" not in minutes(peer_moves())
+    assert "non, mais Ann avait changé de position |" in minutes(peer_moves("fr"))
+
+
 @pytest.mark.req("DL-081")
 def test_a_skipped_turn_stands_in_its_round() -> None:
     debate = Debate("ann", "bob", "cid")
