@@ -70,11 +70,21 @@ def _checksum(body: bytes) -> bytes:
 
 
 def read_tail(path: str) -> Tail | None:
-    """Return the last good line, None when there is no journal or no good line in it."""
-    try:
-        descriptor = _opened(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
+    """Return the last good line, None when there is no journal or no good line in it.
+
+    Raises:
+        CouncilError: The system refuses, or something else lies in its place.
+    """
+    with files.explaining("read", path):
+        try:
+            descriptor = _opened(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        return _tail_of(descriptor)
+
+
+def _tail_of(descriptor: int) -> Tail | None:
+    """Find the last good line of an open journal, and close it."""
     try:
         size = os.fstat(descriptor).st_size
         span = _TAIL_BYTES
@@ -215,5 +225,8 @@ def _content(path: str) -> bytes:
     descriptor = _opened(path, os.O_RDONLY)
     try:
         return files.read_all(descriptor, os.fstat(descriptor).st_size)
+    except OSError as error:
+        error.filename = path
+        raise
     finally:
         os.close(descriptor)

@@ -28,8 +28,7 @@ def standing_digest(workspace: Workspace, name: str) -> tuple[str, str]:
     if not is_name(conversation_id.lower()):
         return "", ""
     folder = workspace.conversation_folder(conversation_id)
-    with files.explaining("read", folder):
-        tail = journal.read_tail(f"{folder}/journal.jsonl")
+    tail = journal.read_tail(f"{folder}/journal.jsonl")
     reading = files.read_stable(workspace.conversation_file(name))
     if tail is None or reading is None or tail.record.get("closing", {}).get("done"):
         return "", ""

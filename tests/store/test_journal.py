@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from council.core.errors import InvalidStateError
 from council.store import journal
 from tests.store.processes import at_call, fail, forked, status_of
 
@@ -127,6 +128,12 @@ def test_a_journal_that_is_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
         journal.append(str(tmp_path / "link"), 0, _record(1))
     assert not (tmp_path / "target").exists()
+
+
+def test_a_journal_that_the_system_will_not_read_is_named_in_the_refusal(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with pytest.raises(InvalidStateError, match=r"cannot read .*/link"):
+        journal.read_tail(str(tmp_path / "link"))
 
 
 _JSON = st.recursive(
