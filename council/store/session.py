@@ -10,28 +10,24 @@ Source: XC-001, XC-002, C0-019, C0-077, C0-078, `store.md` sections 2 and 5.
 
 from __future__ import annotations
 
-import os
-
 from council.core.conversation import Conversation, SealedText
 from council.core.events import Event
 from council.core.record import Record
 from council.core.records import to_record
 from council.core.times import render_instant
 from council.store import events as event_log
-from council.store import files, journal, live, sealed, snapshots, untouched
-from council.store.lock import DEFAULT_TIMEOUT_S, Lock
-from council.store.places import Places, decoded
+from council.store import journal, sealed, snapshots, untouched
+from council.store.document import Document
+from council.store.lock import DEFAULT_TIMEOUT_S
+from council.store.places import Places
 from council.store.twins import twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from types import TracebackType
     from typing import Any
 
-    from council.store.files import Reading
-    from council.store.journal import Tail
     from council.store.paths import Workspace
     from council.store.statefile import Page
 
@@ -71,7 +67,7 @@ class Latest(Record):
     page: Page | None
 
 
-class Session:
+class Session(Document):
     """A conversation that nobody else writes while this lasts. Used in a `with` block.
 
     Args:
@@ -86,8 +82,6 @@ class Session:
     state: Conversation
     page: Page | None
     text: bytes
-    reading: Reading | None
-    tail: Tail | None
 
     def __init__(
         self,
@@ -98,58 +92,12 @@ class Session:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         latest: dict[str, Latest] | None = None,
     ) -> None:
-        self.workspace = workspace
+        places = Places(workspace, name, conversation_id)
+        super().__init__(workspace, places, conversation_id, now, timeout_s)
         self.name = name
         self.conversation_id = conversation_id
-        self.now = now
-        self.places = Places(workspace, name, conversation_id)
         self.page = None
-        self.reading = None
         self.latest = {} if latest is None else latest
-        self._lock = Lock(self.places.lock, timeout_s)
-        self._entered = False
-
-    def enter(self) -> None:
-        """Take the lock and look at the journal. Does nothing when it is held already."""
-        if self._entered:
-            return
-        files.make_folder(self.places.folder)
-        self._lock.__enter__()
-        try:
-            self.places.make()
-            self.tail = journal.read_tail(self.places.journal)
-            self._keep_torn_lines()
-        except BaseException:
-            self._lock.__exit__(None, None, None)
-            raise
-        self._entered = True
-
-    def leave(self) -> None:
-        """Let the lock go."""
-        self._entered = False
-        self._lock.__exit__(None, None, None)
-
-    def __enter__(self) -> Session:
-        self.enter()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.leave()
-
-    def _keep_torn_lines(self) -> None:
-        """Keep what looks like more than a torn line: the next commit cuts it off."""
-        if self.tail is not None and b"\n" in self.tail.torn:
-            self.keep("lines cut off the end of the journal", decoded(self.tail.torn))
-
-    @property
-    def last(self) -> dict[str, Any]:
-        """The record of the last revision, empty before the first."""
-        return {} if self.tail is None else self.tail.record
 
     def commit(
         self,
@@ -193,11 +141,10 @@ class Session:
         digest = snapshots.digest_of(data)
         for one in seal:
             sealed.write_sealed(self.places.sealed, one)
-        snapshots.keep(self.places.history, data, digest)
-        prepared = live.prepare(self.places.displaced, data, self.reading, digest)
         if not seen and self.reading is not None:
             seen = self.reading.digest
-        try:
+
+        def add_line() -> None:
             self.append(
                 digest,
                 state,
@@ -209,13 +156,8 @@ class Session:
                 seen=seen,
                 ours_alone=page is None,
             )
-        except BaseException:
-            files.remove(prepared)
-            raise
-        if before_publishing is not None:
-            before_publishing()
-        event_log.append(self.workspace, self.last["events"])
-        self.publish(prepared, data)
+
+        self.write(data, digest, add_line, before_publishing)
         self.stand(state, page, data, digest)
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
@@ -272,10 +214,7 @@ class Session:
             record["untouched"] = True
         if "closing" in self.last:
             record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
-        end = 0 if self.tail is None else self.tail.end
-        self.tail = journal.append(self.places.journal, end, record)
-        if not record["parent"]:
-            files.sync_folder(self.places.folder)  # the first line: the file has just been made
+        self.add_record(record)
 
     def note_closing(self, closing: dict[str, Any], events: list[Event]) -> None:
         """Add a line that makes no revision: how far archiving has come."""
@@ -284,40 +223,6 @@ class Session:
         record = {**self.last, "opId": "", "at": render_instant(self.now), "closing": closing}
         record["events"] = marked
         self.tail = journal.append(self.places.journal, end, record)
-
-    def publish(self, prepared: str, data: bytes) -> None:
-        """Put a prepared text in the place of the live file."""
-        facts = os.lstat(prepared)
-        live.publish(prepared, self.places.live, self.places.displaced, self.reading)
-        self.reading = files.Reading(
-            data=data,
-            device=facts.st_dev,
-            inode=facts.st_ino,
-            size=facts.st_size,
-            modified_ns=facts.st_mtime_ns,
-            mode=facts.st_mode,
-            uid=facts.st_uid,
-            gid=facts.st_gid,
-            settled=True,
-        )
-
-    def keep(self, what: str, text: str) -> None:
-        """Put a text that could not be merged into `conflicts/`, durably."""
-        self.keep_bytes(what, text.encode("utf-8", "replace"))
-
-    def keep_bytes(self, what: str, data: bytes) -> None:
-        """Put bytes that could not be merged into `conflicts/`, durably, once."""
-        named = f"{snapshots.digest_of(what.encode('utf-8', 'replace') + data)[:24]}.txt"
-        path = f"{self.places.conflicts}/{named}"
-        if not os.path.lexists(path):
-            head = f"{what}\nrevision {self.last.get('rev', 0)}\n\n"
-            files.write_new(path, head.encode("utf-8", "replace") + data)
-
-    def say(self, events: list[Event]) -> list[dict[str, Any]]:
-        """Write events that go with no revision; return their records."""
-        records = event_log.loose_records(events, self.conversation_id, self.now)
-        event_log.append(self.workspace, records)
-        return records
 
 
 def _rendered(state: Conversation, page: Page | None) -> bytes:

@@ -10,20 +10,16 @@ Source: C0-001, C0-019, C0-078, `store.md` sections 2 (steps 3, 4, 10), 3 and 5.
 
 from __future__ import annotations
 
-import time
-
 from council.core.errors import NotFoundError
 from council.core.events import Event
 from council.store import events as event_log
-from council.store import files, journal, live, sealed, snapshots, untouched
-from council.store.places import decoded, is_lost_revision, snapshot_of
+from council.store import journal, recovery, sealed, snapshots, untouched
+from council.store.places import decoded, is_lost_revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.files import Reading
     from council.store.session import Session
-
-_WRITER_GONE_S = 60
 
 
 def settle(session: Session) -> None:
@@ -34,20 +30,7 @@ def settle(session: Session) -> None:
         InvalidStateError: What is there cannot be read.
         NewerVersionError: It is of a newer version and must not be written.
     """
-    session.reading = read_live(session)
-    if session.tail is None:
-        _begin_from_file(session)
-        return
-    digest = "" if session.reading is None else session.reading.digest
-    if session.reading is not None and digest == session.last["digest"]:
-        _load(session, session.reading.data, digest)
-    elif session.reading is not None and is_lost_revision(
-        session.places, session.tail, session.reading.data
-    ):
-        _begin_again(session, session.reading.data, digest)
-    else:
-        _recover(session, digest)
-    _take_in_late_writes(session)
+    recovery.settle(session, _KIND)
 
 
 def _load(session: Session, data: bytes, digest: str) -> None:
@@ -63,49 +46,12 @@ def _load(session: Session, data: bytes, digest: str) -> None:
         session.stand(state, page, data, digest)
 
 
-def _recover(session: Session, digest: str) -> None:
-    """Finish what a process left undone, or take in what somebody else wrote."""
-    if session.tail is None:
-        raise AssertionError("there is a journal here")
-    data = snapshot_of(session.places, session.tail)
-    _load(session, data, session.last["digest"])
-    reading = session.reading
-    if reading is not None and digest not in (session.last["parent"], session.last["seen"]):
-        take_in(session, reading.data)
-        return
-    _affirm(session)
-    if reading is None and session.last["parent"]:
-        session.say([Event(type="file.restored")])
-    elif reading is not None and not live.is_prepared(session.places.displaced, data):
-        # It was published: somebody put the file back to what it was before.
-        session.say([Event(type="edit.reverted", data={"to": session.last["rev"]})])
-    session.publish(live.prepare(session.places.displaced, data, reading), data)
-
-
 def _begin_again(session: Session, data: bytes, digest: str) -> None:
     """Write the line of a revision again that the journal has lost."""
     _load(session, data, digest)
     lost = Event(type="journal.repaired", data={"rev": session.state.rev})
     session.append(digest, session.state, rev=session.state.rev, events=[lost], anew=True)
     event_log.append(session.workspace, session.last["events"])
-
-
-def _affirm(session: Session) -> None:
-    """Make up for what the writer of the last revision may not have come to do."""
-    if session.tail is not None:
-        journal.reaffirm(session.places.journal, session.tail)
-        event_log.append(session.workspace, session.last.get("events", []))
-
-
-def _take_in_late_writes(session: Session) -> None:
-    for late in live.late_writes(
-        session.places.displaced, session.places.history, lambda digest: _is_known(session, digest)
-    ):
-        fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
-        if fresh and not _is_complete(late.data):
-            continue  # its writer is not done yet
-        take_in(session, late.data)
-        live.settle(late)
 
 
 def _is_complete(data: bytes) -> bool:
@@ -131,7 +77,7 @@ def take_in(session: Session, theirs: bytes) -> None:
         session.keep(kept.what, kept.text)
     if not merged.changed and not merged.events:
         return  # other line ends, say: the file is left as its owner likes it
-    _affirm(session)
+    recovery.affirm(session)
     snapshots.keep(session.places.history, theirs)
     session.commit(
         merged.state,
@@ -169,14 +115,7 @@ def _begin_from_file(session: Session) -> None:
 
 def read_live(session: Session) -> Reading | None:
     """Read the live file, waiting a little for an editor that is just writing it."""
-    for attempt in range(files.SETTLE_TRIES):
-        if attempt:
-            time.sleep(files.SETTLE_PAUSE_S)
-        reading = files.read_stable(session.places.live)
-        _recognise(session, reading)
-        if reading is None or (reading.settled and _looks_whole(session, reading)):
-            break
-    return reading
+    return recovery.read_live(session, _KIND)
 
 
 def _recognise(session: Session, reading: Reading | None) -> None:
@@ -186,11 +125,22 @@ def _recognise(session: Session, reading: Reading | None) -> None:
         reading.know(known.digest)
 
 
-def _looks_whole(session: Session, reading: Reading) -> bool:
-    if session.tail is not None and reading.digest == session.last["digest"]:
-        return True
+def _is_whole(session: Session, data: bytes) -> bool:
     from council.store import statefile
 
-    page = statefile.parse(decoded(reading.data))
+    page = statefile.parse(decoded(data))
     # A file written by hand has no marks at all; one of ours ends with one.
     return page.complete or (session.tail is None and page.record is not None)
+
+
+_KIND = recovery.Kind(
+    load=_load,
+    is_lost=lambda session, data: is_lost_revision(session.places, session.tail, data),
+    begin_again=_begin_again,
+    take_in=lambda session, theirs: take_in(session, theirs),  # noqa: PLW0108 - looked up late
+    is_known=lambda session, digest: _is_known(session, digest),  # noqa: PLW0108
+    is_complete=_is_complete,
+    is_whole=_is_whole,
+    recognise=_recognise,
+    begin_from_file=_begin_from_file,
+)

@@ -89,8 +89,8 @@ def loses_edits() -> None:
 
 def doubles_edits() -> None:
     """Takes in what it has taken in before."""
-    _spoil(settling.live, "is_prepared", lambda *_: True)
-    _spoil(settling.live, "settle", lambda late: None)
+    _spoil(live, "is_prepared", lambda *_: True)
+    _spoil(live, "settle", lambda late: None)
     _spoil(settling, "_is_known", lambda session, digest: False)
 
 
