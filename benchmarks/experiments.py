@@ -130,17 +130,16 @@ def what_is_flagged(seed: int, runs: int) -> Table:
     ):
         tell(f"flags: {what}, {conformity}")
         setting = replace(FIVE, hears=hears, conformity=conformity)
-        uncited, collapsed, stayed = Share(), Share(), Share()
+        uncited, collapsed, stances, stayed, left_out = (Share() for _ in range(5))
         wrong = {True: Share(), False: Share()}
         for one in judged_runs(setting, seed, runs, (3,)):
             moved = {(flip.tour, flip.agent) for flip in one.flips if flip.kind == POSITION}
-            flagged = [flip for flip in one.flips if not flip.reasoned]
-            uncited.add(any(flip.kind == POSITION for flip in flagged))
-            stayed.add(
-                any(
-                    flip.kind == STANCE and (flip.tour, flip.agent) not in moved for flip in flagged
-                )
-            )
+            uncited.add(any(flip.kind == POSITION and flip.is_suspect for flip in one.flips))
+            told = [flip for flip in one.flips if flip.kind == STANCE and not flip.reasoned]
+            flagged = {(flip.tour, flip.agent) for flip in told if flip.is_suspect}
+            stances.add(bool(flagged))
+            stayed.add(bool(flagged - moved))
+            left_out.add(any(flip.peer_moved for flip in told))
             collapsed.add(one.has_collapsed)
             if one.verdict.reached:
                 wrong[one.has_collapsed].add(one.is_wrong)
@@ -152,7 +151,9 @@ def what_is_flagged(seed: int, runs: int) -> Table:
                 str(collapsed),
                 str(wrong[True]),
                 str(wrong[False]),
+                str(stances),
                 str(stayed),
+                str(left_out),
             )
         )
     return Table(
@@ -160,8 +161,9 @@ def what_is_flagged(seed: int, runs: int) -> Table:
         "Five agents, right with 0.6 on their own, a blind first round and two more. In how many "
         "runs somebody is flagged for another position without a cited reason, in how many a "
         "collapse is, and how many consensuses are wrong in runs with and without one. The last "
-        "column is about stances: somebody who stays is flagged because a peer has moved "
-        "and it agrees with that peer now, or no longer, without a comment.",
+        "columns are about stances that change without a comment: towards a peer that holds "
+        "what it held, by anybody and by somebody who stays, both flagged; and towards a peer "
+        "that has moved, which stands in the log and is not flagged.",
         (
             "what an agent does",
             "conformity",
@@ -169,7 +171,9 @@ def what_is_flagged(seed: int, runs: int) -> Table:
             "collapse",
             "wrong with collapse",
             "wrong without",
+            "stance",
             "stance of who stays",
+            "not flagged: peer moved",
         ),
         rows,
     )

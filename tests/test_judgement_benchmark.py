@@ -93,6 +93,16 @@ def test_who_is_convinced_and_says_by_whom_is_not_flagged():
     assert uncited == 0
 
 
+def test_who_stays_is_not_flagged_for_answering_a_peer_that_moved():
+    answers = 0
+    for one in judged_runs(replace(FIVE, conformity=0.75), SEED, 300, (3,)):
+        moved = {(flip.tour, flip.agent) for flip in one.flips if flip.kind == "position"}
+        stayed = [flip for flip in one.flips if (flip.tour, flip.agent) not in moved]
+        answers += len(stayed)
+        assert not any(flip.is_suspect for flip in stayed)
+    assert answers > 200
+
+
 def test_an_advocate_who_speaks_early_breaks_a_visible_chain():
     visible = replace(THREE, blind=False)
     alone = share_of_wrong(visible)
