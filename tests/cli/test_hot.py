@@ -8,8 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.exceptions import TyperException
 
+from council.cli.hot import parse
 from council.cli.options import HOT
+from council.cli.parameters import typer_function
+from council.core.errors import UsageError
 from tests.cli.commands import all_commands
 
 BY_TYPER = """
@@ -117,6 +124,49 @@ def test_both_parsers_refuse_the_same(opened, now, line: str):
         if "--json=" not in line:
             assert json.loads(out)["error"]["code"] == "usage"
     assert opened("show", "--json", now=now).json()["contributions"] == []
+
+
+def by_typer(name: str, words: list[str]) -> dict | str:
+    """Return what Typer makes of the words behind a command, "refused" where it refuses them."""
+    seen: list[dict] = []
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command(name)(typer_function(HOT[name], seen.append))
+    try:
+        app(args=words, prog_name="council", standalone_mode=False)
+    except TyperException as error:
+        assert error.exit_code == 2
+        return "refused"
+    return seen[0]
+
+
+def by_table(name: str, words: list[str]) -> dict | str:
+    try:
+        return parse(HOT[name], words)
+    except UsageError:
+        return "refused"
+
+
+FLAGS = sorted({flag for one in HOT.values() for option in one.options for flag in option.flags})
+VALUES = ["", "owl", "done", "3", "6", "a=agree", "a=b=c", "-", "--", "-5", "-x", "-xy", "=", "--="]
+WORDS = st.one_of(
+    st.sampled_from(FLAGS),
+    st.sampled_from([flag[:-1] for flag in FLAGS]),
+    st.sampled_from(VALUES),
+    st.builds("{}={}".format, st.sampled_from([*FLAGS, "--nope"]), st.sampled_from(VALUES)),
+    st.text(max_size=4).filter(lambda word: not word.startswith("-h") and " " not in word),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(name=st.sampled_from(sorted(HOT)), words=st.lists(WORDS, max_size=6))
+def test_both_parsers_read_any_words_alike(name: str, words: list[str]):
+    assert by_table(name, words) == by_typer(name, words)
+
+
+def test_a_list_is_taken_for_a_text_and_not_for_options():
+    values = parse(HOT["respond"], ["- one\n- two", "--as", "owl"])
+
+    assert (values["text"], values["as_"]) == ("- one\n- two", "owl")
 
 
 def test_a_wait_without_a_duration_ends_when_nothing_is_open(council):
