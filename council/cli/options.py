@@ -109,6 +109,8 @@ _STATED = (
 # The commands that write nothing that lasts: they work whatever version the settings are of.
 READING = frozenset(
     (
+        "agent list",
+        "agent show",
         "check",
         "context",
         "diff",

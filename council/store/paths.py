@@ -28,6 +28,7 @@ _DEFAULTS = {
     "agents": "memory/agents",
     "minutes": "conseils",
     "identities": "{shared}/identities.json",
+    "ego": "~/.openclaw/ego.json",
     "prompts": "prompts",
     "skills": "skills/council",
 }
@@ -120,7 +121,7 @@ class Workspace:
         root: Its folder.
         paths: Places that `[paths]` of the settings moves, by the names `shared`,
             `conversation` (with `{name}` in it), `agents`, `minutes`, `identities`,
-            `prompts` and `skills`; relative to the root, or absolute, or from `~`.
+            `ego`, `prompts` and `skills`; relative to the root, or absolute, or from `~`.
         strict: Whether only those count as speaking who show who they are (XC-014).
     """
 
@@ -173,6 +174,11 @@ class Workspace:
         return self._place("identities")
 
     @property
+    def ego(self) -> str:
+        """The file of another program from which identities may be taken over (DG-017)."""
+        return self._place("ego")
+
+    @property
     def prompts(self) -> str:
         """The folder of templates that replace the built-in ones."""
         return self._place("prompts")
@@ -221,6 +227,11 @@ class Workspace:
     def tally(self) -> str:
         """The file of what runs have used up and which agents rest."""
         return resolve_inside(self.control, "tally.json")
+
+    @property
+    def scan_mark(self) -> str:
+        """The note which state of the identity source was taken over last."""
+        return resolve_inside(self.control, "scanned.json")
 
     @property
     def deadlines(self) -> str:

@@ -1,0 +1,226 @@
+"""The identity registry: which account of the outside belongs to which agent.
+
+It is the list of document 001, one entry for each account. Entries of a form
+that we do not understand are kept where they stand, and so is whatever else
+stands in an entry. An agent's own id always means that agent: no account may
+bear it, so nobody can speak as somebody else by registering a name.
+
+Rules only; the file is the matter of the store.
+
+Source: DG-011 to DG-016, DG-020, A-21, XC-101.
+"""
+
+from __future__ import annotations
+
+from council.core.agents import is_line
+from council.core.errors import ConflictError, InvalidInputError, RefusedError
+from council.core.ids import is_name
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any
+
+ACCOUNT = "discordUserId"
+AGENT = "agentId"
+NAME = "agentName"
+ADDED, UPDATED, UNCHANGED = "added", "updated", "unchanged"
+
+_MAX_CHARS = 200
+
+
+class Identity(Record):
+    """One entry: an account, its agent, the name it is shown by; `at` is its place in the list."""
+
+    account: str
+    agent: str
+    name: str
+    at: int
+
+    def to_record(self) -> dict[str, str]:
+        """Return the entry in the words of the document."""
+        return {ACCOUNT: self.account, AGENT: self.agent, NAME: self.name}
+
+
+class Registry(Record):
+    """All entries as they stand in the file.
+
+    `items` is the list itself, `identities` what was understood of it, and
+    `faults` says what was not.
+    """
+
+    items: list[Any] = []  # noqa: RUF012 - Record copies it
+    identities: list[Identity] = []  # noqa: RUF012 - Record copies it
+    faults: list[str] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def agents(self) -> set[str]:
+        """The ids of all registered agents."""
+        return {one.agent for one in self.identities}
+
+    def of_agent(self, agent: str) -> list[Identity]:
+        """Return the entries of one agent, the one that counts first."""
+        return [one for one in self.identities if one.agent == agent]
+
+    def of_account(self, account: str) -> Identity | None:
+        """Return the entry of an account; of two, the first."""
+        return next((one for one in self.identities if one.account == account), None)
+
+    def account_of(self, agent: str) -> str:
+        """Return the account of an agent, its own id when it has none."""
+        return next((one.account for one in self.identities if one.agent == agent), agent)
+
+    def resolve(self, accounts: Iterable[str], agents: Collection[str] = ()) -> dict[str, str]:
+        """Tell for each account or agent id which agent it means, "" for nobody's.
+
+        Args:
+            accounts: Accounts or agent ids.
+            agents: Agents of the workspace that need no entry.
+        """
+        known = self.agents | set(agents)
+        owners = {one.account: one.agent for one in reversed(self.identities)}
+        return {one: one if one in known else owners.get(one, "") for one in accounts}
+
+
+class Registered(Record):
+    """What a change to one entry came to: added, updated or unchanged."""
+
+    registry: Registry
+    identity: Identity
+    outcome: str
+
+
+def registry_of(items: list[Any]) -> Registry:
+    """Understand a list of entries; what cannot be used becomes a fault and stays."""
+    registry = Registry(items=items)
+    taken: dict[str, str] = {}
+    for at, item in enumerate(items):
+        identity = _understood(item, at)
+        if isinstance(identity, str):
+            registry.faults.append(f"entry {at + 1} {identity}")
+            continue
+        owner = taken.setdefault(identity.account, identity.agent)
+        if owner != identity.agent:
+            registry.faults.append(
+                f"entry {at + 1} gives account {identity.account} to {identity.agent}; "
+                f"it is {owner}'s"
+            )
+            continue
+        registry.identities.append(identity)
+    return registry
+
+
+def _understood(item: object, at: int) -> Identity | str:
+    """Return an entry, or what is wrong with it."""
+    if not isinstance(item, dict):
+        return "is not an object"
+    account = account_in(item.get(ACCOUNT))
+    if not is_account(account):
+        return f"has no usable {ACCOUNT}"
+    agent = item.get(AGENT)
+    if not isinstance(agent, str) or not is_name(agent):
+        return f"has no usable {AGENT}"
+    name = item.get(NAME)
+    return Identity(
+        account=account,
+        agent=agent,
+        name=name.strip() if isinstance(name, str) and _is_title(name.strip()) else agent,
+        at=at,
+    )
+
+
+def account_in(value: object) -> str:
+    """Return an account as text, also where a file holds it as a number; "" if it is neither."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def is_account(text: str) -> bool:
+    """Tell whether `text` can be an account: printable, without blanks or commas."""
+    return (
+        0 < len(text) <= _MAX_CHARS
+        and text.isprintable()
+        and not any(letter.isspace() or letter == "," for letter in text)
+    )
+
+
+def _is_title(text: str) -> bool:
+    return 0 < len(text) <= _MAX_CHARS and is_line(text)
+
+
+def register(
+    registry: Registry, agent: str, account: str, name: str = "", agents: Collection[str] = ()
+) -> Registered:
+    """Give an agent its account: its entry is added, or takes the new values (DG-014).
+
+    Args:
+        registry: What stands now.
+        agent: Whose entry it is.
+        account: The account; "" keeps the one that stands.
+        name: The name to show; "" keeps the one that stands, else the agent's id (DG-015).
+        agents: All agents of the workspace: their ids are no accounts of others.
+
+    Raises:
+        InvalidInputError: The account or the name cannot be one.
+        RefusedError: The account is another agent's id.
+        ConflictError: The account is another agent's.
+    """
+    own = registry.of_agent(agent)
+    wanted = account.strip() or (own[0].account if own else "")
+    check_account(registry, agent, wanted, agents)
+    title = name.strip()
+    if title and not _is_title(title):
+        raise InvalidInputError(
+            f"not a name of an agent: {title[:60]!r}", f"use one line of up to {_MAX_CHARS} letters"
+        )
+    standing = next((one for one in own if one.account == wanted), own[0] if own else None)
+    title = title or (standing.name if standing else agent)
+    if standing is None:
+        items = [*registry.items, {ACCOUNT: wanted, AGENT: agent, NAME: title}]
+        changed = registry_of(items)
+        return Registered(registry=changed, identity=changed.identities[-1], outcome=ADDED)
+    if (standing.account, standing.name) == (wanted, title):
+        return Registered(registry=registry, identity=standing, outcome=UNCHANGED)
+    entry = {**registry.items[standing.at], ACCOUNT: wanted, AGENT: agent, NAME: title}
+    items = [*registry.items[: standing.at], entry, *registry.items[standing.at + 1 :]]
+    return Registered(
+        registry=registry_of(items),
+        identity=standing.copy(account=wanted, name=title),
+        outcome=UPDATED,
+    )
+
+
+def check_account(
+    registry: Registry, agent: str, account: str, agents: Collection[str] = ()
+) -> None:
+    """Let an agent have an account, or say why it cannot.
+
+    Raises:
+        InvalidInputError: It cannot be an account.
+        RefusedError: It is another agent's id.
+        ConflictError: It is another agent's.
+    """
+    if not is_account(account):
+        raise InvalidInputError(
+            f"not an account: {account[:60]!r}", f"up to {_MAX_CHARS} signs, no blank and no comma"
+        )
+    if account != agent and (account in agents or account in registry.agents):
+        raise RefusedError(
+            f"{account} is the id of another agent", "an agent registers an account of its own"
+        )
+    standing = registry.of_account(account)
+    if standing is not None and standing.agent != agent:
+        raise ConflictError(
+            f"account {account} is registered for {standing.agent}",
+            f"free it first: council agent remove {standing.agent} --account {account}",
+        )
+
+
+def remove(registry: Registry, agent: str, account: str = "") -> tuple[Registry, list[Identity]]:
+    """Take the entries of an agent away, or only that of one account; say which went."""
+    gone = [one for one in registry.of_agent(agent) if account in ("", one.account)]
+    places = {one.at for one in gone}
+    left = [item for at, item in enumerate(registry.items) if at not in places]
+    return (registry_of(left) if gone else registry), gone

@@ -1,0 +1,388 @@
+"""Agents as people and programs handle them: look, add, register, edit, remove.
+
+Each fact goes to its one place: accounts to the identity registry, what makes
+a person to `SOUL.md`, the driver to `SOUL.md` unless `council.toml` names it;
+`council.toml` is written by people alone.
+
+Source: DG-012 to DG-016, XC-101, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import identities as rules
+from council.core.agents import Agent, is_line
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidInputError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
+from council.core.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
+from council.core.ids import checked_name
+from council.core.record import Record
+from council.drivers.presets import PRESETS
+from council.drivers.registry import DRIVERS
+from council.operations.place import Place, speaker
+from council.store import identities, souls
+from council.store.agents import agent as agent_of
+from council.store.agents import agent_of_directory, known_agents
+from council.store.files import explaining, make_folder, sync_folder
+from council.wire.identifiers import is_agent as is_protocol_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.store.souls import Facts
+
+REMOVED_FOLDER = ".removed"
+_MAX_FACT_CHARS = 200
+
+
+class Profile(Record):
+    """All that is known of one agent, with every id it has (XC-101).
+
+    `roles` are its roles in the open conversations, by their names; `soul` is
+    where its `SOUL.md` lies, "" when there is none.
+    """
+
+    agent: Agent
+    identities: list[Identity]
+    roles: dict[str, str]
+    soul: str = ""
+    settled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name to show: that of the workspace, else that of the registry."""
+        if not self.settled and self.identities:
+            return self.identities[0].name
+        return self.agent.name
+
+    @property
+    def protocol_id(self) -> str:
+        """The id in protocol messages, such as `W3`, "" without one: it is one of the handles."""
+        return next((one for one in self.agent.handles if is_protocol_id(one)), "")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent show --json`, an element of `agent list --json`."""
+        one = self.agent
+        first = self.identities[0] if self.identities else None
+        return {
+            "agentId": one.id,
+            "agentName": first.name if first else one.id,
+            "discordUserId": first.account if first else None,
+            "accounts": [entry.account for entry in self.identities],
+            "protocolId": self.protocol_id or None,
+            "handles": one.handles,
+            "conversations": [
+                {"name": name, "role": role or None} for name, role in self.roles.items()
+            ],
+            "name": self.name,
+            "emoji": one.emoji,
+            "role": one.role or None,
+            "model": one.model or None,
+            "driver": one.driver,
+            "capabilities": one.capabilities,
+            "workspace": one.workspace,
+            "soul": self.soul or None,
+            "faults": one.faults,
+        }
+
+
+class Changed(Record):
+    """What a change to an agent came to: `outcome` of all of it, the file that was written."""
+
+    agent: str
+    outcome: str
+    identity: Identity | None = None
+    soul: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent add`, `register` and `edit`."""
+        entry = self.identity
+        return {
+            "outcome": self.outcome,
+            "agentId": self.agent,
+            "agentName": entry.name if entry else self.agent,
+            "discordUserId": entry.account if entry else None,
+            "soul": self.soul or None,
+        }
+
+
+class Removed(Record):
+    """What `agent remove` took away, where it put the folder, and what still names the agent."""
+
+    agent: str
+    identities: list[Identity]
+    folder: str = ""
+    left: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent remove`."""
+        return {
+            "agentId": self.agent,
+            "removed": [one.to_record() for one in self.identities],
+            "folder": self.folder or None,
+            "left": self.left,
+        }
+
+
+def profiles(place: Place) -> tuple[list[Profile], list[str]]:
+    """Return all agents of the workspace and of the registry, and what could not be used.
+
+    Raises:
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
+    roles, faults = _roles(place)
+    found = [_profile(place, one, registry, roles) for one in ids]
+    where = os.path.relpath(place.paths.identities, place.root)
+    return found, [f"{where}: {fault}" for fault in registry.faults] + faults
+
+
+def profile(place: Place, agent_id: str) -> Profile:
+    """Return one agent.
+
+    Raises:
+        NotFoundError: Nothing is known of it.
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    _must_be_known(place, agent_id, registry)
+    return _profile(place, agent_id, registry, _roles(place)[0])
+
+
+def _profile(
+    place: Place, agent_id: str, registry: Registry, roles: dict[str, dict[str, str]]
+) -> Profile:
+    one = agent_of(place.root, place.settings, agent_id)
+    soul = souls.path_of(place.paths, place.settings, agent_id)
+    has_soul = os.path.lexists(soul)
+    return Profile(
+        agent=one,
+        identities=registry.of_agent(agent_id),
+        roles=roles.get(agent_id, {}),
+        soul=soul if has_soul else "",
+        settled=has_soul or agent_id in place.settings.agents,
+    )
+
+
+def _roles(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return by agent in which open conversations it takes part, and as what."""
+    roles: dict[str, dict[str, str]] = {}
+    faults = []
+    for name in place.conversations.names():
+        try:
+            state = place.conversations.read(name)
+        except CouncilError as error:
+            faults.append(f"{name}: {error.message}")
+            continue
+        for participant in state.participants.values():
+            roles.setdefault(participant.id, {})[name] = participant.role
+    return roles, faults
+
+
+def _must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
+    checked_name(agent_id, "agent id")
+    if agent_id not in registry.agents | set(known_agents(place.root, place.settings)):
+        raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
+
+
+def register(place: Place, given: str, account: str, name: str = "") -> Changed:
+    """Register the caller's own account (DG-013, DG-014).
+
+    Args:
+        place: The workspace.
+        given: What the caller says who it is, "" to go by environment or folder.
+        account: The account.
+        name: The name to show; "" keeps the one that stands, else the agent's id.
+
+    Raises:
+        RefusedError: Environment or folder say that the caller is somebody else.
+        CouncilError: The account cannot be this agent's.
+    """
+    caller = speaker(place, given)
+    told = place.environ.get("COUNCIL_AGENT") or agent_of_directory(
+        place.root, place.settings, os.getcwd()
+    )
+    if told and told != caller:
+        raise RefusedError(
+            f"{told} cannot register {caller}: an agent registers itself alone",
+            f"leave --as out; a person uses: council agent edit {caller} --account …",
+        )
+    made = _registered(place, caller, account, name)
+    return Changed(agent=caller, outcome=made.outcome, identity=made.identity)
+
+
+def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.Registered:
+    known = known_agents(place.root, place.settings)
+    done: list[rules.Registered] = []
+
+    def rule(registry: Registry) -> Registry:
+        done.append(rules.register(registry, agent_id, account, name, known))
+        return done[-1].registry
+
+    identities.change(place.paths, rule)
+    return done[-1]
+
+
+def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
+    """Add an agent: its `SOUL.md` if there is none, and its account if one is given.
+
+    Raises:
+        ConflictError: It is there already and differs.
+        CouncilError: A fact cannot be what it is.
+    """
+    checked_name(agent_id, "agent id")
+    _check_facts(place, agent_id, facts)
+    standing = identities.load(place.paths).of_agent(agent_id)
+    if account and standing and account not in [one.account for one in standing]:
+        raise ConflictError(
+            f"{agent_id} is registered as {standing[0].account}",
+            f"change it: council agent edit {agent_id} --account {account}",
+        )
+    soul = souls.path_of(place.paths, place.settings, agent_id)
+    has_soul = os.path.lexists(soul)
+    if has_soul and (other := _differing(place, agent_id, facts)):
+        raise ConflictError(
+            f"{agent_id} is there already, with another {', '.join(other)}",
+            f"change it: council agent edit {agent_id}",
+        )
+    made = _registered(place, agent_id, account, str(facts.get("name", ""))) if account else None
+    written = ""
+    if not has_soul:
+        whole = {**_usual(place, agent_id), **facts}
+        written = souls.write_facts(place.paths, place.settings, agent_id, whole)
+    return _changed(agent_id, made, written, ADDED)
+
+
+def _usual(place: Place, agent_id: str) -> Facts:
+    """Return the facts a new `SOUL.md` begins with: those that `council.toml` does not say."""
+    told = place.settings.agent(agent_id)
+    one = agent_of(place.root, place.settings, agent_id)
+    usual: Facts = {"name": one.name, "emoji": one.emoji, "role": ""}
+    return {key: value for key, value in usual.items() if not getattr(told, key)}
+
+
+def _changed(agent_id: str, made: rules.Registered | None, written: str, how: str) -> Changed:
+    outcomes = [made.outcome if made else UNCHANGED, how if written else UNCHANGED]
+    outcome = next((one for one in (ADDED, UPDATED) if one in outcomes), UNCHANGED)
+    identity = made.identity if made else None
+    return Changed(agent=agent_id, outcome=outcome, identity=identity, soul=written)
+
+
+def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
+    """Change facts of an agent, each in its place; what a person wrote around them stays.
+
+    Raises:
+        NotFoundError: Nothing is known of it.
+        UsageError: Nothing is to be changed.
+        CouncilError: A fact cannot be what it is, or its file is not to be changed.
+    """
+    if not (facts or account):
+        raise UsageError("nothing is to be changed", "see: council agent edit --help")
+    registry = identities.load(place.paths)
+    _must_be_known(place, agent_id, registry)
+    _check_facts(place, agent_id, facts)
+    title = str(facts.get("name", ""))
+    made = None
+    if account or (title and registry.of_agent(agent_id)):
+        made = _registered(place, agent_id, account, title)
+    written = souls.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
+    return _changed(agent_id, made, written, UPDATED)
+
+
+def _check_facts(place: Place, agent_id: str, facts: Facts) -> None:
+    """Let facts pass that can be what they are and have their place in `SOUL.md`.
+
+    Raises:
+        InvalidInputError: One cannot.
+        ConflictError: `council.toml` says how the agent is run.
+    """
+    for key, value in facts.items():
+        for text in value if isinstance(value, list) else [value]:
+            if not text.strip() or not is_line(text) or len(text) > _MAX_FACT_CHARS:
+                raise InvalidInputError(
+                    f"not a {key}: {text[:60]!r}", f"one line of up to {_MAX_FACT_CHARS} letters"
+                )
+    for key, known in (("driver", DRIVERS), ("preset", PRESETS)):
+        if facts.get(key, next(iter(known))) not in known:
+            raise InvalidInputError(f"no {key} {facts[key]!r}", f"choose: {', '.join(known)}")
+    if ("driver" in facts or "preset" in facts) and place.settings.agent(agent_id).implied_driver:
+        raise ConflictError(
+            f"council.toml says how {agent_id} is run", f"change [agents.{agent_id}] there"
+        )
+
+
+def _differing(place: Place, agent_id: str, facts: Facts) -> list[str]:
+    one = agent_of(place.root, place.settings, agent_id)
+    standing = {"preset": one.settings.preset}
+    return [
+        key for key, value in facts.items() if standing.get(key, getattr(one, key, "")) != value
+    ]
+
+
+def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = False) -> Removed:
+    """Take the entries of an agent out of the registry; move its folder aside if asked to.
+
+    Args:
+        place: The workspace.
+        agent_id: The agent.
+        account: Take away only the entry of this account.
+        folder: Move the agent's folder aside, too; nothing in it is removed.
+
+    Raises:
+        NotFoundError: Nothing is known of the agent, or it has no such account.
+    """
+    registry = identities.load(place.paths)
+    _must_be_known(place, agent_id, registry)
+    if account and account not in [one.account for one in registry.of_agent(agent_id)]:
+        raise NotFoundError(f"{agent_id} has no account {account}", "see: council agent list")
+    gone: list[Identity] = []
+
+    def rule(standing: Registry) -> Registry:
+        changed, gone[:] = rules.remove(standing, agent_id, account)
+        return changed
+
+    if registry.of_agent(agent_id):
+        identities.change(place.paths, rule)
+    moved = _moved_aside(place, agent_id) if folder else ""
+    return Removed(
+        agent=agent_id, identities=gone, folder=moved, left=_left(place, agent_id, account)
+    )
+
+
+def _moved_aside(place: Place, agent_id: str) -> str:
+    """Move the folder of an agent to `.removed/`; return where it lies now, "" without one."""
+    home = place.paths.agent(agent_id)
+    if not os.path.isdir(home):
+        return ""
+    aside = os.path.join(place.paths.agents, REMOVED_FOLDER)
+    make_folder(aside)
+    target = base = os.path.join(aside, f"{agent_id}-{place.now():%Y-%m-%d}")
+    number = 2
+    while os.path.lexists(target):
+        target, number = f"{base}-{number}", number + 1
+    with explaining("move", home):
+        os.rename(home, target)
+        sync_folder(aside)
+        sync_folder(place.paths.agents)
+    return target
+
+
+def _left(place: Place, agent_id: str, account: str) -> list[str]:
+    """Say what still names an agent that was to be removed."""
+    if account:
+        return []
+    left = [f"takes part in {name}" for name in _roles(place)[0].get(agent_id, {})]
+    if os.path.isdir(place.paths.agent(agent_id)):
+        left.append(f"{os.path.relpath(place.paths.agent(agent_id), place.root)}/ is untouched")
+    if agent_id in place.settings.agents:
+        left.append(f"council.toml has [agents.{agent_id}]")
+    return left
