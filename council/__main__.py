@@ -15,6 +15,7 @@ import sys
 from council.cli.options import HOT, hoisted
 
 INTERRUPTED = 130
+_MAY_HAVE_WORK_LEFT = frozenset(("atexit", "logging", "threading", "weakref"))
 
 
 def main() -> None:
@@ -24,6 +25,24 @@ def main() -> None:
         code = _run(hoisted(sys.argv[1:]))
     except KeyboardInterrupt:  # while modules were loaded; commands see to it themselves
         code = INTERRUPTED
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """End the process, without taking the interpreter down piece by piece where nothing needs it.
+
+    Taking it down costs a command that programs call all day as much as a
+    durable write. It is needed for threads, for what was registered to run at
+    the end (both come with modules that those commands do not load), and for
+    output that cannot be written, of which Python then tells.
+    """
+    if not _MAY_HAVE_WORK_LEFT & sys.modules.keys():
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            sys.exit(code)
+        os._exit(code)
     sys.exit(code)
 
 

@@ -56,8 +56,9 @@ report, *words = sys.argv[1:]
 sys.argv = ["council", *words]
 code = 1
 try:
-    from council.__main__ import main
-    code = main()
+    import council.__main__ as way_in
+    way_in._leave = sys.exit  # else the process is gone before it can report
+    code = way_in.main()
 except SystemExit as end:
     code = end.code
 loaded = sorted(sys.modules)
