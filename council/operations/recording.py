@@ -110,7 +110,7 @@ def record_answer(
         if stated is not None:
             from council.operations.stating import composed
 
-            said = composed(state, agent, stated, text)
+            said = composed(state, agent, stated, text, phase=_answered_phase(state, state, task))
         step = answers.respond(
             state,
             agent,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from council.core.conversation import Conversation
 from council.core.errors import RefusedError, UsageError
 from council.core.handles import handles
-from council.core.owed import current_phase
+from council.core.procedures import PROCEDURES
 from council.core.record import Record
 from council.core.turns import STANCES, Response, render_turn
 
@@ -50,17 +50,19 @@ def stated(position: str, stances: list[str], confidence: str) -> Stated:
     )
 
 
-def composed(state: Conversation, agent: str, parts: Stated, reasoning: str) -> str:
-    """Return the text of a turn or vote of `agent` that states `parts`.
+def composed(state: Conversation, agent: str, parts: Stated, reasoning: str, *, phase: str) -> str:
+    """Return the text of a turn or vote of `agent` that states `parts`, in answer to `phase`.
+
+    Sent again for a round that is closed by now it must be the same text (DL-087).
 
     Raises:
         RefusedError: The phase under way asks for a text.
         UsageError: A stance is towards nobody who takes part.
     """
-    form = current_phase(state).form
+    form = PROCEDURES[state.procedure].phase(phase).form
     if form == "text":
         raise RefusedError(
-            f"{state.phase} asks for a text, not for a position with stances",
+            f"{phase} asks for a text, not for a position with stances",
             "leave --position, --stance and --confidence out",
         )
     known = handles(state, agent)

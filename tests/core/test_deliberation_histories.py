@@ -355,8 +355,8 @@ class Deliberations(RuleBasedStateMachine):
         """Tell whether position, confidence or the response to one who spoke before is missing."""
         if not said.form or not said.confidence:
             return True
-        if self.state.sealed_phases and before.tour == 1:
-            return False
+        if before.phase != "VOTE" and not takes_turns(before):
+            return False  # all speak at once, and cannot hear each other
         tours = range(1, before.tour) if before.phase == "VOTE" else (before.tour,)
         heard = {who for who, tour in self.said if tour in tours and who != agent}
         return bool(heard & set(before.participants) - set(said.stances))
