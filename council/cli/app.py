@@ -17,7 +17,16 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from council import __version__
-from council.cli import agents, conversations, editing, forgetting, judging, plain_help, workspace
+from council.cli import (
+    agents,
+    conversations,
+    editing,
+    forgetting,
+    judging,
+    messages,
+    plain_help,
+    workspace,
+)
 from council.cli.edge import INTERRUPTED, carry_out, refuse
 from council.cli.hot_commands import RUN
 from council.cli.options import HOT, is_for_every_command
@@ -28,6 +37,7 @@ from council.core.errors import UsageError
 WORKSPACE = "Workspace"
 CONVERSATIONS = "Conversations"
 AGENTS_AND_CHANNELS = "Agents and channels"
+MESSAGES = "Messages and tasks"
 
 app = typer.Typer(
     name="council",
@@ -75,6 +85,7 @@ def _add_commands() -> None:
             made = _hot(name) if function is None else function
             app.command(name, rich_help_panel=panel)(made)
     app.add_typer(agents.agent_app, name="agent", rich_help_panel=AGENTS_AND_CHANNELS)
+    app.add_typer(messages.app, name="msg", rich_help_panel=MESSAGES)
     app.add_typer(workspace.events_app, name="events", rich_help_panel="Delegation")
 
 

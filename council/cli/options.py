@@ -120,6 +120,13 @@ READING = frozenset(
         "list",
         "metrics",
         "migrate",
+        "msg build",
+        "msg convert",
+        "msg diff",
+        "msg explain",
+        "msg lint",
+        "msg parse",
+        "msg validate",
         "prompt",
         "show",
         "status",
@@ -220,9 +227,12 @@ def hoisted(argv: list[str]) -> list[str]:
             break
     if rest and rest[0] in HOT:
         rest = rest[:1] + _with_optional_values(HOT[rest[0]], rest[1:])
-    return rest[:1] + moved + rest[1:] if rest else moved
+    verb = 2 if rest and rest[0] in _GROUPS else 1
+    return rest[:verb] + moved + rest[verb:] if rest else moved
 
 
+# Commands whose name is two words.
+_GROUPS = frozenset(("agent", "events", "msg"))
 _GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
 
 

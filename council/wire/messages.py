@@ -12,6 +12,7 @@ from council.core.errors import UsageError
 from council.wire import draft, v1, v2, v3, v4, v5
 from council.wire.meaning import Known, faults_of_meaning
 from council.wire.parsed import Fault, Parsed
+from council.wire.streams import Splitter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def parse(text: str | bytes, version: str | None = None) -> Parsed:
     if isinstance(text, bytes):
         shown = text.decode("utf-8", "replace")
         if shown.encode("utf-8") != text:
-            name = _checked(version or detect(shown))
-            return Parsed(name, shown, [], (_UNREADABLE[name],))
+            return unreadable(shown, version)
         text = shown
     return _PARSERS[_checked(version or detect(text))](text)
 
@@ -112,23 +112,18 @@ def validate(
     return found.refused_for(faults_of_meaning(found, context))
 
 
+def unreadable(shown: str, version: str | None = None) -> Parsed:
+    """Return the reading of what is no text of any version, shown as well as it can be.
+
+    Raises:
+        UsageError: There is no such version.
+    """
+    name = _checked(version or detect(shown))
+    return Parsed(name, shown, [], (_UNREADABLE[name],))
+
+
 def split_stream(text: str) -> list[str]:
     """Return the messages of a stream: V1 blocks parted by blank lines, else one a line."""
-    messages: list[str] = []
-    block: list[str] = []
-    for line in [*text.split("\n"), ""]:
-        bare = line.removesuffix("\r")
-        if block or _starts_block(bare):
-            if bare:
-                block.append(bare)
-            else:
-                messages.append("\n".join(block))
-                block = []
-        elif bare:
-            messages.append(bare)
-    return messages
-
-
-def _starts_block(line: str) -> bool:
-    # A block whose brackets were forgotten is still one faulty message, not six.
-    return line[:1] == "[" or (line[:4] in ("MSG_", "FROM") and "|" not in line)
+    splitter = Splitter()
+    found = [splitter.feed(line) for line in text.split("\n")]
+    return [message for message in (*found, splitter.rest()) if message]

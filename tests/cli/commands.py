@@ -15,7 +15,13 @@ from council.cli.app import app
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch"})
 # These make their own workspace or need none.
-WITHOUT_WORKSPACE = frozenset({"init", "demo"})
+WITHOUT_WORKSPACE = frozenset(
+    {
+        *("init", "demo"),
+        *("msg build", "msg convert", "msg diff", "msg explain"),
+        *("msg lint", "msg parse", "msg validate"),
+    }
+)
 
 
 def all_commands() -> dict[str, Any]:

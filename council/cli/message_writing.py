@@ -1,0 +1,327 @@
+"""The commands that write messages: `msg build`, `convert`, `sign`, `verify`.
+
+Only signatures need a workspace: their key and the nonces that were used lie
+there.
+
+Source: PR-007, PR-303, PR-315, PR-547, PR-589, PR-601 to PR-610, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from council.cli.message_options import (
+    KeyFile,
+    Message,
+    Version,
+    do_anywhere,
+    forced_version,
+)
+from council.cli.parameters import Json, Now, Root
+from council.core.errors import (
+    ConversionRefusedError,
+    CouncilError,
+    InvalidInputError,
+    InvalidMessageError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
+from council.operations.place import Place
+
+_INVALID = InvalidInputError.exit_code
+_REFUSED = RefusedError.exit_code
+
+
+def build(
+    fields: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FIELD=VALUE]...",
+            help="Such as msg=1 to=W1 type=R; without any, JSON objects on standard input.",
+        ),
+    ] = None,
+    version: Annotated[
+        str, typer.Option("--version", metavar="V1..V5", help="Write in this version; else V5.")
+    ] = "",
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="Leave priority and state unused.")
+    ] = False,
+    pid: Annotated[
+        str, typer.Option("--pid", metavar="M<n>", help="The message that this one follows from.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Write a message of its fields; what is left out is filled in."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_streams import Given, answer_each, batches
+        from council.operations.messages import most_bytes
+
+        forced = forced_version(version)
+        options: dict[str, Any] = {"minimal": minimal, "pid": pid or None}
+        if fields:
+            lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json)
+            return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
+
+        def answer(given: Given) -> tuple[list[str], list[str], int]:
+            return _built(lambda: _record_of(given, forced), options, json)
+
+        return answer_each(batches(None, most_bytes(place), "V5"), answer)
+
+    do_anywhere("msg build", json, root, now, command)
+
+
+def _fields_of(given: list[str]) -> dict[str, Any]:
+    """Return the fields that `name=value` words name; several pairs may follow as DATA."""
+    fields: dict[str, Any] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{word!r} is no field", "write FIELD=VALUE, such as type=R")
+        if name.lower() in fields:
+            raise UsageError(f"the field {name.lower()} is given twice", "give it once")
+        fields[name.lower()] = value
+    return fields
+
+
+def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return fields and version of one line of JSON: bare fields, or what `msg parse` answers."""
+    import json
+
+    try:
+        record = json.loads(given.data)
+    except (ValueError, RecursionError):
+        record = None
+    if given.too_long or not isinstance(record, dict):
+        raise InvalidInputError(
+            f"message {given.number} is no JSON object", 'write one a line: {"to": "W1", …}'
+        )
+    if isinstance(record.get("fields"), dict):
+        version = record.get("version")
+        known = version if isinstance(version, str) and version != "V5D" else None
+        return record["fields"], forced or known
+    return record, forced
+
+
+def _built(
+    told: Callable[[], tuple[dict[str, Any], str | None]], options: dict[str, Any], json: bool
+) -> tuple[list[str], list[str], int]:
+    from council.cli.message_streams import as_json
+    from council.wire.building import build as build_one
+
+    version = "V5"
+    try:
+        fields, wanted = told()
+        version = wanted or "V5"
+        text = build_one(fields, version, **options)
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _failed(InvalidInputError("a field is no text", "write it in UTF-8"), version, json)
+    except CouncilError as error:
+        return _failed(error, version, json)
+    if json:
+        return [as_json({"text": text, "version": version})], [], 0
+    return [f"{text}\n" if version == "V1" else text], [], 0
+
+
+def _failed(
+    error: CouncilError, version: str, json: bool, found: Any = None
+) -> tuple[list[str], list[str], int]:
+    """Return an error as the answer to one of many messages; each fault gets its line."""
+    from council.cli.message_streams import as_json
+    from council.cli.message_words import fault_line
+
+    if isinstance(error, InvalidMessageError):
+        notes = [fault_line(version, fault, found) for fault in error.faults]
+    else:
+        notes = [f"{error.message} ({error.hint})" if error.hint else error.message]
+    lines = [as_json({"error": error.to_record()})] if json else []
+    return lines, notes, error.exit_code
+
+
+def convert(
+    message: Message = None,
+    to: Annotated[str, typer.Option("--to", metavar="V1..V5", help="The version to write.")] = ...,  # type: ignore[assignment]
+    lossy: Annotated[
+        bool, typer.Option("--lossy", help="Replace what the version has no place for.")
+    ] = False,
+    structural: Annotated[
+        bool, typer.Option("--structural", help="Keep the digits of codes, not their meaning.")
+    ] = False,
+    sidecar: Annotated[
+        str,
+        typer.Option(
+            "--sidecar", metavar="FILE", help="Keep here what is lost; the way back restores it."
+        ),
+    ] = "",
+    version: Version = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Write messages in another version; tell what is lost, or why it cannot be."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_streams import (
+            Given,
+            answer_each,
+            as_json,
+            batches,
+            is_alone,
+            numbered,
+        )
+        from council.operations.messages import Sidecar, most_bytes
+
+        target, forced = forced_version(to) or "", forced_version(version)
+        if target == "V5D":
+            raise UsageError("nothing is written in V5D", "it is a draft; write V5")
+        kept = Sidecar(sidecar, target)
+        alone = is_alone(message)
+
+        def answer(given: Given) -> tuple[list[str], list[str], int]:
+            found = given.read(forced)
+            try:
+                made = kept.convert(found, target, lossy=lossy, structural=structural)
+            except (InvalidMessageError, ConversionRefusedError) as error:
+                lines, notes, code = _failed(error, found.version, json, found)
+                return lines, numbered(notes, given, alone=alone), code
+            if json:
+                return [as_json(made.to_record())], [], 0
+            lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
+            text = f"{made.text}\n" if target == "V1" and not alone else made.text
+            return [text], numbered(lost, given, alone=alone), 0
+
+        def saved() -> Iterator[list[Given]]:
+            # What a text has lost is kept before the next ones are read.
+            for batch in batches(message, most_bytes(place), forced):
+                yield batch
+                kept.save()
+
+        return answer_each(saved(), answer)
+
+    do_anywhere("msg convert", json, root, now, command)
+
+
+def sign(
+    message: Message = None,
+    as_: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="AGENT", help="Who signs, such as W1; the sender if left out."
+        ),
+    ] = "",
+    session: Annotated[
+        str, typer.Option("--session", metavar="S<n>", help="The session; else the context, or S0.")
+    ] = "",
+    key_file: KeyFile = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Sign V5 messages with the shared key and a nonce that was never used."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_streams import (
+            Given,
+            answer_each,
+            as_json,
+            batches,
+            is_alone,
+            numbered,
+        )
+        from council.operations.messages import most_bytes
+        from council.operations.messages import sign as sign_one
+
+        here = _needed(place)
+
+        def answer(given: Given) -> tuple[list[str], list[str], int]:
+            found = given.read("V5")
+            try:
+                made = sign_one(here, found, signer=as_, session=session, key_file=key_file)
+            except (InvalidMessageError, RefusedError, UsageError) as error:
+                lines, notes, code = _failed(error, "V5", json, found)
+                return lines, numbered(notes, given, alone=is_alone(message)), code
+            return [as_json(made.to_record()) if json else made.text], [], 0
+
+        return answer_each(batches(message, most_bytes(here), "V5"), answer)
+
+    do_anywhere("msg sign", json, root, now, command)
+
+
+def verify(
+    message: Message = None,
+    key_file: KeyFile = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Check signatures; each holds once, and a second time is a replay."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
+        from council.operations.messages import most_bytes
+        from council.operations.messages import verify as verify_all
+
+        here = _needed(place)
+        worst = 0
+        for batch in batches(message, most_bytes(here), "V5"):
+            readings = [one.read("V5") for one in batch]
+            verdicts = verify_all(here, readings, key_file=key_file)
+            out: list[str] = []
+            notes: list[str] = []
+            for given, found, verdict in zip(batch, readings, verdicts, strict=True):
+                if json:
+                    out.append(as_json(verdict.to_record()))
+                elif verdict.used:
+                    out.append(f"valid: {':'.join(verdict.used)}")
+                else:
+                    lines = _refusal(verdict, found)
+                    notes += numbered(lines, given, alone=is_alone(message))
+                if not verdict.valid:
+                    worst = max(worst, _INVALID if verdict.reason == "faulty" else _REFUSED)
+            say(out)
+            complain(notes)
+        return worst
+
+    do_anywhere("msg verify", json, root, now, command)
+
+
+_REASONS = {
+    "missing": "not signed",
+    "malformed": "the signature has the wrong form",
+    "forged": "the signature does not fit the message and the key",
+    "replayed": "a replay: this signature was used before",
+}
+
+
+def _refusal(verdict: Any, found: Any) -> list[str]:
+    from council.cli.message_words import fault_line
+
+    lines = [fault_line("V5", fault, found) for fault in verdict.errors]
+    return [
+        f"{_REASONS[verdict.reason]}; {line}" if verdict.reason in _REASONS else line
+        for line in lines
+    ]
+
+
+def _needed(place: Place | None) -> Place:
+    if place is None:
+        raise NotFoundError("no council workspace here or above; run: council init")
+    return place
+
+
+COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "build": (build, ("council msg build msg=1 to=W1 type=R tid=1 data=call=plan",)),
+    "convert": (
+        convert,
+        ('council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',),
+    ),
+    "sign": (sign, ('council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',)),
+    "verify": (verify, ("council msg verify <inbox",)),
+}

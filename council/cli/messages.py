@@ -1,0 +1,278 @@
+"""The commands that read messages: `msg parse`, `validate`, `lint`, `diff`, `explain`.
+
+They work without a workspace; where there is one they take its language and
+limits from it. Those that write messages stand in `message_writing`.
+
+Source: PR-001 to PR-009, PR-592, PR-597, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from council.cli import message_writing
+from council.cli.edge import Output
+from council.cli.message_options import (
+    Message,
+    Strict,
+    Version,
+    do_anywhere,
+    forced_version,
+)
+from council.cli.parameters import Json, Lang, Now, Root, help_text
+from council.cli.plain_help import PanelGroup
+from council.core.errors import InvalidInputError, UsageError
+from council.operations.place import Place
+
+_INVALID = InvalidInputError.exit_code
+
+
+def parse(
+    message: Message = None,
+    version: Version = "",
+    strict: Strict = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Read messages of any version; tell their fields, or every fault at once."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_words import fields_page
+
+        return _judged(place, message, version, strict, json, fields_page)
+
+    do_anywhere("msg parse", json, root, now, command)
+
+
+def validate(
+    message: Message = None,
+    version: Version = "",
+    strict: Strict = False,
+    reply: Annotated[
+        bool, typer.Option("--reply", help="Answer the message that replies to the fault.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Check messages against the checklist of their version."""
+
+    def command(place: Place | None) -> int:
+        from council.cli.message_words import heading
+
+        def said(found: Any) -> str:
+            return "" if reply else f"valid: {heading(found)}"
+
+        return _judged(place, message, version, strict, json, said, reply=reply)
+
+    do_anywhere("msg validate", json, root, now, command)
+
+
+def _judged(
+    place: Place | None,
+    message: str | None,
+    version: str,
+    strict: bool,
+    json: bool,
+    said: Callable[[Any], str],
+    *,
+    reply: bool = False,
+) -> int:
+    """Read messages and print each as it comes: `said` of a valid one, or its faults."""
+    from council.cli.message_streams import (
+        Given,
+        answer_each,
+        as_json,
+        batches,
+        is_alone,
+        numbered,
+    )
+    from council.cli.message_words import fault_lines, warning_lines
+    from council.operations.messages import most_bytes
+    from council.wire.messages import validate
+    from council.wire.replies import reply_to_fault
+
+    forced = forced_version(version)
+    alone = is_alone(message)
+
+    def answer(given: Given) -> tuple[list[str], list[str], int]:
+        found = validate(given.read(forced), strict=strict)
+        code = _INVALID if found.errors else 0
+        text = reply_to_fault(found) if reply else None
+        if json:
+            record = found.to_record()
+            return [as_json({**record, "reply": text} if reply else record)], [], code
+        notes = numbered([*fault_lines(found), *warning_lines(found)], given, alone=alone)
+        shown = (text or "") if found.errors else said(found)
+        parted = "\n" if "\n" in shown and not alone and not shown.endswith("\n") else ""
+        return ([shown.removesuffix("\n") + parted] if shown else []), notes, code
+
+    return answer_each(batches(message, most_bytes(place), forced), answer)
+
+
+def lint(
+    message: Message = None,
+    version: Version = "",
+    lang: Lang = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Say what messages of one cycle could save: advice, never a fault."""
+
+    def command(place: Place | None) -> Output:
+        from council.cli.message_streams import batches
+        from council.operations.messages import language_of, most_bytes
+        from council.wire.economy import lint as advise
+
+        forced = forced_version(version)
+        spoken = language_of(place, lang, os.environ)
+        unreadable: list[str] = []
+
+        def texts() -> Any:
+            for batch in batches(message, most_bytes(place), forced):
+                for one in batch:
+                    text = one.read(forced).text
+                    if one.too_long or text.encode("utf-8", "replace") != one.data:
+                        unreadable.append(f"council: message {one.number} is no UTF-8 or too long")
+                    yield text
+
+        found = advise(texts(), forced)
+        lines = [f"message {one.message}: {one.rule}: {one.text(spoken)}" for one in found]
+        return Output(
+            record={"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]},
+            text="\n".join(lines),
+            notes=unreadable,
+            code=_INVALID if unreadable else 0,
+        )
+
+    do_anywhere("msg lint", json, root, now, command)
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A version, or a message.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="A later one, or a message.")],
+    lang: Lang = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Tell what changed between two versions, or what differs between two messages."""
+
+    def command(place: Place | None) -> Output:
+        from council.operations.messages import language_of
+        from council.wire.messages import VERSIONS
+
+        given = [one.upper() for one in (before, after)]
+        named = [one in VERSIONS for one in given]
+        if all(named):
+            return _versions_compared(given[0], given[1], language_of(place, lang, os.environ))
+        if any(named):
+            raise UsageError("a version and a message have nothing in common", "give two of a kind")
+        return _messages_compared(before, after)
+
+    do_anywhere("msg diff", json, root, now, command)
+
+
+def _versions_compared(older: str, newer: str, lang: str) -> Output:
+    from council.wire.changes import changes_between
+
+    found = changes_between(older, newer, lang)
+    words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
+    lines = []
+    for step in found:
+        lines.append(f"{step['from']} → {step['to']}")
+        for kind in ("added", "changed", "removed"):
+            items = step[kind]
+            assert isinstance(items, list)
+            lines += [f"  {words.get(kind, kind):8} {item}" for item in items]
+    return Output(record={"steps": found}, text="\n".join(lines))
+
+
+def _messages_compared(before: str, after: str) -> Output:
+    from council.cli.message_words import fault_lines
+    from council.wire.comparison import compare
+    from council.wire.messages import parse
+
+    both = [parse(os.fsencode(one)) for one in (before, after)]
+    faults = [
+        f"council: message {number}: {line}"
+        for number, one in enumerate(both, start=1)
+        for line in fault_lines(one)
+    ]
+    if faults:
+        records = [one.to_record() for one in both]
+        return Output(record={"messages": records}, notes=faults, code=_INVALID)
+    found = compare(*both)
+    lines = [
+        f"{name}: {_or_dash(old)} → {_or_dash(new)}" for name, old, new in found.differences
+    ] or ["the same"]
+    return Output(record=found.to_record(), text="\n".join(lines))
+
+
+def _or_dash(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def explain(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MESSAGE|CODE|VERSION|-]",
+            help="A message, a code such as E13, a version, or - for standard input.",
+        ),
+    ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Print the quick reference card of V5.")
+    ] = False,
+    version: Version = "",
+    lang: Lang = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Explain a message part by part, a code, or a version; print the reference card."""
+
+    def command(place: Place | None) -> Output | int:
+        from council.cli.message_pages import explained, explained_card
+        from council.operations.messages import language_of, most_bytes
+
+        forced = forced_version(version)
+        spoken = language_of(place, lang, os.environ)
+        if card:
+            return explained_card(spoken)
+        return explained(what, forced, spoken, most_bytes(place), json)
+
+    do_anywhere("msg explain", json, root, now, command)
+
+
+app = typer.Typer(
+    cls=PanelGroup,
+    help="Messages between agents, versions V1 to V5: read, check, write, convert, sign.",
+    no_args_is_help=True,
+)
+_COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "parse": (
+        parse,
+        (
+            'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
+            "council msg parse --json <log",
+        ),
+    ),
+    "validate": (
+        validate,
+        ('council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',),
+    ),
+    **message_writing.COMMANDS,
+    "lint": (lint, ("council msg lint --version V5 <log",)),
+    "diff": (diff, ("council msg diff V4 V5",)),
+    "explain": (explain, ("council msg explain E13", "council msg explain --card --lang fr")),
+}
+for _name, (_function, _examples) in _COMMANDS.items():
+    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
+    app.command(_name)(_function)
