@@ -31,8 +31,6 @@ _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
 _NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
 
 
 class Reading(Record):
@@ -287,19 +285,12 @@ def exchange(one: str, other: str) -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    import ctypes
+    from council.store.swap import swap
 
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:
-        return False
-    done = rename(
-        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), ctypes.c_uint(_RENAME_EXCHANGE)
-    )
-    if done == 0:
+    code = swap(one, other)
+    if code == 0:
         return True
-    code = ctypes.get_errno()
-    if code in _NO_EXCHANGE:
+    if code is None or code in _NO_EXCHANGE:
         return False
     raise OSError(code, os.strerror(code), other)
 
