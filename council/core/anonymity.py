@@ -14,7 +14,8 @@ Source: DL-100.
 from __future__ import annotations
 
 from council.core.conversation import Conversation
-from council.core.handles import HUMAN, pseudonyms, translate, view
+from council.core.errors import RefusedError
+from council.core.handles import HUMAN, is_anonymous, known_to, pseudonyms, translate, view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +67,26 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
 def without_peers(state: Conversation, reader: str, text: str) -> str:
     """Return a text of nobody's, such as a persona, with pseudonyms for the peers of `reader`."""
     return translate(text, _Mask(state, reader).words_to_reader(""))
+
+
+def refuse_names(state: Conversation) -> None:
+    """Refuse to show a whole conversation to one who takes part in it, while names are hidden.
+
+    Raises:
+        RefusedError: It is anonymous and not over.
+    """
+    if is_anonymous(state) and state.finished_at is None:
+        raise RefusedError(
+            f"{state.name} is anonymous: no run may see who said what before it is over",
+            "what you may see: council context",
+        )
+
+
+def faults_seen_by(
+    state: Conversation, reader: str, faults: list[dict[str, str]]
+) -> list[dict[str, str]]:
+    """Return what the answer of `reader` lacks, with the peers as it knows them."""
+    return [{**one, "agent": known_to(state, reader, [one["agent"]])[0]} for one in faults]
 
 
 class _Mask:

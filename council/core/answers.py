@@ -160,7 +160,9 @@ def respond(
         refuse_empty_agreement(state)
     # Who was passed over may still speak while the round is open.
     if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
-        raise NotYourTurnError(agent, state.phase, owing(state))
+        from council.core.handles import known_to
+
+        raise NotYourTurnError(agent, state.phase, known_to(state, agent, owing(state)))
     return _contribute(state, answer)
 
 

@@ -15,7 +15,7 @@ from council.core.speaking import shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HUMAN = "human"
 _HUMANS = (HUMAN, "person", "user", "moderator", "humain", "personne", "modérateur")
@@ -41,6 +41,12 @@ def pseudonyms(state: Conversation, reader: str) -> dict[str, str]:
     order = shuffled(list(state.participants), seed=f"{state.conversation_id}/{reader}")
     stem = _stem(state)
     return {agent: f"{stem}-{number}" for number, agent in enumerate(order, start=1)}
+
+
+def known_to(state: Conversation, reader: str, agents: Iterable[str]) -> tuple[str, ...]:
+    """Return agents by the words by which `reader` knows them."""
+    known = pseudonyms(state, reader) if is_anonymous(state) else {}
+    return tuple(known.get(agent, agent) for agent in agents)
 
 
 def _stem(state: Conversation) -> str:

@@ -61,6 +61,11 @@ class Place:
             )
         return self._conversations
 
+    @property
+    def is_in_run(self) -> bool:
+        """Tell whether the command was called inside a run that was started for a turn."""
+        return bool(self.environ.get("COUNCIL_TASK_ID"))
+
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""
         return self.fixed_now or datetime.now(UTC).replace(microsecond=0)
@@ -152,7 +157,7 @@ def speaker(place: Place, given: str) -> str:
         RefusedError: A run of one agent speaks as another.
     """
     own = place.environ.get("COUNCIL_AGENT", "")
-    if given and own and given != own and place.environ.get("COUNCIL_TASK_ID"):
+    if given and own and given != own and place.is_in_run:
         raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
     wanted = given or own
     if wanted:

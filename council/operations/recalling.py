@@ -1,10 +1,11 @@
 """Recalling a conversation, open or archived, by whatever people call it.
 
-Source: DL-104, `cli.md` sections 1 and 2.
+Source: DL-100, DL-104, `cli.md` sections 1 and 2.
 """
 
 from __future__ import annotations
 
+from council.core.anonymity import refuse_names
 from council.core.conversation import Conversation
 from council.core.errors import NotFoundError
 from council.core.ids import is_name
@@ -31,12 +32,16 @@ def recall(place: Place, wanted: str = "") -> Recalled:
     Raises:
         NotFoundError: There is neither.
         InvalidStateError: It was found and cannot be read.
+        RefusedError: It is open and anonymous, and a run asks.
     """
     if is_name(wanted) or not wanted:
         wanted = conversation_name(place, wanted)
         if wanted in place.conversations.names():
+            state = place.conversations.read(wanted)
+            if place.is_in_run:
+                refuse_names(state)
             return Recalled(
-                state=place.conversations.read(wanted),
+                state=state,
                 path=place.paths.conversation_file(wanted),
                 archived=False,
             )

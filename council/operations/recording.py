@@ -146,9 +146,19 @@ def record_answer(
     )
     for event in edited.events:
         if event["type"] == "contribution.recorded" and event["agentId"] == agent:
-            answered.faults = event["data"].get("faults")
+            answered.faults = _seen_by(agent, edited.state, event["data"].get("faults"))
             answered.asked_again = event["data"].get("askedAgain", False)
     return answered, edited.state
+
+
+def _seen_by(
+    agent: str, state: Conversation, faults: list[dict[str, str]] | None
+) -> list[dict[str, str]] | None:
+    if not faults:
+        return faults
+    from council.core.anonymity import faults_seen_by  # only where something is missing
+
+    return faults_seen_by(state, agent, faults)
 
 
 def _refuse_other_phases(state: Conversation, only: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from council.core import owed
+from council.core.anonymity import refuse_names
 from council.core.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
 from council.core.errors import CouncilError, UsageError
 from council.core.procedures import PROCEDURES
@@ -106,13 +107,21 @@ class Overview(Record):
 
 
 def status(place: Place) -> Overview:
-    """Return how everything that is open stands."""
+    """Return how everything that is open stands.
+
+    Raises:
+        RefusedError: One of them is anonymous, and a run asks.
+    """
     standings, errors = [], []
     for name in place.conversations.names():
         try:
-            standings.append(standing(place, place.conversations.read(name)))
+            one = standing(place, place.conversations.read(name))
         except CouncilError as error:
             errors.append((name, error))
+            continue
+        if place.is_in_run:
+            refuse_names(one.state)
+        standings.append(one)
     from council.operations.gate import reached_today, resting_agents
     from council.operations.halting import read_halt
 
