@@ -380,6 +380,12 @@ def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> N
             return
         if _hand_on_synthesis(state, now, events):
             return
+    finish(state, now, events)
+
+
+def finish(state: Conversation, now: datetime, events: list[Event]) -> None:
+    """Close a conversation; where no synthesis stands a digest stands in. Changes `state`."""
+    if not is_synthesized(state):
         from council.core.digest import automatic_digest  # only an ending conversation needs it
 
         text = automatic_digest(state)

@@ -1,4 +1,4 @@
-"""How a person steers a conversation: stop, pause, resume, cancel, extend.
+"""How a person steers a conversation: stop, wind up, pause, resume, cancel, extend.
 
 Source: `cli.md` section 2, C0-036, C0-079.
 """
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from council.core.conversation import ClosedReason, Conversation, Status
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
-from council.core.machine import close, close_round, enter_phase, last_word
+from council.core.machine import close, close_round, enter_phase, finish, last_word
 from council.core.procedures import SYNTHESIZE
 from council.core.step import Step
 
@@ -24,6 +24,16 @@ def stop(state: Conversation, now: datetime) -> Step:
     if state.phase == SYNTHESIZE:
         return Step(state=state.copy())
     return enter_phase(resume(state, now).state, last_word(state), "stopped", now)
+
+
+def wind_up(state: Conversation, now: datetime) -> Step:
+    """End it at once with what was said: no vote is held, a digest stands in for a synthesis."""
+    _refuse_finished(state)
+    step = Step(state=resume(state, now).state)
+    if state.phase != SYNTHESIZE:
+        step = enter_phase(step.state, SYNTHESIZE, "stopped", now)
+    finish(step.state, now, step.events)
+    return step
 
 
 def pause(state: Conversation, now: datetime) -> Step:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core import answers, machine, owed, steering
-from council.core.conversation import Conversation, TaskState
+from council.core.conversation import Conversation
 from council.core.errors import UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
@@ -109,13 +109,7 @@ def archive(place: Place, name: str) -> tuple[Steered, str]:
     def change(state: Conversation, now: datetime) -> Step:
         if state.finished_at is not None:
             return Step(state=state.copy())
-        stopped = steering.stop(state, now)
-        stopped.state.timeout_at = now
-        stopped.state.paused_at = None
-        for task in stopped.state.tasks.values():
-            if task.state is TaskState.N:  # nobody waits for a place any more
-                task.state, task.reason = TaskState.X, "the conversation is archived"
-        return stopped
+        return steering.wind_up(state, now)
 
     step = _steer(place, name, change, follow=False)
     return step, _archived(place, step.state)

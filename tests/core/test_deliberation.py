@@ -29,7 +29,7 @@ from council.core.owed import (
     takes_turns,
 )
 from council.core.rules import Rules
-from council.core.steering import pause, resume, stop
+from council.core.steering import pause, resume, stop, wind_up
 from council.core.step import Step
 from council.core.tasks import task_failed, task_queued, task_started
 from council.core.turns import Response, render_turn
@@ -868,3 +868,23 @@ def test_each_who_is_handed_the_synthesis_has_the_whole_time_for_it():
 
     assert owing(state) == ("claude",)
     assert owing(advance(state, near + 30 * MINUTE).state) == ("claude",)
+
+
+@pytest.mark.req("DL-023", "DL-047", "C0-063")
+@pytest.mark.parametrize("phase", ["DELIBERATE", "VOTE", "SYNTHESIZE"])
+def test_winding_up_ends_it_at_once_with_a_digest_and_holds_no_empty_vote(phase):
+    state = speaks(debate())
+    if phase != "DELIBERATE":
+        state = stop(state, NOW + MINUTE).state
+    if phase == "SYNTHESIZE":
+        state = stop(state, NOW + MINUTE).state
+    assert state.phase == phase
+
+    step = wind_up(pause(state, NOW + 2 * MINUTE).state, NOW + 3 * MINUTE)
+
+    assert step.state.finished_at == NOW + 3 * MINUTE
+    assert step.state.entries[-1].kind is EntryKind.SYNTHESIS
+    played = [one.phase for one in step.state.rounds]
+    assert played == ["DELIBERATE", *(["VOTE"] if phase != "DELIBERATE" else []), "SYNTHESIZE"]
+    assert all(one.ended_at is not None for one in step.state.rounds)
+    assert advance(step.state, NOW + HOUR).events == []
