@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.options import HOT, hoisted
+from council.cli.options import hoisted, hot_name
 
 INTERRUPTED = 130
 _MAY_HAVE_WORK_LEFT = frozenset(("atexit", "logging", "threading", "weakref"))
@@ -48,7 +48,7 @@ def _leave(code: int) -> None:
 
 def _run(argv: list[str]) -> int:
     before_text = argv[: argv.index("--")] if "--" in argv else argv
-    if argv and argv[0] in HOT and not {"--help", "-h"} & set(before_text):
+    if hot_name(argv) and not {"--help", "-h"} & set(before_text):
         from council.cli.hot import run as run_hot
 
         return run_hot(argv)

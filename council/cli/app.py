@@ -25,6 +25,7 @@ from council.cli import (
     judging,
     messages,
     plain_help,
+    rooms,
     workspace,
 )
 from council.cli.edge import INTERRUPTED, carry_out, refuse
@@ -85,6 +86,8 @@ def _add_commands() -> None:
             made = _hot(name) if function is None else function
             app.command(name, rich_help_panel=panel)(made)
     app.add_typer(agents.agent_app, name="agent", rich_help_panel=AGENTS_AND_CHANNELS)
+    app.add_typer(rooms.channel_app, name="channel", rich_help_panel=AGENTS_AND_CHANNELS)
+    app.add_typer(rooms.turn_app, name="turn", rich_help_panel=AGENTS_AND_CHANNELS)
     app.add_typer(messages.app, name="msg", rich_help_panel=MESSAGES)
     app.add_typer(workspace.events_app, name="events", rich_help_panel="Delegation")
 

@@ -13,7 +13,7 @@ Source: `architecture.md` section 4.
 from __future__ import annotations
 
 from council.cli.edge import carry_out, refuse
-from council.cli.options import HOT, Command
+from council.cli.options import HOT, Command, hot_name
 from council.core.errors import UsageError
 
 TYPE_CHECKING = False
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
 def run(argv: list[str]) -> int:
     """Run one hot command; `argv` begins with its name. Return the exit code."""
-    command = HOT[argv[0]]
-    words = argv[1:]
+    command = HOT[hot_name(argv)]
+    words = argv[len(command.name.split()) :]
     try:
         values = parse(command, words)
     except UsageError as error:
         as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
         return refuse(error, as_json=as_json)
-    from council.cli.hot_commands import RUN
+    if command.name.startswith("turn "):
+        from council.cli.turns import RUN
+    else:
+        from council.cli.hot_commands import RUN
 
     return carry_out(command.name, lambda: RUN[command.name](values), as_json=values["json"])
 

@@ -66,6 +66,13 @@ AS = Option(
 )
 LANG = Option(name="lang", flags=("--lang",), metavar="en|fr", help="Language of the texts.")
 EVERYWHERE = (ROOT, NOW, JSON)
+CHANNEL = Option(name="channel", metavar="CHANNEL", help="The id of the channel.")
+RUN_ID = Option(
+    name="run_id",
+    flags=("--run-id",),
+    metavar="ID",
+    help="The run; the same one counts once. Else COUNCIL_TASK_ID.",
+)
 
 _ANSWER = (
     Option(name="text", metavar="[TEXT|-]", help="The text, or - to read standard input."),
@@ -111,6 +118,8 @@ READING = frozenset(
     (
         "agent list",
         "agent show",
+        "channel list",
+        "channel show",
         "check",
         "context",
         "diff",
@@ -130,6 +139,7 @@ READING = frozenset(
         "prompt",
         "show",
         "status",
+        "turn status",
         "watch",
         "what-if",
     )
@@ -206,7 +216,58 @@ HOT: dict[str, Command] = {
             *EVERYWHERE,
         ),
     ),
+    "turn begin": Command(
+        name="turn begin",
+        panel="Agents and channels",
+        summary="Ask whether an agent may speak in a channel now; for hooks.",
+        example="council turn begin weather --as owl --run-id r1 --json",
+        options=(CHANNEL, AS, RUN_ID, *EVERYWHERE),
+    ),
+    "turn end": Command(
+        name="turn end",
+        panel="Agents and channels",
+        summary="Say that the turn of an agent in a channel has ended; for hooks.",
+        example="council turn end weather --as owl --run-id r1 --messages run.json",
+        options=(
+            CHANNEL,
+            AS,
+            RUN_ID,
+            Option(
+                name="messages",
+                flags=("--messages",),
+                metavar="FILE|-",
+                help="The messages of the run as JSON; the last of the assistant counts.",
+            ),
+            Option(
+                name="text",
+                flags=("--text",),
+                metavar="TEXT|-",
+                help="The final text itself, instead of --messages.",
+            ),
+            Option(
+                name="post",
+                flags=("--post",),
+                flag=True,
+                help="Post the text in the channel unless it lies there already.",
+            ),
+            *EVERYWHERE,
+        ),
+    ),
 }
+
+# Commands whose name is two words.
+_GROUPS = frozenset(("agent", "channel", "discussion", "events", "msg", "turn"))
+
+
+def words_of_name(argv: list[str]) -> int:
+    """Return how many words at the beginning of a command line name the command."""
+    return 2 if argv and argv[0] in _GROUPS else 1
+
+
+def hot_name(argv: list[str]) -> str:
+    """Return the name of the hot command that a command line begins with, "" for none."""
+    name = " ".join(argv[: words_of_name(argv)])
+    return name if name in HOT else ""
 
 
 def hoisted(argv: list[str]) -> list[str]:
@@ -225,14 +286,12 @@ def hoisted(argv: list[str]) -> list[str]:
             moved += [rest.pop(0)] if value else [rest.pop(0), rest.pop(0)]
         else:
             break
-    if rest and rest[0] in HOT:
-        rest = rest[:1] + _with_optional_values(HOT[rest[0]], rest[1:])
-    verb = 2 if rest and rest[0] in _GROUPS else 1
+    verb, name = words_of_name(rest), hot_name(rest)
+    if name:
+        rest = rest[:verb] + _with_optional_values(HOT[name], rest[verb:])
     return rest[:verb] + moved + rest[verb:] if rest else moved
 
 
-# Commands whose name is two words.
-_GROUPS = frozenset(("agent", "events", "msg"))
 _GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from council.core.events import Event
+    from council.store.channel_places import ChannelPlaces
     from council.store.files import Reading
     from council.store.journal import Tail
     from council.store.paths import Workspace
@@ -40,13 +41,14 @@ class Document:
         timeout_s: How long to wait for the lock.
     """
 
+    places: Places | ChannelPlaces
     reading: Reading | None
     tail: Tail | None
 
     def __init__(
         self,
         workspace: Workspace,
-        places: Places,
+        places: Places | ChannelPlaces,
         owner: str,
         now: datetime,
         timeout_s: float = DEFAULT_TIMEOUT_S,

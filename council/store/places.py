@@ -11,6 +11,7 @@ from council.store import files, snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.store.channel_places import ChannelPlaces
     from council.store.journal import Tail
     from council.store.paths import Workspace
 
@@ -44,7 +45,7 @@ def is_closed(tail: Tail | None) -> bool:
     return tail is not None and bool(tail.record.get("closing", {}).get("done"))
 
 
-def snapshot_of(places: Places, tail: Tail) -> bytes:
+def snapshot_of(places: Places | ChannelPlaces, tail: Tail) -> bytes:
     """Return the text of the last revision."""
     return snapshots.get(places.history, tail.record["digest"])
 

@@ -79,6 +79,7 @@ class Session(Document):
         latest: What this process remembers of conversations, by id; kept up to date.
     """
 
+    places: Places
     state: Conversation
     page: Page | None
     text: bytes

@@ -34,8 +34,8 @@ _VARIABLE_REST = _VARIABLE_START | frozenset("0123456789")
 class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
-    `faults` names what was not understood and is harmless. `hooks`, `paths`
-    and `limits` are kept as they stand for those who use them.
+    `faults` names what was not understood and is harmless. `hooks`, `paths`,
+    `channels` and `limits` are kept as they stand for those who use them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -52,6 +52,7 @@ class Settings(Record):
     paths: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
     hooks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    channels: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     deliberation: Rules = Rules()
     agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
     faults: list[str] = []  # noqa: RUF012 - Record copies it
@@ -122,6 +123,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         paths=read.text_table("paths"),
         limits=read.whole_table("limits"),
         hooks=read.table("hooks"),
+        channels=read.table("channels"),
         deliberation=_rules(read),
         agents=_agents(read),
     )

@@ -1,0 +1,107 @@
+"""How channels are shown: plain lines of at most 80 columns where they are ours.
+
+Source: DG-136, DG-137, `cli.md` section 3.
+"""
+
+from __future__ import annotations
+
+from council.cli.edge import Output
+from council.core.channel_records import message_to_record, shown
+from council.core.channels import TAKES_TURNS, Channel, Message
+from council.core.errors import CouncilError
+from council.core.times import render_instant
+from council.operations.showing import Standing
+from council.store.channel_page import cycle_line, floor_line, role_of
+
+_WIDTH = 80
+
+
+def channel_output(channel: Channel, said: str) -> Output:
+    """Say one thing of a channel, then who has the floor."""
+    return Output(
+        record=shown(channel), text="\n".join([said, *_wrapped("floor", floor_line(channel))])
+    )
+
+
+def status_output(channel: Channel, *, outcome: str = "") -> Output:
+    """Show who has the floor and why."""
+    record = shown(channel)
+    lines = [f"{channel.name}: {outcome}"] if outcome else []
+    if outcome:
+        record["outcome"] = outcome
+    return Output(record=record, text="\n".join([*lines, *_facts(channel)]))
+
+
+def shown_output(found: Standing) -> Output:
+    """Show a channel, its members and its newest messages."""
+    channel = found.channel
+    record = {**shown(channel), "messages": [message_to_record(one) for one in found.messages]}
+    head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
+    lines = [head, *_facts(channel)]
+    if channel.topic:
+        lines += _wrapped("topic", channel.topic)
+    people = ", ".join(f"{one.account} ({role_of(one)})" for one in channel.members.values())
+    lines += _wrapped("members", people or "-")
+    for message in found.messages:
+        lines += ["", *_message(message)]
+    return Output(record=record, text="\n".join(lines))
+
+
+def _facts(channel: Channel) -> list[str]:
+    lines = [
+        *_wrapped("floor", floor_line(channel)),
+        *_wrapped("mode", f"{channel.mode}, turns {channel.state}"),
+    ]
+    if channel.state in TAKES_TURNS:
+        lines += _wrapped("order", " > ".join(channel.speakers) or "-")
+        lines += _wrapped("cycle", f"{channel.cycle}: {cycle_line(channel)}")
+    return lines
+
+
+def _message(message: Message) -> list[str]:
+    kind = "" if message.kind == "message" else f" ({message.kind})"
+    who = message.agent or message.author
+    text = message.content.rstrip().split("\n")
+    return [
+        f"{message.id}  {who}{kind}  {render_instant(message.at)}",
+        *(f"    {_plain(line)}" for line in text),
+    ]
+
+
+def _plain(line: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in line)
+
+
+def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -> Output:
+    """List channels, two lines each."""
+    record = {
+        "channels": [shown(one.channel) for one in found],
+        "errors": [{"channelId": name, **error.to_record()} for name, error in broken],
+    }
+    lines: list[str] = []
+    for one in found:
+        channel = one.channel
+        lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
+        lines += _wrapped("  floor", floor_line(channel))
+    notes = [f"council: {name}: {error.message}" for name, error in broken]
+    text = "\n".join(lines) or "no channels yet; make one: council channel create"
+    return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
+
+
+def members_output(channel: Channel) -> Output:
+    """List the members of a channel, one a line."""
+    record = {"channelId": channel.channel_id, "members": shown(channel)["members"]}
+    lines = [f"{one.account}  {role_of(one)}" for one in channel.members.values()]
+    return Output(record=record, text="\n".join(lines) or "nobody")
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    """Return `label: text` in lines that fit, cut at blanks."""
+    lead = f"{label}:".ljust(9)
+    lines, line = [], lead
+    for word in text.split():
+        if len(line) + 1 + len(word) > _WIDTH and line.strip() and line != lead:
+            lines.append(line.rstrip())
+            line = " " * len(lead)
+        line += word + " "
+    return [*lines, line.rstrip()]

@@ -1,0 +1,268 @@
+"""The commands on channels, turns and discussions, for Typer.
+
+Source: `cli.md` section 2 (document 001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from council.cli import turns
+from council.cli.edge import Output, carry_out, read_text
+from council.cli.options import HOT
+from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
+from council.cli.plain_help import PanelGroup
+from council.core.errors import UsageError
+from council.operations.place import Place, speaker
+
+channel_app = typer.Typer(
+    cls=PanelGroup, help="Rooms in which agents speak in turn.", no_args_is_help=True
+)
+turn_app = typer.Typer(
+    cls=PanelGroup, help="Who has the floor of a channel; for hooks.", no_args_is_help=True
+)
+
+Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="The id of the channel.")]
+Names = Annotated[
+    str, typer.Option("--participants", metavar="A,B", help="Agent ids or accounts, with commas.")
+]
+Members = Annotated[str, typer.Option("--members", metavar="A,B", help="The same as above.")]
+
+
+def _listed(*given: str) -> list[str]:
+    return [one.strip() for many in given for one in many.split(",") if one.strip()]
+
+
+def _who(place: Place, as_: str) -> str:
+    """Return who acts, "" when nothing tells: a person at the keyboard may."""
+    try:
+        return speaker(place, as_)
+    except UsageError:
+        if as_:
+            raise
+        return ""
+
+
+def create(
+    mode: Annotated[str, typer.Argument(metavar="chat|report|work", help="What it is for.")],
+    channel: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    participants: Names = "",
+    members: Members = "",
+    topic: Annotated[str, typer.Option("--topic", metavar="TEXT", help="One line.")] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Make a channel; the moderator is always a member."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import channel_output
+        from council.operations.channels import CREATABLE
+        from council.operations.channels import create as make
+
+        if mode not in CREATABLE:
+            raise UsageError(f"no channel is made as {mode!r}", "choose chat, report or work")
+        names = _listed(participants, members)
+        made = make(place, mode, channel, names, by=_who(place, as_), topic=topic)
+        return channel_output(made, f"{made.channel_id}: made, a {made.mode} channel")
+
+    do("channel create", json, root, now, command)
+
+
+def mode(
+    channel: Channel,
+    mode: Annotated[
+        str, typer.Argument(metavar="[MODE]", help="The mode to set: none, chat or report.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Show or set the mode of a channel; work and discussion are locked for ever."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import channel_output
+        from council.operations.channels import change_mode
+        from council.operations.showing import standing
+
+        if not mode:
+            found = standing(place, channel).channel
+            return channel_output(found, f"{channel}: {found.mode}")
+        step = change_mode(place, channel, mode)
+        return channel_output(step.channel, f"{channel}: {step.channel.mode}")
+
+    do("channel mode", json, root, now, command)
+
+
+def show(
+    channel: Channel,
+    count: Annotated[
+        int, typer.Option("--last", metavar="N", help="How many messages, 10 if not told.")
+    ] = 10,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Show a channel: who is in it, who has the floor and why, what was said last."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import shown_output
+        from council.operations.showing import standing
+
+        return shown_output(standing(place, channel, messages=count))
+
+    do("channel show", json, root, now, command)
+
+
+def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
+    """List the channels with their modes and who has the floor."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import list_output
+        from council.operations.showing import all_standing
+
+        return list_output(*all_standing(place))
+
+    do("channel list", json, root, now, command)
+
+
+def post(
+    channel: Channel,
+    text: Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or -.")] = "",
+    file: Annotated[str, typer.Option("--file", metavar="PATH", help="Read it from a file.")] = "",
+    run_id: Annotated[
+        str, typer.Option("--run-id", metavar="ID", help="The run that says it; says it once.")
+    ] = "",
+    key: Annotated[
+        str, typer.Option("--key", metavar="KEY", help="Stands for this message when retried.")
+    ] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Post a message; it may wake the room, and never ends a turn."""
+
+    def command(place: Place) -> Output:
+        from council.core.channel_records import message_to_record
+        from council.operations.channels import post as say
+        from council.store.channel_page import floor_line
+
+        words = read_text(text, file, place.settings.max_text_bytes)
+        run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
+        said, step = say(place, channel, speaker(place, as_), words, run=run, key=key)
+        record: dict[str, Any] = {"outcome": step.outcome, "message": message_to_record(said)}
+        answer = _answer_to(place, step.channel, said.id)
+        lines = [f"{channel}: message {said.id} {step.outcome.replace('-', ' ')}"]
+        lines += [f"moderator: {answer}"] if answer else []
+        record |= {"currentSpeaker": step.channel.speaker or None, "answer": answer or None}
+        return Output(record=record, text="\n".join([*lines, f"floor: {floor_line(step.channel)}"]))
+
+    do("channel post", json, root, now, command)
+
+
+def _answer_to(place: Place, channel: Any, number: int) -> str:
+    """Return what the moderator answered to a message at once, "" for nothing (DG-065)."""
+    from council.core.channels import TurnState
+    from council.operations.rooms import channels
+
+    if channel.state is not TurnState.ARCHIVED:
+        return ""
+    newest = channels(place).newest(channel, 20)
+    return next((one.content for one in newest if one.reply_to == number), "")
+
+
+def members(
+    channel: Channel,
+    action: Annotated[str, typer.Argument(metavar="[add|remove]", help="What to do.")] = "",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHO]…", help="Agent ids or accounts.")
+    ] = None,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Show the members of a channel, let some in or take some out."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import members_output
+        from council.operations.channels import change_members
+        from council.operations.showing import standing
+
+        if not action:
+            return members_output(standing(place, channel).channel)
+        who = _listed(*(names or ()))
+        if action not in ("add", "remove") or not who:
+            raise UsageError("say add or remove, and whom", "such as: add owl gecko")
+        if action == "add":
+            return members_output(change_members(place, channel, add=who).channel)
+        return members_output(change_members(place, channel, remove=who).channel)
+
+    do("channel members", json, root, now, command)
+
+
+def status(channel: Channel, root: Root = "", now: Now = "", json: Json = False) -> None:
+    """Show who has the floor of a channel and why, without changing anything."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import status_output
+        from council.operations.showing import standing
+
+        return status_output(standing(place, channel).channel)
+
+    do("turn status", json, root, now, command)
+
+
+def wake(
+    channel: Channel, as_: As = "", root: Root = "", now: Now = "", json: Json = False
+) -> None:
+    """Wake a room that fell asleep."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import status_output
+        from council.operations.turns import wake as rouse
+
+        step = rouse(place, channel, _who(place, as_))
+        return status_output(step.channel, outcome=step.outcome)
+
+    do("turn wake", json, root, now, command)
+
+
+def _hot(name: str) -> Any:
+    def run(values: dict[str, Any]) -> None:
+        work = turns.RUN[name]
+        raise typer.Exit(carry_out(name, lambda: work(values), as_json=values["json"]))
+
+    return typer_function(HOT[name], run)
+
+
+_EXAMPLES = {
+    create: ("council channel create chat weather --participants owl,gecko --as owl",),
+    mode: ("council channel mode weather report",),
+    show: ("council channel show weather",),
+    list_: ("council channel list",),
+    post: ('council channel post weather "It will rain." --as owl',),
+    members: ("council channel members weather add gecko",),
+    status: ("council turn status weather",),
+    wake: ("council turn wake weather",),
+}
+for _function, _examples in _EXAMPLES.items():
+    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "create": create,
+    "mode": mode,
+    "show": show,
+    "list": list_,
+    "post": post,
+    "members": members,
+}
+for _name, _command in _COMMANDS.items():
+    channel_app.command(_name)(_command)
+turn_app.command("begin")(_hot("turn begin"))
+turn_app.command("end")(_hot("turn end"))
+turn_app.command("status")(status)
+turn_app.command("wake")(wake)

@@ -1,0 +1,195 @@
+"""Channels at work: looked at, and everything done that the room itself owes.
+
+Whoever comes to a channel, a hook or the heartbeat or a person, first brings
+it up to date: messages that were not taken notice of, deliveries that have
+come or are out of time. Then follow the automatic answers, the guide and the
+reminder of a discussion, in the same revision. Waking a speaker is the matter
+of the heartbeat.
+
+Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import floor
+from council.core.channel_owed import PostGuide, Remind, Reply, pending
+from council.core.channels import Channel, ChannelStep, Member, Message, MessageKind
+from council.core.record import Record
+from council.store.channel_rules import floor_rules
+from council.store.channels import Channels, Seen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from council.core.channel_owed import Owed
+    from council.core.channels import FloorRules
+    from council.operations.place import Place
+    from council.store.channel_session import ChannelSession
+
+MODERATOR = "moderator"
+_MOST_ROUNDS = 8
+
+
+class Outlook(Record):
+    """A channel as it would stand if it were brought up to date, and what it then owes.
+
+    `due` tells that somebody should: that it differs from what stands, or that
+    its files are to be settled.
+    """
+
+    channel: Channel
+    messages: list[Message]
+    newest: int
+    owed: tuple[Owed, ...]
+    due: bool
+
+
+def channels(place: Place) -> Channels:
+    """Return the channels of a workspace."""
+
+    def resolve(name: str) -> Member:
+        from council.operations.members import member_of  # only where somebody joins
+
+        return member_of(place, name, place.now())
+
+    return Channels(
+        place.paths,
+        resolve,
+        rules_of(place),
+        allow_network_fs=place.settings.force_network_fs,
+    )
+
+
+def rules_of(place: Place) -> FloorRules:
+    """Return what the settings say of taking turns."""
+    return floor_rules(place.settings.channels)
+
+
+def open_channels(place: Place) -> list[str]:
+    """Return the ids of all channels; archived ones still answer to messages."""
+    return channels(place).ids()
+
+
+def look(place: Place, channel_id: str, now: datetime) -> Outlook:
+    """Look at a channel without a lock and without writing.
+
+    Raises:
+        NotFoundError: There is no such channel.
+        InvalidStateError: It cannot be read.
+    """
+    return outlook(channels(place).see(channel_id), now, rules_of(place))
+
+
+def outlook(seen: Seen, now: datetime, rules: FloorRules) -> Outlook:
+    """Return what bringing up to date would come to."""
+    step = floor.settle(seen.channel, seen.messages, now, rules=rules)
+    owed = pending(step.channel, now)
+    ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
+    return Outlook(
+        channel=step.channel,
+        messages=seen.messages,
+        newest=seen.newest,
+        owed=owed,
+        due=not seen.settled or ours or step.channel != seen.channel,
+    )
+
+
+def advance(place: Place, channel_id: str, now: datetime) -> ChannelStep:
+    """Bring a channel up to date; `outcome` is `changed` or "".
+
+    Raises:
+        NotFoundError: There is no such channel.
+        CouncilError: It cannot be read or written.
+    """
+    return change(place, channel_id, now, lambda _session, step: step)
+
+
+def change(
+    place: Place,
+    channel_id: str,
+    now: datetime,
+    rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
+    *,
+    actor: str = "",
+) -> ChannelStep:
+    """Bring a channel up to date, apply a rule, do what follows, and commit it once.
+
+    Args:
+        place: The workspace.
+        channel_id: Which channel.
+        now: The time.
+        rule: Gets the session, through which it may post, and the step so far;
+            returns the step with what it has done.
+        actor: Who does it.
+    """
+    rules = rules_of(place)
+    with channels(place).open(channel_id, now) as session:
+        before = session.channel
+        from council.store import files
+
+        with files.explaining("write", session.files.live):
+            step = floor.settle(before, session.messages, now, rules=rules)
+            step = rule(session, step)
+            step = _follow_up(place, session, step, now)
+            if step.channel == before:
+                session.say(step.events)
+                return step
+            session.commit(step.channel, page=session.page, events=step.events, actor=actor)
+        return ChannelStep(
+            channel=session.channel,
+            events=step.events,
+            outcome=step.outcome or "changed",
+            reason=step.reason,
+            allowed=step.allowed,
+            model=step.model,
+        )
+
+
+def _follow_up(
+    place: Place, session: ChannelSession, step: ChannelStep, now: datetime
+) -> ChannelStep:
+    """Do what the room owes by itself: answers, guide, reminder."""
+    for _ in range(_MOST_ROUNDS):
+        step = step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
+        posted = False
+        for owed in pending(step.channel, now):
+            if isinstance(owed, Reply | PostGuide):
+                session.post(_by_moderator(step.channel, owed, now))
+                posted = True
+            elif isinstance(owed, Remind):
+                from council.operations.discussing import remind
+
+                step = step.then(remind(place, step.channel, now))
+        if not posted:
+            return step
+    return step
+
+
+def _by_moderator(channel: Channel, owed: Reply | PostGuide, now: datetime) -> Message:
+    from council.core.discussions import automatic_answer
+
+    about = channel.discussion
+    if isinstance(owed, PostGuide):
+        guide = about.guide if about is not None else ""
+        return Message(id=1, at=now, author=MODERATOR, content=guide, kind=MessageKind.GUIDE)
+    return Message(
+        id=1,
+        at=now,
+        author=MODERATOR,
+        content=automatic_answer(channel),
+        kind=MessageKind.AUTO,
+        reply_to=owed.message,
+    )
+
+
+def conflicts_of(place: Place, channel_id: str) -> list[str]:
+    """Return the files in which texts are kept that could not be taken in."""
+    folder = f"{place.paths.control}/channels/{channel_id}/conflicts"
+    try:
+        return sorted(f"{folder}/{name}" for name in os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

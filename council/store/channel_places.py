@@ -1,0 +1,58 @@
+"""The files of one channel.
+
+Source: `store.md` section 1, `cli.md` section 4, A-20.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.ids import checked_name, is_name
+from council.store import files
+from council.store.paths import Workspace, resolve_inside
+
+SUFFIX = ".md"
+_PARTS = ("obj", "displaced", "conflicts")
+
+
+def channels_folder(workspace: Workspace) -> str:
+    """Return the folder of the state documents and message logs of all channels."""
+    return resolve_inside(workspace.shared, "channels")
+
+
+class ChannelPlaces:
+    """The files of one channel.
+
+    Raises:
+        InvalidInputError: The id is no legal name.
+    """
+
+    def __init__(self, workspace: Workspace, channel_id: str) -> None:
+        checked_name(channel_id, "channel id")
+        self.strict = workspace.strict
+        self.public = channels_folder(workspace)
+        self.live = resolve_inside(self.public, channel_id + SUFFIX)
+        self.messages = resolve_inside(self.public, f"{channel_id}.jsonl")
+        self.signal = resolve_inside(self.public, f"{channel_id}.signal")
+        self.folder = resolve_inside(workspace.control, f"channels/{channel_id}")
+        self.lock = f"{self.folder}/lock"
+        self.journal = f"{self.folder}/journal.jsonl"
+        self.history = f"{self.folder}/obj"
+        self.displaced = f"{self.folder}/displaced"
+        self.conflicts = f"{self.folder}/conflicts"
+
+    def make(self) -> None:
+        """Make the folders that are missing."""
+        for path in (self.public, *(f"{self.folder}/{part}" for part in _PARTS)):
+            if not os.path.isdir(path):
+                files.make_folder(path)
+
+
+def channel_ids(workspace: Workspace) -> list[str]:
+    """Return the ids of all channels that have a state document, sorted."""
+    try:
+        names = os.listdir(channels_folder(workspace))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    ids = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+    return sorted(one for one in ids if is_name(one))
