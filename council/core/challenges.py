@@ -22,10 +22,16 @@ PASSAGES_MAX_CHARS = 2000
 def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dict[str, Any]]:
     """Return the challenges that name `agent`, with the passages that do (C0-050)."""
     known = names(state)
+    at_names = Names(known.items())
+    called = [name.casefold() for name, one in known.items() if one == agent]
     found = []
     for entry in others:
         if entry.phase == "CHALLENGE":
-            passages = _addressed(entry.text, agent, known)
+            folded = entry.text.casefold()
+            if not any(name in folded for name in called):
+                continue
+            present = {name: one for name, one in known.items() if name.casefold() in folded}
+            passages = _addressed(entry.text, agent, at_names, present)
             author = state.participants.get(entry.agent)
             if passages:
                 found.append(
@@ -40,13 +46,13 @@ def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dic
     return found
 
 
-def _addressed(text: str, agent: str, known: dict[str, str]) -> str:
+def _addressed(text: str, agent: str, at_names: Names, known: dict[str, str]) -> str:
     """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
 
     A line that names participants speaks to them, and so do the lines after
-    it until others are named. What is quoted names nobody.
+    it until others are named. What is quoted names nobody. `known` are the
+    names that stand in the text at all: in a council of many most do not.
     """
-    at_names = Names(known.items())
     addressed: set[str] = set()
     kept: list[str] = []
     for line in text.splitlines():

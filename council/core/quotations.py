@@ -72,6 +72,8 @@ class _Passage(Record):
 class _Spoken:
     """What one agent said once, and its form for comparing, made when first needed."""
 
+    __slots__ = ("_plain", "agent", "text")
+
     def __init__(self, agent: str, text: str) -> None:
         self.agent = agent
         self.text = text
@@ -109,9 +111,57 @@ def check_quotations(
     >>> [one.found for one in check_quotations('@sage: "wait for one season"', said)]
     ['found']
     """
-    spoken = [_Spoken(agent, words) for agent, words in said]
-    known = Names([*(names or {}).items(), *((one.agent, one.agent) for one in spoken)])
-    return [_look_up(passage, spoken) for passage in _passages(text, known)]
+    heard = Heard(said)
+    return heard.check(text, heard.count, names=names)
+
+
+class Heard:
+    """All that was said, in order; each text can be held against what came before it.
+
+    Args:
+        said: (agent, text) of everything that was said; agent "" for texts
+            that are nobody's.
+    """
+
+    def __init__(self, said: Iterable[tuple[str, str]]) -> None:
+        self._all = [_Spoken(agent, words) for agent, words in said]
+        self._places: dict[str, list[int]] = {}
+        for place, one in enumerate(self._all):
+            self._places.setdefault(one.agent, []).append(place)
+
+    @property
+    def count(self) -> int:
+        """How many texts were said."""
+        return len(self._all)
+
+    def check(
+        self, text: str, before: int, *, names: Mapping[str, str] | None = None
+    ) -> list[Quotation]:
+        """Look up what `text` quotes in the first `before` of the texts, as `check_quotations`."""
+        speakers = [agent for agent, places in self._places.items() if places[0] < before]
+        known = Names([*(names or {}).items(), *((agent, agent) for agent in speakers)])
+        return [self._look_up(passage, before) for passage in _passages(text, known)]
+
+    def _look_up(self, passage: _Passage, before: int) -> Quotation:
+        for one in self._voices(passage.of, before):
+            if _holds(one.text, [passage.text]):
+                return Quotation(text=passage.text, of=one.agent, found=FOUND)
+        pieces = [piece for piece in _pieces(passage.text) if piece]
+        if pieces:
+            for one in self._voices(passage.of, before):
+                if _holds(one.plain, pieces):
+                    return Quotation(text=passage.text, of=one.agent, found=NEAR)
+        return Quotation(text=passage.text, of=passage.of, found=MISSING)
+
+    def _voices(self, agent: str, before: int) -> Iterator[_Spoken]:
+        """Yield what may have been quoted: of a named agent the latest first, which is likeliest.
+
+        Where nobody is named it is found with whoever said it first.
+        """
+        if not agent:
+            return iter(self._all[:before])
+        places = self._places.get(agent, [])
+        return (self._all[place] for place in reversed(places) if place < before)
 
 
 def may_quote(text: str) -> bool:
@@ -273,18 +323,6 @@ class _Following:
 
 def _is_substantial(passage: str) -> bool:
     return len(passage) >= MIN_CHARS and len(passage.split(None, MIN_WORDS)) >= MIN_WORDS
-
-
-def _look_up(passage: _Passage, spoken: list[_Spoken]) -> Quotation:
-    voices = [one for one in spoken if not passage.of or one.agent == passage.of]
-    for one in voices:
-        if _holds(one.text, [passage.text]):
-            return Quotation(text=passage.text, of=one.agent, found=FOUND)
-    pieces = [piece for piece in _pieces(passage.text) if piece]
-    for one in voices:
-        if pieces and _holds(one.plain, pieces):
-            return Quotation(text=passage.text, of=one.agent, found=NEAR)
-    return Quotation(text=passage.text, of=passage.of, found=MISSING)
 
 
 def _pieces(passage: str) -> list[str]:

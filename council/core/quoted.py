@@ -12,7 +12,7 @@ from __future__ import annotations
 from council.core.conversation import Conversation, Entry, EntryKind
 from council.core.handles import HUMAN, as_seen, handles, human_handle, is_anonymous, names
 from council.core.procedures import PROCEDURES
-from council.core.quotations import Quotation, check_quotations, may_quote
+from council.core.quotations import Heard, Quotation, may_quote
 
 
 class Checker:
@@ -21,7 +21,7 @@ class Checker:
     def __init__(self, state: Conversation) -> None:
         self._state = state
         self._by_handles = PROCEDURES[state.procedure].verdict == "stances"
-        self._heard: dict[str, list[tuple[str, str, str]]] = {}
+        self._heard: dict[str, tuple[Heard, dict[str, int]]] = {}
 
     def in_entry(self, entry: Entry) -> list[Quotation]:
         """Return the passages that an entry quotes."""
@@ -29,15 +29,11 @@ class Checker:
             return []
         state = self._state
         known = handles(state, entry.agent) if self._by_handles else names(state)
-        earlier: list[tuple[str, str]] = []
-        for entry_id, agent, text in self._heard_by(entry.agent):
-            if entry_id == entry.id:
-                break
-            earlier.append((agent, text))
-        return check_quotations(entry.text, earlier, names=known)
+        heard, places = self._heard_by(entry.agent)
+        return heard.check(entry.text, places.get(entry.id, heard.count), names=known)
 
-    def _heard_by(self, author: str) -> list[tuple[str, str, str]]:
-        """Return (entry, agent, text) of all that can be quoted, as `author` was shown it.
+    def _heard_by(self, author: str) -> tuple[Heard, dict[str, int]]:
+        """Return all that can be quoted, as `author` was shown it, and the place of each entry.
 
         The brief is nobody's, and so is guidance where nobody can address people.
         """
@@ -47,10 +43,12 @@ class Checker:
             people = HUMAN if self._by_handles else ""
             if people and human_handle(self._state) != HUMAN:
                 people = ""
-            heard = [("", "", self._state.brief)]
+            heard = [("", self._state.brief)]
+            places: dict[str, int] = {}
             for entry in self._state.entries:
                 who = people if entry.kind is EntryKind.INJECTION else entry.agent
                 text = as_seen(self._state, reader, entry.agent, entry.text) if reader else ""
-                heard.append((entry.id, who, text or entry.text))
-            self._heard[reader] = heard
+                places.setdefault(entry.id, len(heard))
+                heard.append((who, text or entry.text))
+            self._heard[reader] = (Heard(heard), places)
         return self._heard[reader]
