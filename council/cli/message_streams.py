@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from council.core.errors import UsageError
+from council.core.errors import InvalidInputError, UsageError
 from council.wire.messages import parse, unreadable
 from council.wire.parsed import Parsed
 from council.wire.streams import Splitter
@@ -75,13 +75,22 @@ def _given(number: int, text: str, most: int) -> Given:
 
 def _lines(most: int) -> Iterator[list[bytes]]:
     tail = b""
-    # Not `read`: it would wait until a whole chunk has come.
-    while chunk := os.read(sys.stdin.fileno(), _CHUNK):
+    while chunk := _chunk():
         *lines, tail = (tail + chunk).split(b"\n")
         tail = tail[: most + 1]  # of a line that is too long no more is needed
         yield lines
     if tail:
         yield [tail]
+
+
+def _chunk() -> bytes:
+    try:
+        # Not `read` of the stream: it would wait until a whole chunk has come.
+        return os.read(sys.stdin.fileno(), _CHUNK)
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read standard input: {error.strerror}", "give a file or a pipe"
+        ) from None
 
 
 def say(lines: Iterable[str]) -> None:
@@ -101,13 +110,16 @@ def complain(lines: Iterable[str]) -> None:
 
 
 def answer_each(
-    given: Iterable[list[Given]], answer: Callable[[Given], tuple[list[str], list[str], int]]
+    given: Iterable[list[Given]],
+    answer: Callable[[Given], tuple[list[str], list[str], int]],
+    settle: Callable[[], None] = lambda: None,
 ) -> int:
     """Print what each message is answered with; return the highest exit code.
 
     Args:
         given: The batches of messages.
         answer: Takes a message, returns lines for standard output, lines for people, exit code.
+        settle: Called before the answers to a batch are printed.
     """
     worst = 0
     for batch in given:
@@ -118,6 +130,7 @@ def answer_each(
             out += lines
             said += notes
             worst = max(worst, code)
+        settle()
         say(out)
         complain(said)
     return worst

@@ -8,7 +8,7 @@ Source: PR-007, PR-303, PR-315, PR-547, PR-589, PR-601 to PR-610, `cli.md` secti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -197,13 +197,8 @@ def convert(
             text = f"{made.text}\n" if target == "V1" and not alone else made.text
             return [text], numbered(lost, given, alone=alone), 0
 
-        def saved() -> Iterator[list[Given]]:
-            # What a text has lost is kept before the next ones are read.
-            for batch in batches(message, most_bytes(place), forced):
-                yield batch
-                kept.save()
-
-        return answer_each(saved(), answer)
+        given = batches(message, most_bytes(place), forced)
+        return answer_each(given, answer, settle=kept.save)
 
     do_anywhere("msg convert", json, root, now, command)
 
