@@ -18,7 +18,8 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.agents import Changed, Profile
+    from council.operations.agents import Changed
+    from council.operations.profiles import Profile
     from council.operations.scanning import Scan
     from council.store.souls import Facts
 
@@ -161,14 +162,14 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
 
     def command(place: Place) -> Output:
         from council.cli.views import as_text, rows_view
-        from council.operations.agents import profiles
+        from council.operations.profiles import profiles
         from council.operations.scanning import source_is_there
 
         found, faults = profiles(place)
         rows = [
             (
                 one.agent.id,
-                f"{one.agent.emoji} {one.name}",
+                f"{one.agent.emoji} {one.name}" if one.settled else one.name,
                 ", ".join(entry.account for entry in one.identities),
                 one.agent.driver,
                 one.agent.role,
@@ -195,7 +196,7 @@ def show(agent: Agent, root: Root = "", now: Now = "", json: Json = False) -> No
     """Show one agent: all its ids, what is known of it, and where that stands."""
 
     def command(place: Place) -> Output:
-        from council.operations.agents import profile
+        from council.operations.profiles import profile
 
         one = profile(place, agent)
         return Output(

@@ -1,10 +1,10 @@
-"""Agents as people and programs handle them: look, add, register, edit, remove.
+"""Changing what is known of agents: register, add, edit, remove.
 
 Each fact goes to its one place: accounts to the identity registry, what makes
 a person to `SOUL.md`, the driver to `SOUL.md` unless `council.toml` names it;
 `council.toml` is written by people alone.
 
-Source: DG-012 to DG-016, XC-101, `cli.md` section 5.
+Source: DG-012 to DG-016, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from __future__ import annotations
 import os
 
 from council.core import identities as rules
-from council.core.agents import Agent, is_line
+from council.core.agents import is_line
 from council.core.errors import (
     ConflictError,
-    CouncilError,
     InvalidInputError,
     NotFoundError,
     RefusedError,
@@ -27,11 +26,11 @@ from council.core.record import Record
 from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations.place import Place, speaker
+from council.operations.profiles import must_be_known, roles_of
 from council.store import identities, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import agent_of_directory, known_agents
 from council.store.files import explaining, make_folder, sync_folder
-from council.wire.identifiers import is_agent as is_protocol_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,57 +40,6 @@ if TYPE_CHECKING:
 
 REMOVED_FOLDER = ".removed"
 _MAX_FACT_CHARS = 200
-
-
-class Profile(Record):
-    """All that is known of one agent, with every id it has (XC-101).
-
-    `roles` are its roles in the open conversations, by their names; `soul` is
-    where its `SOUL.md` lies, "" when there is none.
-    """
-
-    agent: Agent
-    identities: list[Identity]
-    roles: dict[str, str]
-    soul: str = ""
-    settled: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name to show: that of the workspace, else that of the registry."""
-        if not self.settled and self.identities:
-            return self.identities[0].name
-        return self.agent.name
-
-    @property
-    def protocol_id(self) -> str:
-        """The id in protocol messages, such as `W3`, "" without one: it is one of the handles."""
-        return next((one for one in self.agent.handles if is_protocol_id(one)), "")
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `agent show --json`, an element of `agent list --json`."""
-        one = self.agent
-        first = self.identities[0] if self.identities else None
-        return {
-            "agentId": one.id,
-            "agentName": first.name if first else one.id,
-            "discordUserId": first.account if first else None,
-            "accounts": [entry.account for entry in self.identities],
-            "protocolId": self.protocol_id or None,
-            "handles": one.handles,
-            "conversations": [
-                {"name": name, "role": role or None} for name, role in self.roles.items()
-            ],
-            "name": self.name,
-            "emoji": one.emoji,
-            "role": one.role or None,
-            "model": one.model or None,
-            "driver": one.driver,
-            "capabilities": one.capabilities,
-            "workspace": one.workspace,
-            "soul": self.soul or None,
-            "faults": one.faults,
-        }
 
 
 class Changed(Record):
@@ -130,68 +78,6 @@ class Removed(Record):
             "folder": self.folder or None,
             "left": self.left,
         }
-
-
-def profiles(place: Place) -> tuple[list[Profile], list[str]]:
-    """Return all agents of the workspace and of the registry, and what could not be used.
-
-    Raises:
-        InvalidStateError: The registry is broken.
-    """
-    registry = identities.load(place.paths)
-    ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
-    roles, faults = _roles(place)
-    found = [_profile(place, one, registry, roles) for one in ids]
-    where = os.path.relpath(place.paths.identities, place.root)
-    return found, [f"{where}: {fault}" for fault in registry.faults] + faults
-
-
-def profile(place: Place, agent_id: str) -> Profile:
-    """Return one agent.
-
-    Raises:
-        NotFoundError: Nothing is known of it.
-        InvalidStateError: The registry is broken.
-    """
-    registry = identities.load(place.paths)
-    _must_be_known(place, agent_id, registry)
-    return _profile(place, agent_id, registry, _roles(place)[0])
-
-
-def _profile(
-    place: Place, agent_id: str, registry: Registry, roles: dict[str, dict[str, str]]
-) -> Profile:
-    one = agent_of(place.root, place.settings, agent_id)
-    soul = souls.path_of(place.paths, place.settings, agent_id)
-    has_soul = os.path.lexists(soul)
-    return Profile(
-        agent=one,
-        identities=registry.of_agent(agent_id),
-        roles=roles.get(agent_id, {}),
-        soul=soul if has_soul else "",
-        settled=has_soul or agent_id in place.settings.agents,
-    )
-
-
-def _roles(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Return by agent in which open conversations it takes part, and as what."""
-    roles: dict[str, dict[str, str]] = {}
-    faults = []
-    for name in place.conversations.names():
-        try:
-            state = place.conversations.read(name)
-        except CouncilError as error:
-            faults.append(f"{name}: {error.message}")
-            continue
-        for participant in state.participants.values():
-            roles.setdefault(participant.id, {})[name] = participant.role
-    return roles, faults
-
-
-def _must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
-    checked_name(agent_id, "agent id")
-    if agent_id not in registry.agents | set(known_agents(place.root, place.settings)):
-        raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
 
 
 def register(place: Place, given: str, account: str, name: str = "") -> Changed:
@@ -288,13 +174,14 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
     if not (facts or account):
         raise UsageError("nothing is to be changed", "see: council agent edit --help")
     registry = identities.load(place.paths)
-    _must_be_known(place, agent_id, registry)
+    must_be_known(place, agent_id, registry)
     _check_facts(place, agent_id, facts)
     title = str(facts.get("name", ""))
-    made = None
-    if account or (title and registry.of_agent(agent_id)):
-        made = _registered(place, agent_id, account, title)
+    is_registered = bool(account or (title and registry.of_agent(agent_id)))
+    if is_registered:  # what is refused must be so before anything is written
+        rules.register(registry, agent_id, account, title, known_agents(place.root, place.settings))
     written = souls.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
+    made = _registered(place, agent_id, account, title) if is_registered else None
     return _changed(agent_id, made, written, UPDATED)
 
 
@@ -341,7 +228,7 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
         NotFoundError: Nothing is known of the agent, or it has no such account.
     """
     registry = identities.load(place.paths)
-    _must_be_known(place, agent_id, registry)
+    must_be_known(place, agent_id, registry)
     if account and account not in [one.account for one in registry.of_agent(agent_id)]:
         raise NotFoundError(f"{agent_id} has no account {account}", "see: council agent list")
     gone: list[Identity] = []
@@ -380,7 +267,7 @@ def _left(place: Place, agent_id: str, account: str) -> list[str]:
     """Say what still names an agent that was to be removed."""
     if account:
         return []
-    left = [f"takes part in {name}" for name in _roles(place)[0].get(agent_id, {})]
+    left = [f"takes part in {name}" for name in roles_of(place)[0].get(agent_id, {})]
     if os.path.isdir(place.paths.agent(agent_id)):
         left.append(f"{os.path.relpath(place.paths.agent(agent_id), place.root)}/ is untouched")
     if agent_id in place.settings.agents:

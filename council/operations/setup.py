@@ -18,6 +18,7 @@ from council.store.files import explaining, make_folder, write_new
 from council.store.naming import prepare_control
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
+from council.store.souls import new_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,13 +135,7 @@ def _ignore_lines(root: str) -> list[str]:
 
 
 def _soul(agent: str) -> str:
-    return f"""---
-name: {agent.capitalize()}
-emoji: "{default_emoji(agent)}"
-role: ""
-# Below the next line: who {agent.capitalize()} is, how it thinks, what it looks out for.
----
-"""
+    return new_page(agent, {"name": agent.capitalize(), "emoji": default_emoji(agent), "role": ""})
 
 
 def _settings_text(lang: str, programs: list[str]) -> str:

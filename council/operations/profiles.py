@@ -1,0 +1,142 @@
+"""Looking at agents: all that is known of each, with every id it has.
+
+Source: DG-015, XC-101, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.agents import Agent
+from council.core.errors import CouncilError, NotFoundError
+from council.core.identities import Identity, Registry
+from council.core.ids import checked_name
+from council.core.record import Record
+from council.operations.place import Place
+from council.store import identities, souls
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.wire.identifiers import is_agent as is_protocol_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Profile(Record):
+    """All that is known of one agent, with every id it has (XC-101).
+
+    `roles` are its roles in the open conversations, by their names; `soul` is
+    where its `SOUL.md` lies, "" when there is none.
+    """
+
+    agent: Agent
+    identities: list[Identity]
+    roles: dict[str, str]
+    soul: str = ""
+    settled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name to show: that of the workspace, else that of the registry."""
+        if not self.settled and self.identities:
+            return self.identities[0].name
+        return self.agent.name
+
+    @property
+    def protocol_id(self) -> str:
+        """The id in protocol messages, such as `W3`, "" without one: it is one of the handles."""
+        return next((one for one in self.agent.handles if is_protocol_id(one)), "")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent show --json`, an element of `agent list --json`."""
+        one = self.agent
+        first = self.identities[0] if self.identities else None
+        return {
+            "agentId": one.id,
+            "agentName": first.name if first else one.id,
+            "discordUserId": first.account if first else None,
+            "accounts": [entry.account for entry in self.identities],
+            "protocolId": self.protocol_id or None,
+            "handles": one.handles,
+            "conversations": [
+                {"name": name, "role": role or None} for name, role in self.roles.items()
+            ],
+            "name": self.name,
+            "emoji": one.emoji,
+            "role": one.role or None,
+            "model": one.model or None,
+            "driver": one.driver,
+            "capabilities": one.capabilities,
+            "workspace": one.workspace,
+            "soul": self.soul or None,
+            "faults": one.faults,
+        }
+
+
+def profiles(place: Place) -> tuple[list[Profile], list[str]]:
+    """Return all agents of the workspace and of the registry, and what could not be used.
+
+    Raises:
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
+    roles, faults = roles_of(place)
+    found = [_profile(place, one, registry, roles) for one in ids]
+    where = os.path.relpath(place.paths.identities, place.root)
+    return found, [f"{where}: {fault}" for fault in registry.faults] + faults
+
+
+def profile(place: Place, agent_id: str) -> Profile:
+    """Return one agent.
+
+    Raises:
+        NotFoundError: Nothing is known of it.
+        InvalidStateError: The registry is broken.
+    """
+    registry = identities.load(place.paths)
+    must_be_known(place, agent_id, registry)
+    return _profile(place, agent_id, registry, roles_of(place)[0])
+
+
+def _profile(
+    place: Place, agent_id: str, registry: Registry, roles: dict[str, dict[str, str]]
+) -> Profile:
+    one = agent_of(place.root, place.settings, agent_id)
+    soul = souls.path_of(place.paths, place.settings, agent_id)
+    has_soul = os.path.lexists(soul)
+    return Profile(
+        agent=one,
+        identities=registry.of_agent(agent_id),
+        roles=roles.get(agent_id, {}),
+        soul=soul if has_soul else "",
+        settled=has_soul or agent_id in place.settings.agents,
+    )
+
+
+def roles_of(place: Place) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return by agent in which open conversations it takes part, and as what."""
+    roles: dict[str, dict[str, str]] = {}
+    faults = []
+    for name in place.conversations.names():
+        try:
+            state = place.conversations.read(name)
+        except CouncilError as error:
+            faults.append(f"{name}: {error.message}")
+            continue
+        for participant in state.participants.values():
+            roles.setdefault(participant.id, {})[name] = participant.role
+    return roles, faults
+
+
+def must_be_known(place: Place, agent_id: str, registry: Registry) -> None:
+    """Let an agent pass of which a folder, settings or the registry tell.
+
+    Raises:
+        InvalidInputError: It is no legal id.
+        NotFoundError: Nothing is known of it.
+    """
+    checked_name(agent_id, "agent id")
+    if agent_id not in registry.agents | set(known_agents(place.root, place.settings)):
+        raise NotFoundError(f"no agent {agent_id}", f"add it: council agent add {agent_id}")
