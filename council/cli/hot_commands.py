@@ -83,9 +83,13 @@ def _lacks(answered: Answered) -> list[str]:
     """Return what people are told of an answer whose form lacks something."""
     if not answered.faults:
         return []
-    from council.cli.faults import said_of
+    from council.core.fault_words import fault_in_words
 
-    notes = [f"council: {said_of(one)}" for one in answered.faults]
+    notes = [
+        "council: in the answer: "
+        + fault_in_words(one["code"], "en", agent=one["agent"], found=one["found"])
+        for one in answered.faults
+    ]
     if answered.asked_again:
         notes.append("council: it is kept; answer once more with what is missing")
     return notes

@@ -23,6 +23,7 @@ import os
 from council import __version__
 from council.core.account import one_line
 from council.core.errors import InvalidInputError
+from council.core.fault_words import fault_in_words
 from council.core.procedures import SYNTHESIZE
 from council.operations import kept_prompts
 from council.operations.kept_prompts import (
@@ -139,7 +140,13 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(line=_line, mark=lambda found: _QUOTATION_MARKS.get(found, "?"))
+    environment.filters.update(
+        line=_line,
+        mark=lambda found: _QUOTATION_MARKS.get(found, "?"),
+        fault=lambda one: fault_in_words(
+            one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
+        ),
+    )
     _environments.clear()
     _environments[stamps] = environment
     return environment

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from council.core.conversation import Conversation, has_answered
 from council.core.errors import InvalidStateError
+from council.core.fault_words import fault_in_words
 from council.core.ids import is_uuid4, text_digest
 from council.core.owed import is_asked_again, owing, passed_over, takes_turns
 from council.core.procedures import PROCEDURES, SYNTHESIZE
 from council.core.records import from_record
 from council.store.claims import section_keys
-from council.store.hints import fault_in_words
 from council.store.layout import items
 from council.store.marks import NOTE, same_lines
 from council.store.sections import claims_its_section, current_section, phase_of, takes_text
@@ -58,7 +58,8 @@ def remarks(state: Conversation) -> list[str]:
             faults = [*turn.faults, *missing_responses(turn, [one for one in owed if one != agent])]
             if faults:
                 said = "; ".join(
-                    fault_in_words(one.code, one.agent, one.found, "en") for one in faults
+                    fault_in_words(one.code, "en", agent=one.agent, found=one.found)
+                    for one in faults
                 )
                 where = f"what {agent} said in round {played.tour}"
                 found.append(f"{where} is not all that the form asks for: {said}")

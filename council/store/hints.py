@@ -10,6 +10,7 @@ Source: C0-048, DL-013, DL-015, DL-021, DL-081.
 from __future__ import annotations
 
 from council.core.conversation import Conversation, Participant
+from council.core.fault_words import fault_in_words
 from council.core.owed import awaited, owing, passed_over, takes_turns
 from council.core.procedures import PROCEDURES, Procedure
 from council.store.headings import line_of
@@ -35,28 +36,6 @@ _HINTS: dict[str, dict[str, str]] = {
         "later": "*(parle plus tard dans ce tour)*",
         "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
         "silent": "*(pas de réponse : {why})*",
-    },
-}
-_FAULTS: dict[str, dict[str, str]] = {
-    "en": {
-        "no-form": "no part of the form was found",
-        "no-position": "no position",
-        "no-confidence": "no confidence from 1 to 5",
-        "bad-confidence": "a confidence that is not from 1 to 5",
-        "bad-stance": "no stance towards {agent} that is agree, partial or disagree",
-        "two-stances": "two stances towards {agent}",
-        "unknown-agent": "nobody is called {found}",
-        "missing-response": "no response to {agent}",
-    },
-    "fr": {
-        "no-form": "aucune partie de la forme n'a été trouvée",
-        "no-position": "pas de position",
-        "no-confidence": "pas de confiance de 1 à 5",
-        "bad-confidence": "une confiance qui n'est pas de 1 à 5",
-        "bad-stance": "pas de position envers {agent} : d'accord, partiel ou pas d'accord",
-        "two-stances": "deux positions envers {agent}",
-        "unknown-agent": "personne ne s'appelle {found}",
-        "missing-response": "pas de réponse à {agent}",
     },
 }
 _OPENS, _CLOSES = "*(", ")*"
@@ -128,11 +107,8 @@ def _lacking(state: Conversation, one: Participant) -> str:
 
     entry = state.entry_of(one.id, state.tour)
     faults = [] if entry is None else faults_of(state, one.id, entry.text)
-    said = [fault_in_words(fault.code, fault.agent, fault.found, state.lang) for fault in faults]
+    said = [
+        fault_in_words(fault.code, state.lang, agent=fault.agent, found=line_of(fault.found))
+        for fault in faults
+    ]
     return f" ({'; '.join(said)})" if said else ""
-
-
-def fault_in_words(code: str, agent: str, found: str, lang: str) -> str:
-    """Return one fault of an answer's form in words."""
-    words = _FAULTS.get(lang, _FAULTS["en"])
-    return words.get(code, code.replace("-", " ")).format(agent=agent, found=line_of(found))

@@ -14,6 +14,7 @@ from council.core.consensus import ABSENT
 from council.core.conversation import Conversation, Entry, EntryKind, Round
 from council.core.deliberation import asked_questions, guidance
 from council.core.digest import excerpt
+from council.core.fault_words import fault_in_words
 from council.core.flips import STANCE
 from council.core.handles import is_anonymous, named, pseudonyms
 from council.core.judgement import Judgement, round_of
@@ -234,14 +235,15 @@ def _read_out(state: Conversation, entry: Entry, turn: Turn, words: dict[str, st
 def _lacks(state: Conversation, faults: list[Fault], words: dict[str, str]) -> str:
     """Say what of the form is missing in a turn that stands as it is, "" for nothing."""
     said = [
-        words[f"lack.{one.code}"].format(
-            who=inline(display_name(state, one.agent)),
-            found=inline(excerpt(one.found, _FOUND_MAX_CHARS)) or "–",
+        fault_in_words(
+            one.code,
+            state.lang,
+            agent=inline(display_name(state, one.agent)),
+            found=inline(excerpt(one.found, _FOUND_MAX_CHARS)),
         )
         for one in faults
-        if f"lack.{one.code}" in words
     ]
-    return f"*⚠ {words['lacks']}{words['colon']}{', '.join(said)}*" if said else ""
+    return f"*⚠ {words['lacks']}{words['colon']}{'; '.join(said)}*" if said else ""
 
 
 def _key_to_names(state: Conversation, entry: Entry, words: dict[str, str]) -> list[str]:

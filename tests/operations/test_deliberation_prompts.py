@@ -252,32 +252,35 @@ def test_a_synthesis_under_the_headings_asked_for_is_read(lang: str):
 @pytest.mark.parametrize(
     "answer, wanted",
     [
-        ("Just words.", {"en": "use its headings", "fr": "emploie ses titres"}),
+        ("Just words.", {"en": "no part of the form was", "fr": "aucune partie de la forme"}),
         (
             form({"claude": "agree"}, ""),
-            {"en": "no position under", "fr": "pas de position sous"},
+            {"en": "- no position\n", "fr": "- pas de position\n"},
         ),
         (
             form({"claude": "agree"}, confidence=""),
-            {"en": "There is no confidence:", "fr": "Il n'y a pas de confiance :"},
+            {"en": "no confidence from 1 to 5\n", "fr": "pas de confiance de 1 à 5\n"},
         ),
         (
             form({"claude": "agree"}, confidence="9/10"),
-            {"en": "“9/10” is no confidence", "fr": "« 9/10 » n'est pas une confiance"},
+            {"en": "not from 1 to 5 (found: 9/10)", "fr": "pas de 1 à 5 (trouvé : 9/10)"},
         ),
         (
             form({"claude": "perhaps"}),
-            {"en": "“perhaps” about @claude is no stance", "fr": "« perhaps » à propos de @claude"},
+            {
+                "en": "that is agree, partial or disagree (found: perhaps)",
+                "fr": "@claude : d'accord, en partie ou pas d'accord (trouvé : perhaps)",
+            },
         ),
         (
             form({"claude": "agree", "nova": "agree"}),
-            {"en": "“nova” is nobody here", "fr": "« nova » n'est personne ici"},
+            {"en": "does not take part (found: nova)", "fr": "ne participe pas (trouvé : nova)"},
         ),
         (
             form({"claude": "agree"}) + "\n\n## Responses\n- @claude: disagree",
-            {"en": "two stances towards @claude", "fr": "deux choses de @claude"},
+            {"en": "two stances towards @claude", "fr": "deux avis envers @claude"},
         ),
-        (form({}), {"en": "A line about @claude is missing", "fr": "manque une ligne sur @claude"}),
+        (form({}), {"en": "no response to @claude", "fr": "pas de réponse à @claude"}),
     ],
 )
 @pytest.mark.parametrize("lang", LANGS)

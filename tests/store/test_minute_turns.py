@@ -177,7 +177,8 @@ def test_what_a_turn_lacks_is_said_beside_it_and_its_draft_stands_apart() -> Non
     debate.turn("ann", "Yes.")
     debate.say("bob", "No way.")
     debate.say("bob", "## Position\nNo.\n\n## Reasoning\nDear.\n")
-    assert "*⚠ lacks: confidence, a response to Ann*" in section(debate, "Round 1")
+    lacks = "*⚠ not all of the form: no confidence from 1 to 5; no response to Ann*"
+    assert lacks in section(debate, "Round 1")
     assert "> No way." not in section(debate, "Round 1")
     assert "> No way." in section(debate, "Drafts")
 
@@ -200,7 +201,7 @@ def test_a_blind_round_says_so_and_asks_for_no_responses() -> None:
     debate.turn("ann", "Yes.")
     debate.turn("bob", "No.")
     lines = section(debate, "Round 1 (blind)")
-    assert not [line for line in lines if "lacks" in line]
+    assert not [line for line in lines if "not all of the form" in line]
 
 
 def test_the_position_of_a_turn_in_json_is_told_to_people() -> None:
