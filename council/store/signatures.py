@@ -6,7 +6,7 @@ and those that were verified, as ranges: nonces count up, so they stay few.
 A note that cannot be read is no reason to begin anew, for then every old
 message could be played again.
 
-Source: PR-589, A-68.
+Source: PR-589, A-68, XC-013.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.errors import InvalidStateError, NotFoundError
+from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.store import files
 from council.store.lock import Lock
 from council.store.paths import resolve_inside
@@ -73,6 +73,7 @@ class Nonces:
 
     Raises:
         InvalidStateError: The note of them cannot be understood.
+        NewerVersionError: It was written by a newer version.
         CouncilError: The lock is not free in time, or the disk refuses.
     """
 
@@ -82,6 +83,7 @@ class Nonces:
         self._lock = Lock(f"{self._path}.lock")
         self._given: dict[str, int] = {}
         self._seen: dict[str, list[list[int]]] = {}
+        self._unknown: dict[str, Any] = {}
         self._changed = False
 
     def __enter__(self) -> Nonces:
@@ -140,14 +142,16 @@ class Nonces:
         if standing is None:
             return
         try:
-            record = json.loads(standing.data)
-            if record["schemaVersion"] != SCHEMA_VERSION:
-                raise ValueError("another version")
-            self._given = {name: _number(nonce) for name, nonce in record["given"].items()}
+            record = dict(json.loads(standing.data))
+            version = int(record.pop("schemaVersion"))
+            if version > SCHEMA_VERSION:
+                raise NewerVersionError(self._path, version, SCHEMA_VERSION)
+            self._given = {name: _number(nonce) for name, nonce in record.pop("given").items()}
             self._seen = {
                 name: [[_number(first), _number(last)] for first, last in ranges]
-                for name, ranges in record["seen"].items()
+                for name, ranges in record.pop("seen").items()
             }
+            self._unknown = record
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise InvalidStateError(
                 f"{self._path} cannot be understood",
@@ -156,6 +160,7 @@ class Nonces:
 
     def _write(self) -> None:
         record: dict[str, Any] = {
+            **self._unknown,
             "schemaVersion": SCHEMA_VERSION,
             "given": {name: f"{number:04X}" for name, number in self._given.items()},
             "seen": {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from council.core.errors import InvalidStateError, NotFoundError
+from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.store.paths import Workspace
 from council.store.signatures import Nonces, key_path, make_key, read_key
 
@@ -75,7 +76,7 @@ def test_what_fails_inside_the_block_leaves_the_note_as_it_was(place: Workspace)
     [
         "{",
         "[]",
-        '{"schemaVersion":2,"given":{},"seen":{}}',
+        '{"schemaVersion":"x","given":{},"seen":{}}',
         '{"schemaVersion":1,"given":{"S1":"FFFFF"},"seen":{}}',
         '{"schemaVersion":1,"given":{},"seen":{"S1":[["0001"]]}}',
     ],
@@ -92,3 +93,19 @@ def test_a_note_that_cannot_be_read_is_refused_and_left_alone(place: Workspace, 
     file.unlink()
     with Nonces(place) as nonces:  # the lock is free again
         assert nonces.last("S1") is None
+
+
+@pytest.mark.req("XC-013")
+def test_a_note_of_a_newer_version_is_not_written_and_unknown_fields_are_kept(place: Workspace):
+    Path(place.control).mkdir(parents=True)
+    file = Path(place.control, "signatures.json")
+    file.write_text('{"schemaVersion":1,"given":{},"seen":{},"later":[1]}')
+    with Nonces(place) as nonces:
+        nonces.add("S1", "0001")
+    assert json.loads(file.read_text())["later"] == [1]
+
+    newer = file.read_text().replace('"schemaVersion":1', '"schemaVersion":2')
+    file.write_text(newer)
+    with pytest.raises(NewerVersionError), Nonces(place):
+        pass
+    assert file.read_text() == newer
