@@ -97,7 +97,9 @@ class Conversations:
             name: Which.
             with_sealed: Whether to read the texts of the blind phase under way.
         """
-        state = self.page(name).state
+        from council.store.unchanged import standing_state
+
+        state = standing_state(self.workspace, name) or self.page(name).state
         if with_sealed:
             places = Places(self.workspace, name, state.conversation_id)
             state.sealed = {**sealed.read_sealed(places.sealed, state), **state.sealed}

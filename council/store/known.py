@@ -138,7 +138,8 @@ def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> No
     here = section({"phase": record.get("currentPhase"), "tour": record.get("tour")})
     writer = _text(record.get("synthesizer")) or _text(record.get("coordinator"))
     sections = known.sections or {}
-    for name in [*reached, *(name for name, _ in told), here]:
+    # Once for each section: there may be thousands of entries in a few of them.
+    for name in dict.fromkeys([*reached, *(name for name, _ in told), here]):
         agents = [*sections.get(name, ()), *people]
         agents += [writer] if name == SYNTHESIZE and writer else []
         sections[name] = agents
