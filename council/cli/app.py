@@ -88,6 +88,7 @@ def _add_commands() -> None:
     app.add_typer(agents.agent_app, name="agent", rich_help_panel=AGENTS_AND_CHANNELS)
     app.add_typer(rooms.channel_app, name="channel", rich_help_panel=AGENTS_AND_CHANNELS)
     app.add_typer(rooms.turn_app, name="turn", rich_help_panel=AGENTS_AND_CHANNELS)
+    app.add_typer(rooms.discussion_app, name="discussion", rich_help_panel=AGENTS_AND_CHANNELS)
     app.add_typer(messages.app, name="msg", rich_help_panel=MESSAGES)
     app.add_typer(workspace.events_app, name="events", rich_help_panel="Delegation")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.cli.edge import Output
 from council.core.channel_records import message_to_record, shown
-from council.core.channels import TAKES_TURNS, Channel, Message
+from council.core.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.errors import CouncilError
 from council.core.times import render_instant
 from council.operations.showing import Standing
@@ -30,6 +30,17 @@ def status_output(channel: Channel, *, outcome: str = "") -> Output:
     if outcome:
         record["outcome"] = outcome
     return Output(record=record, text="\n".join([*lines, *_facts(channel)]))
+
+
+def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
+    """Say how far a discussion has come to its end."""
+    channel, about = step.channel, step.channel.discussion
+    record = {**shown(channel), "outcome": step.outcome}
+    lines = [f"{channel.channel_id}: {step.outcome.replace('-', ' ')}"]
+    if about is not None and about.minutes:
+        lines.append(f"minutes: {about.minutes}")
+    notes = [f"council: still owed: {one.message}" for one in troubles]
+    return Output(record=record, text="\n".join(lines), notes=notes)
 
 
 def shown_output(found: Standing) -> Output:

@@ -21,6 +21,9 @@ from council.operations.place import Place, speaker
 channel_app = typer.Typer(
     cls=PanelGroup, help="Rooms in which agents speak in turn.", no_args_is_help=True
 )
+discussion_app = typer.Typer(
+    cls=PanelGroup, help="Talks with a guide, an end and a summary.", no_args_is_help=True
+)
 turn_app = typer.Typer(
     cls=PanelGroup, help="Who has the floor of a channel; for hooks.", no_args_is_help=True
 )
@@ -232,6 +235,59 @@ def wake(
     do("turn wake", json, root, now, command)
 
 
+def open_discussion(
+    channel: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    guide: Annotated[
+        str, typer.Option("--guide", metavar="FILE", help="Topic, goals, completion criteria.")
+    ] = "",
+    participants: Names = "",
+    callback: Annotated[
+        str, typer.Option("--callback", metavar="CHANNEL", help="Where the summary is told.")
+    ] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Open a discussion with a guide; its initiator will complete it."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import channel_output
+        from council.operations.discussing import create as make
+
+        if not guide:
+            raise UsageError("a discussion needs a guide", "give it with --guide FILE")
+        text = read_text("", guide, place.settings.max_text_bytes)
+        names, initiator = _listed(participants), speaker(place, as_)
+        made = make(place, channel, initiator, text, names, callback=callback)
+        return channel_output(made, f"{made.channel_id}: opened; {initiator} completes it")
+
+    do("discussion create", json, root, now, command)
+
+
+def complete(
+    channel: Channel,
+    summary: Annotated[
+        str, typer.Option("--summary", metavar="FILE", help="Below discussion-summary/.")
+    ] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Complete a discussion with a summary: it is sealed, told and minuted."""
+
+    def command(place: Place) -> Output:
+        from council.cli.room_views import completed_output
+        from council.operations.discussing import complete as close
+
+        if not summary:
+            raise UsageError("which summary?", "give it with --summary FILE")
+        return completed_output(*close(place, channel, speaker(place, as_), summary))
+
+    do("discussion complete", json, root, now, command)
+
+
 def _hot(name: str) -> Any:
     def run(values: dict[str, Any]) -> None:
         work = turns.RUN[name]
@@ -249,6 +305,13 @@ _EXAMPLES = {
     members: ("council channel members weather add gecko",),
     status: ("council turn status weather",),
     wake: ("council turn wake weather",),
+    open_discussion: (
+        "council discussion create umbrellas --as owl --guide guide.md --participants gecko,fox",
+    ),
+    complete: (
+        "council discussion complete umbrellas --as owl "
+        "--summary memory/shared/discussion-summary/umbrellas.md",
+    ),
 }
 for _function, _examples in _EXAMPLES.items():
     _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
@@ -266,3 +329,5 @@ turn_app.command("begin")(_hot("turn begin"))
 turn_app.command("end")(_hot("turn end"))
 turn_app.command("status")(status)
 turn_app.command("wake")(wake)
+discussion_app.command("create")(open_discussion)
+discussion_app.command("complete")(complete)

@@ -216,7 +216,13 @@ class ChannelSession(Document):
         if self.tail is None or self.tail.end < _FOLD_BYTES:
             return
         path = self.places.journal
-        lines = list(journal.records(path))[-_REVISIONS_KEPT:]
+        lines: list[dict[str, Any]] = []
+        room = _FOLD_BYTES // 2
+        for line in reversed(_records(self)[-_REVISIONS_KEPT:]):
+            room -= len(journal.encode(line))
+            if lines and room < 0:
+                break
+            lines.insert(0, line)
         files.replace(path, b"".join(journal.encode(line) for line in lines))
         self.tail = journal.read_tail(path)
         kept = {line[key] for line in lines for key in ("digest", "seen", "parent")}
