@@ -888,3 +888,13 @@ def test_winding_up_ends_it_at_once_with_a_digest_and_holds_no_empty_vote(phase)
     assert played == ["DELIBERATE", *(["VOTE"] if phase != "DELIBERATE" else []), "SYNTHESIZE"]
     assert all(one.ended_at is not None for one in step.state.rounds)
     assert advance(step.state, NOW + HOUR).events == []
+
+
+@pytest.mark.req("DL-013", "DL-023")
+def test_nobody_is_asked_again_for_a_round_that_was_stopped():
+    state = say(debate(), "claude", GARBAGE).state
+    assert state.participants["claude"].again == 1
+
+    state = stop(state, NOW + 2 * MINUTE).state
+
+    assert [one.again for one in state.participants.values()] == [0, 0, 0]
