@@ -41,7 +41,7 @@ def build(
         list[str] | None,
         typer.Argument(
             metavar="[FIELD=VALUE]...",
-            help="Such as msg=1 to=W1 type=R; without any, JSON objects on standard input.",
+            help="Such as msg=1 to=W1 type=R; without any, or with -, JSON on standard input.",
         ),
     ] = None,
     version: Annotated[
@@ -65,7 +65,7 @@ def build(
 
         forced = forced_version(version)
         options: dict[str, Any] = {"minimal": minimal, "pid": pid or None}
-        if fields:
+        if fields and fields != ["-"]:
             lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json)
             return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
 

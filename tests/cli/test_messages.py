@@ -369,6 +369,7 @@ def test_what_was_parsed_is_built_again(msg):
 
     assert built.code == 0, built.err
     assert built.out.splitlines() == texts
+    assert msg("build", "-", stdin=read.out) == built
 
 
 @pytest.mark.req("PR-007", "PR-576")
