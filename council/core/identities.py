@@ -79,7 +79,7 @@ class Registry(Record):
             agents: Agents of the workspace that need no entry.
         """
         known = self.agents | set(agents)
-        owners = {one.account: one.agent for one in reversed(self.identities)}
+        owners = {one.account: one.agent for one in self.identities}
         return {one: one if one in known else owners.get(one, "") for one in accounts}
 
 
