@@ -15,6 +15,7 @@ import sys
 from council.cli.options import hoisted, hot_name
 
 INTERRUPTED = 130
+_GARBAGE_AFTER = 50_000  # a conversation of usual length is read without a search for garbage
 _MAY_HAVE_WORK_LEFT = frozenset(("atexit", "logging", "threading", "weakref"))
 
 
@@ -49,8 +50,11 @@ def _leave(code: int) -> None:
 def _run(argv: list[str]) -> int:
     before_text = argv[: argv.index("--")] if "--" in argv else argv
     if hot_name(argv) and not {"--help", "-h"} & set(before_text):
+        import gc
+
         from council.cli.hot import run as run_hot
 
+        gc.set_threshold(_GARBAGE_AFTER)
         return run_hot(argv)
     from council.cli.app import run as run_typer
 

@@ -78,17 +78,27 @@ class Record:
         for name in changes:
             if name not in self._fields:
                 raise TypeError(f"{type(self).__name__} has no {name}")
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update({name: _copied(value) for name, value in self.__dict__.items()})
+        twin = object.__new__(type(self))
+        twin.__dict__.update(
+            {
+                name: value if value.__class__ in _PLAIN else _copied(value)
+                for name, value in self.__dict__.items()
+            }
+        )
         twin.__dict__.update(changes)
         return twin
 
 
+# What nearly every field holds and nothing can change; asked first, because a
+# long conversation has tens of thousands of them.
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
 def _copied(value: Any) -> Any:
-    if isinstance(value, Record):
-        return value.copy()
+    if value.__class__ in _PLAIN:
+        return value
     if isinstance(value, list):
         return [_copied(item) for item in value]
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
-    return value
+    return value.copy() if isinstance(value, Record) else value
