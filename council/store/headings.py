@@ -119,7 +119,7 @@ WORDS: dict[str, dict[str, str]] = {
             "{absent} absents sur {total} ; il en faut {threshold}"
         ),
         "strong": "consensus fort",
-        "soft": "consensus partiel",
+        "soft": "consensus souple",
         "nobody": "personne",
         "paused": "en pause : council resume",
         "minutes": "le procès-verbal : council heartbeat",

@@ -337,13 +337,13 @@ def test_check_tells_of_turns_that_lack_something_and_finds_nothing_wrong():
     assert findings(state, state_file) == []
     assert remarks(state) == [
         "what gpt said in round 1 is not all that the form asks for: a confidence that is not "
-        "from 1 to 5; no response to claude",
+        "from 1 to 5 (found: 9); no response to claude",
         "gpt is asked for its answer in DELIBERATE once more",
     ]
     state = spoken(spoken(state, "gpt", confidence=7), "glm", "claude=agree gpt=agree")
     assert state.tour == 2
     assert remarks(state) == [
         "what gpt said in round 1 is not all that the form asks for: a confidence that is not "
-        "from 1 to 5; no response to claude"
+        "from 1 to 5 (found: 7); no response to claude"
     ]
     assert remarks(round_of(debate())) == []

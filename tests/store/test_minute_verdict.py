@@ -10,6 +10,7 @@ from council.core.conversation import Conversation
 from council.core.counterfactual import replay
 from council.core.judgement import judge
 from council.core.rules import Rules
+from council.store import statefile
 from council.store.minutes import HEAD_BYTES, read_minutes, read_minutes_head, render_minutes
 from council.store.verdict_words import verdict_words
 from tests.core.debates import REASONS, Debate, soft_debate
@@ -311,6 +312,13 @@ def test_the_box_says_why_no_further_round_was_played(rules: Rules, because: str
     while debate.state.phase == "DELIBERATE":
         debate.round("Yes.", matrix)
     assert box(debate)["Rounds"].endswith(f"no further round because {because}")
+
+
+@pytest.mark.req("XC-012")
+def test_a_soft_consensus_is_called_souple_in_the_file_as_in_the_minutes() -> None:
+    debate = soft_debate(lang="fr")
+    assert "Convergence détectée: consensus souple" in statefile.render(debate.state)
+    assert "consensus souple sur la position de Ann" in minutes(debate)
 
 
 @pytest.mark.req("XC-012")
