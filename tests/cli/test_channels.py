@@ -1,0 +1,170 @@
+"""The commands on channels, turns and discussions: outputs, exit codes, what is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_start_up import heavy, modules_after
+
+GUIDE = "## Topic\nUmbrellas\n## Goals\nA list.\n## Completion criteria\nAll agree.\n"
+
+
+@pytest.fixture
+def room(council, now):
+    """The command in a workspace with a chat of owl and gecko and a person."""
+    assert council("init", "--agents", "owl,gecko,fox").code == 0
+    words = ("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
+    made = council(*words, "--as", "owl", now=now)
+    assert made.code == 0, made.err
+    return council
+
+
+@pytest.mark.req("DG-073", "DG-074")
+def test_begin_answers_in_the_words_that_hooks_read(room, now):
+    speaker = room("turn", "begin", "weather", "--as", "owl", "--run-id", "r1", "--json", now=now)
+    other = room("turn", "begin", "weather", "--as", "gecko", "--run-id", "r2", "--json", now=now)
+
+    assert speaker.json() == {"allowed": True, "currentSpeaker": "owl"}
+    assert (other.code, other.json()) == (
+        0,
+        {
+            "allowed": False,
+            "currentSpeaker": "owl",
+            "model": "dirigent/no-reply",
+            "reason": "not-the-speaker",
+        },
+    )
+
+
+@pytest.mark.req("DG-076", "DG-144")
+def test_end_reads_the_last_word_of_the_assistant(room, now, tmp_path: Path):
+    messages = [
+        {"role": "assistant", "content": [{"type": "text", "text": "NO_REPLY"}]},
+        {"role": "user", "content": "and?"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Take an "},
+                {"type": "text", "text": "umbrella."},
+            ],
+        },
+    ]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(messages))
+    words = ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--post", "--json")
+
+    done = room(*words, "--messages", file, now=now)
+
+    assert done.json() == {
+        "outcome": "advanced",
+        "currentSpeaker": "gecko",
+        "cycle": 1,
+        "dormant": False,
+    }
+    shown = room("channel", "show", "weather", "--json", now=now).json()
+    assert [one["content"] for one in shown["messages"]] == ["Take an umbrella."]
+
+
+@pytest.mark.req("DG-096")
+def test_status_says_that_nobody_has_the_floor_and_why(room, now):
+    for agent in ("owl", "gecko"):
+        assert room("turn", "end", "weather", "--as", agent, "--text", "NO", now=now).code == 0
+
+    told = room("turn", "status", "weather", now=now)
+    record = room("turn", "status", "weather", "--json", now=now).json()
+
+    assert "all had nothing to say" in " ".join(told.out.split())
+    assert max(map(len, told.out.splitlines())) <= 80
+    assert (record["currentSpeaker"], record["dormant"]) == (None, True)
+
+
+@pytest.mark.req("DG-137")
+def test_the_list_tells_mode_state_and_speaker(room, now):
+    assert room("channel", "create", "report", "log", now=now).code == 0
+
+    [log, weather] = room("channel", "list", "--json", now=now).json()["channels"]
+
+    assert (log["mode"], log["turnState"], log["currentSpeaker"]) == ("report", "dead", None)
+    assert (weather["mode"], weather["turnState"], weather["currentSpeaker"]) == (
+        "chat",
+        "normal",
+        "owl",
+    )
+
+
+@pytest.mark.req("DG-040")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("channel", "mode", "weather", "work"), 6),
+        (("channel", "mode", "weather", "loud"), 3),
+        (("channel", "create", "discussion", "x"), 2),
+        (("channel", "create", "chat", "weather", "--participants", "fox"), 4),
+        (("channel", "post", "weather", "hi", "--as", "fox"), 6),
+        (("channel", "post", "weather", " ", "--as", "owl"), 3),
+        (("channel", "post", "weather", "hi"), 2),
+        (("channel", "members", "weather", "remove", "bob"), 3),
+        (("channel", "members", "nowhere", "add", "owl"), 5),
+        (("channel", "show", "../weather"), 3),
+        (("turn", "begin", "--as", "owl"), 2),
+        (("turn", "begin", "../weather", "--as", "owl"), 3),
+        (("turn", "end", "weather", "--as", "owl", "--messages", "council.toml"), 3),
+        (("turn", "wake", "nowhere"), 5),
+        (("discussion", "complete", "weather", "--as", "owl", "--summary", "x"), 3),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_a_refusal_has_its_exit_code_and_changes_nothing(room, now, words, code: int):
+    (room.root / "council.toml").touch()
+    before = (room.root / "memory/shared/channels/weather.md").read_bytes()
+
+    refused = room(*words, now=now)
+
+    assert refused.code == code, refused.err
+    assert refused.err.startswith("council: ")
+    assert (room.root / "memory/shared/channels/weather.md").read_bytes() == before
+
+
+def test_a_discussion_goes_from_guide_to_minutes(room, now):
+    (room.root / "guide.md").write_text(GUIDE)
+    folder = room.root / "memory/shared/discussion-summary"
+    folder.mkdir()
+    (folder / "u.md").write_text("We like them.")
+    words = ("discussion", "create", "umbrellas", "--as", "owl", "--guide", "guide.md")
+
+    opened = room(*words, "--participants", "gecko,fox", "--callback", "weather", now=now)
+    closed = room(
+        "discussion", "complete", "umbrellas", "--as", "owl", "--summary", "u.md", "--json", now=now
+    )
+
+    assert opened.code == 0, opened.err
+    assert closed.json()["outcome"] == "completed"
+    assert (room.root / closed.json()["discussion"]["minutes"]).is_file()
+    after = room("channel", "post", "umbrellas", "More.", "--as", "gecko", "--json", now=now)
+    assert after.json()["answer"] == "This discussion is closed."
+
+
+def test_a_post_may_come_from_standard_input(room, now):
+    done = room("channel", "post", "weather", "-", "--as", "alice", now=now, stdin="été\n")
+
+    assert done.code == 0, done.err
+    assert "été" in room("channel", "show", "weather", now=now).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("turn", "begin", "weather", "--as", "owl", "--run-id", "r1"),
+        ("turn", "begin", "weather", "--as", "gecko", "--run-id", "r1"),
+        ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--text", "Yes.", "--post"),
+    ],
+    ids=lambda words: " ".join(words[:5]),
+)
+def test_hooks_load_nothing_heavy(room, tmp_path: Path, words):
+    code, modules = modules_after(room, tmp_path, *words)
+
+    assert code == 0
+    assert heavy(modules) == []
