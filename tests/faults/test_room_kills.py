@@ -1,0 +1,92 @@
+"""A post or the end of a turn killed at every system call, then tried again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+# What these commands load when they run: a child must not spend its calls on it.
+import council.cli.rooms
+import council.operations.channels
+import council.operations.turns
+import council.store.channel_edits  # noqa: F401
+from tests.faults import tracing
+from tests.faults.commands import Desk
+
+NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
+POST = ("channel", "post", "weather", "It rains.", "--as", "alice", "--key", "k1", "--json")
+END = ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--text", "It rains.")
+END_AND_POST = (*END, "--post", "--json")
+PASS = ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--text", "NO", "--json")
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(bool(tracing.missing()), reason=tracing.missing() or "-"),
+]
+
+
+class Room:
+    """A workspace with one chat, put up again for each point."""
+
+    def __init__(self, folder: Path) -> None:
+        self.desk = Desk(folder / "workspace", folder / "beside")
+        self.ready = folder / "ready"
+        (self.desk.root / "memory" / "shared").mkdir(parents=True)
+        table = "schemaVersion = 1\n[agents.owl]\nname = 'Owl'\n[agents.gecko]\nname = 'Gecko'\n"
+        (self.desk.root / "council.toml").write_text(table)
+        self.do("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
+        self.do("turn", "begin", "weather", "--as", "owl", "--run-id", "r1")
+        shutil.move(self.desk.root, self.ready)
+
+    def put_up(self) -> None:
+        shutil.rmtree(self.desk.root, ignore_errors=True)
+        shutil.copytree(self.ready, self.desk.root, symlinks=True)
+
+    def do(self, *words: str) -> str:
+        ran = self.desk.run(*words, now=NOW)
+        assert ran.code == 0, (words, ran)
+        return ran.out
+
+    def wrong(self, command: tuple[str, ...]) -> list[str]:
+        """Return what is wrong after the command was killed and given again."""
+        shown = json.loads(self.do("channel", "show", "weather", "--json"))
+        told = [one["content"] for one in shown["messages"]]
+        posts = command is not PASS
+        ends = command is not POST
+        wrong = []
+        if told != ["It rains."] * posts:
+            wrong.append(f"messages: {told}")
+        if shown["currentSpeaker"] != ("gecko" if ends else "owl"):
+            wrong.append(f"speaker: {shown['currentSpeaker']}")
+        if [one["agentId"] for one in shown["results"]] != ["owl"] * ends:
+            wrong.append(f"results: {shown['results']}")
+        if shown["seen"] != len(told):
+            wrong.append(f"seen: {shown['seen']}")
+        left = [one.name for one in (self.desk.root / "memory/shared/channels").iterdir()]
+        if "weather.signal" in left:
+            wrong.append("a signal is left")
+        return wrong
+
+
+@pytest.mark.req("XC-001", "DG-003", "DG-004")
+@pytest.mark.parametrize("command", [POST, END_AND_POST, PASS], ids=["post", "end", "pass"])
+def test_what_is_killed_at_any_call_is_done_once(
+    folder: Path, every: int, command: tuple[str, ...]
+):
+    room = Room(folder)
+    room.put_up()
+    points = room.desk.points(*command, now=NOW)
+    assert len(points) > 3
+    faults = []
+    for point in tracing.each(points, every):
+        room.put_up()
+        killed = room.desk.run(*command, now=NOW, rule=tracing.kill_at(point))
+        assert killed.was_killed or killed.code == 0, (point, killed)
+        room.do("channel", "show", "weather", "--json")  # readable at once, whatever happened
+        room.do(*command)
+        faults += [f"{point}: {one}" for one in room.wrong(command)]
+    assert faults == []
