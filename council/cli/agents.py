@@ -176,7 +176,8 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
             )
             for one in found
         ]
-        table = as_text(rows_view(("agent", "name", "account", "driver", "role"), rows))
+        columns = ("agent", "name", "account", "driver", "role")
+        table = as_text(rows_view(columns, rows, whole=("agent", "account")))
         lines = [table if rows else "no agents yet; next: council agent add ID"]
         if not json and source_is_there(place):
             source = os.path.relpath(place.paths.ego)

@@ -165,11 +165,13 @@ def findings_view(findings: list[Finding]) -> RenderableType:
     return table
 
 
-def rows_view(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> RenderableType:
-    """Return a plain table with a header."""
+def rows_view(
+    columns: tuple[str, ...], rows: list[tuple[Any, ...]], whole: tuple[str, ...] = ()
+) -> RenderableType:
+    """Return a plain table with a header; cells of the columns `whole` keep to one line."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in rows:
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
     return table
