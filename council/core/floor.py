@@ -307,10 +307,7 @@ def settle(
             continue
         _give_up_waiting(new, min(message.at, now), now, events, rules)
         take_notice(new, message, now, events, rules)
-        following = last[place + 1] if place + 1 < len(last) else None
-        # Between two fragments nothing is complete, whatever the first one ends with.
-        if following is None or following.author != message.author:
-            _confirm(new, last[: place + 1], now, events, rules)
+        _confirm(new, last[: place + 1], now, events, rules)
     _go_on(new, now, events, rules)
     return ChannelStep(channel=new, events=events)
 

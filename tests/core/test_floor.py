@@ -182,7 +182,7 @@ def test_the_next_speaker_starts_only_after_the_last_fragment(cuts: tuple[int, .
     assert room.channel.speaker == "bob"
 
 
-def test_fragments_seen_together_count_as_delivered_only_with_the_last_one():
+def test_fragments_that_are_seen_together_confirm_one_delivery():
     room = Room("ann", "bob")
     text = "x" * 400
     room.end("ann", text)
@@ -191,6 +191,7 @@ def test_fragments_seen_together_count_as_delivered_only_with_the_last_one():
     room.settle()
     assert room.channel.speaker == "bob"
     assert not room.channel.interjected
+    assert room.kinds("delivery.confirmed") == ["delivery.confirmed"]
 
 
 @pytest.mark.req("DG-080")
@@ -326,6 +327,15 @@ def test_who_leaves_is_skipped_and_taken_out_at_the_boundary():
 
 
 @pytest.mark.req("DG-097")
+def test_the_floor_is_never_given_to_somebody_who_has_left():
+    room = Room("ann", "bob", "cyd")
+    room.take(members_changed(room.channel, members("ann", "cyd"), room.now))
+    step = end(room.channel, "ann", "r", "NO", room.now)
+    assert step.channel.speaker == "cyd"
+    assert [one.agent for one in step.events if one.type == "floor.given"] == ["cyd"]
+
+
+@pytest.mark.req("DG-097")
 @pytest.mark.parametrize("waiting", [False, True])
 def test_a_speaker_who_leaves_gives_the_floor_away(waiting: bool):
     room = Room("ann", "bob", "cyd")
@@ -382,6 +392,25 @@ def test_no_word_of_the_moderator_wakes_the_room():
     for kind in ("message", "moderator", "reminder", "auto", "summary"):
         room.post(MODERATOR, "Discussion is idle.", kind)
     assert room.channel.speaker == ""
+
+
+def test_what_the_moderator_writes_wakes_nobody_where_it_is_no_member_either():
+    here = members("ann", "bob")
+    del here[MODERATOR]
+    room = Room(members=here)
+    room.all_pass()
+    for kind in ("moderator", "guide", "reminder", "auto", "summary"):
+        room.post(MODERATOR, "a word", kind)
+    assert room.channel.speaker == ""
+
+
+def test_what_was_said_before_turns_were_taken_wakes_nobody():
+    room = Room("ann")
+    room.post("zoe", "hello ann")
+    room.take(members_changed(room.channel, members("ann", "bob"), room.now))
+    assert (room.channel.speaker, room.channel.roused_at) == ("ann", None)
+    room.post("zoe", "hello both")
+    assert room.channel.roused_at == room.now
 
 
 def test_a_word_that_came_after_others_had_passed_is_heard_before_the_room_sleeps():
