@@ -66,6 +66,7 @@ class Document:
         if self._entered:
             return
         files.make_folder(self.places.folder)
+        files.ready_to_exchange()  # nobody shall wait for the lock while this is loaded
         self._lock.__enter__()
         try:
             self.places.make()

@@ -277,6 +277,14 @@ def replace(path: str, data: bytes, *, mode: int = 0o666) -> None:
         sync_folder(folder)
 
 
+def ready_to_exchange() -> None:
+    """Load what `exchange` needs."""
+    if sys.platform.startswith("linux"):
+        from council.store import swap
+
+        swap.ready()
+
+
 def exchange(one: str, other: str) -> bool:
     """Swap two files atomically; False where kernel or file system cannot.
 

@@ -22,17 +22,26 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _NAME = "renameat2"
 
+_found: list[tuple[Rename | None, Callable[[], int]]] = []
+
 
 def swap(one: str, other: str) -> int | None:
     """Swap two files; return 0 or the number of the error, None where there is no such call."""
-    try:
-        rename, error = by_machine()
-    except (ImportError, AttributeError, TypeError):
-        rename, error = by_package()
+    rename, error = ready()
     if rename is None:
         return None
     first, second = os.fsencode(one), os.fsencode(other)
     return error() if rename(_AT_FDCWD, first, _AT_FDCWD, second, _RENAME_EXCHANGE) else 0
+
+
+def ready() -> tuple[Rename | None, Callable[[], int]]:
+    """Find the call, once; whoever does so before taking a lock does not keep others waiting."""
+    if not _found:
+        try:
+            _found.append(by_machine())
+        except (ImportError, AttributeError, TypeError):
+            _found.append(by_package())
+    return _found[0]
 
 
 def by_machine() -> tuple[Rename | None, Callable[[], int]]:
