@@ -102,6 +102,12 @@ class Rooms(RuleBasedStateMachine):
             told = [one["agentId"] for one in event.data["results"]]
             assert told == self.done, "somebody is counted who had no turn"
             self.last_speaker = self.done[-1] if self.done else ""
+            self.spoken = [one["agentId"] for one in event.data["results"] if not one["empty"]]
+        elif kind == "order.rebuilt":
+            self.joined = event.data["joined"]
+        elif kind == "channel.dormant" and event.data["reason"] == "all-passed":
+            assert not self.spoken, "a real word is a veto"
+            assert not self.joined, "a newcomer has not been heard"
         elif kind == "state.changed" and event.data["from"] not in TAKES_TURNS:
             self.cycles_alone = 0
         elif kind == "order.shuffled":
@@ -113,6 +119,7 @@ class Rooms(RuleBasedStateMachine):
                 self.cycles_alone += 1
                 assert self.cycles_alone <= RULES.max_cycles, "a room goes on for ever"
             assert agent not in self.done, f"{agent} has the floor twice in one cycle"
+            assert agent in agents_of(self.channel.members), f"{agent} has left"
 
     def settle(self) -> ChannelStep:
         return self.move(lambda channel: settle(channel, self.log[-40:], self.now, rules=RULES))
