@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import at_once, heartbeats, results, sizes, start_up, turns, wire, writing
+from benchmarks import at_once, heartbeats, results, rooms, sizes, start_up, turns, wire, writing
 from benchmarks.measuring import Part
 
 ROUNDS = 21
@@ -31,6 +31,9 @@ PARTS: dict[str, Measure] = {
     ),
     "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(3, rounds // 2))],
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
+    "rooms": lambda folder, rounds, quick: [
+        rooms.measure(folder, max(3, rounds // 2), 10_000 if quick else rooms.MANY)
+    ],
     "messages": lambda _folder, rounds, _quick: [wire.measure(rounds)],
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import at_once, heartbeats, results, sizes, start_up, turns, writing
+from benchmarks import at_once, heartbeats, results, rooms, sizes, start_up, turns, writing
 from benchmarks.measuring import Part, Row, in_turns
 from benchmarks.workspaces import COUNCIL, Site
 
@@ -18,6 +18,7 @@ TINY: dict[str, Callable[[Path], list[Part]]] = {
     "heartbeats": lambda folder: heartbeats.measure(folder, 1, crowds=(1, 3), due=1),
     "sizes": lambda folder: [sizes.measure(folder, 1, {"10 KB": 10_000, "40 KB": 40_000})],
     "turns": lambda folder: [turns.measure(folder, 1)],
+    "rooms": lambda folder: [rooms.measure(folder, 1, 50)],
 }
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NEWEST = 20
 SOMEBODY = "somebody"
-_BLOCK_BYTES = 32 * 1024
+_BLOCK_BYTES = 8 * 1024
 _OURS = b'{"id":'
 _HIGHEST = 2**53
 DELETES = "deletes"

@@ -75,3 +75,11 @@ def test_fifty_ends_and_posts_at_once_lose_nothing_and_double_nothing(room):
     assert kinds(room).count("turn.ended") == 1
     shown = room("turn", "status", "weather", "--json").json()
     assert (shown["seen"], shown["currentSpeaker"]) == (41, "gecko")
+
+
+@pytest.mark.slow
+def test_a_million_messages_slow_down_no_post_and_no_turn(tmp_path):
+    from benchmarks import rooms
+
+    for row in rooms.measure(tmp_path, 15).rows:
+        assert not row.missed, row
