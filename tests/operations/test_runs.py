@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from council.core.conversation import EntryKind, Origin
-from council.operations import prompting
 from council.operations.follow import follow, minutes_of
 from council.operations.recording import record_answer
 from council.operations.steer import archive, cancel
@@ -335,4 +334,3 @@ def test_prompt_of_a_round_holds_what_was_said_in_the_one_before(table: Table):
             assert all(f"{other}-{tour - 1}" in prompt for other in FOUR)
         first = (folder / f"{agent}.1").read_text(encoding="utf-8")
         assert not any(f"{other}-1" in first for other in FOUR)
-    assert prompting.PROMPT_KINDS == ("turn", "synthesis")
