@@ -12,10 +12,8 @@ from council.core.channels import Channel
 from council.core.errors import ConflictError, NotFoundError
 from council.core.record import Record
 from council.store import channel_messages as log
-from council.store import channel_page, files, journal, naming
+from council.store import channel_page, files, journal
 from council.store.channel_places import ChannelPlaces, channel_ids
-from council.store.channel_session import ChannelSession
-from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.places import decoded, snapshot_of
 
 TYPE_CHECKING = False
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from council.core.channels import FloorRules, Message
     from council.core.events import Event
-    from council.store.channel_session import Resolve
+    from council.store.channel_session import ChannelSession, Resolve
     from council.store.paths import Workspace
 
 
@@ -49,7 +47,6 @@ class Channels:
         resolve: Tells of the name of a member who that is.
         rules: What may be chosen of the floor.
         allow_network_fs: Whether they may lie on a network file system.
-        timeout_s: How long to wait for the lock of a channel.
     """
 
     def __init__(
@@ -59,13 +56,11 @@ class Channels:
         rules: FloorRules,
         *,
         allow_network_fs: bool = False,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         self.workspace = workspace
         self._resolve = resolve
         self._rules = rules
         self._allow_network_fs = allow_network_fs
-        self._timeout_s = timeout_s
 
     def ids(self) -> list[str]:
         """Return the ids of all channels, sorted."""
@@ -151,10 +146,12 @@ class Channels:
         return log.read_tail(places.messages, channel.created_at, count=count).messages[-count:]
 
     def _session(self, channel_id: str, now: datetime) -> ChannelSession:
-        session = ChannelSession(
-            self.workspace, channel_id, now, self._resolve, self._rules, self._timeout_s
-        )
+        from council.store.channel_session import ChannelSession  # who only looks needs none
+
+        session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
         if not os.path.isdir(session.files.folder):
+            from council.store import naming
+
             naming.prepare_control(self.workspace)
             if not self._allow_network_fs:
                 from council.store.filesystems import refuse_network
