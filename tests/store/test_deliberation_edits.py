@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from council.core import machine
 from council.core.conversation import Conversation
@@ -17,6 +16,7 @@ from council.store import handwritten, merging, statefile
 from council.store.edits import Taken, take_in
 from council.store.findings import findings
 from tests.store.debates import HOUR, NOW, debate, passed, round_of, spoken, turn
+from tests.store.scrambling import scrambled_texts
 
 LATER = NOW + HOUR / 2
 Edit = Callable[[str], str]
@@ -607,38 +607,11 @@ def _base() -> Conversation:
 BASE = _base()
 OURS = statefile.render(BASE)
 LINES = OURS.split("\n")
-DEEDS = st.tuples(
-    st.sampled_from(("delete", "double", "swap", "replace", "cut", "insert")),
-    st.integers(0, len(LINES) - 1),
-    st.integers(0, len(LINES) - 1),
-    st.sampled_from((*LINES, "words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x"))
-    | st.text(max_size=10),
-)
-
-
-def scrambled(deeds: list[tuple[str, int, int, str]]) -> str:
-    lines = list(LINES)
-    for how, at, other, text in deeds:
-        at, other = min(at, len(lines) - 1), min(other, len(lines) - 1)
-        if not lines:
-            break
-        if how == "delete":
-            del lines[at]
-        elif how == "double":
-            lines.insert(other, lines[at])
-        elif how == "swap":
-            lines[at], lines[other] = lines[other], lines[at]
-        elif how == "replace":
-            lines[at] = text
-        elif how == "insert":
-            lines.insert(at, text)
-        else:
-            lines = lines[:at] if other % 2 else lines[at:]
-    return "\n".join(lines)
+WORDS = ("words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x")
 
 
 @settings(max_examples=150)
-@given(st.lists(DEEDS, min_size=1, max_size=5).map(scrambled))
+@given(scrambled_texts(LINES, most=5, words=WORDS))
 @pytest.mark.req("DL-056", "C0-044")
 def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):
     assert BASE.participants["glm"].again == 2

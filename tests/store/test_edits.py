@@ -4,49 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core import answers, machine
-from council.core.conversation import Conversation, Participant
+from council.core.conversation import Conversation
 from council.core.errors import NewerVersionError
 from council.core.records import to_record
 from council.store import statefile
 from council.store.edits import Taken, take_in
 from council.store.findings import findings
+from tests.store.councils import NOW, PEOPLE, opened, said
+from tests.store.scrambling import scrambled_texts
 
-NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=10)
-PEOPLE = (
-    ("henry", "Henry", "🦉"),
-    ("sage", "Sage", "🦎"),
-    ("nova", "Nova", "🌟"),
-    ("blaise", "Blaise", "🧮"),
-)
-
-
-def opened(**more: object) -> Conversation:
-    values: dict[str, object] = {
-        "conversation_id": "3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
-        "name": "active",
-        "topic": "Should we build a weather bot?",
-        "brief": "The whole brief.\n\nIn two paragraphs.",
-        "created_at": NOW,
-        "updated_at": NOW,
-        "timeout_at": NOW + timedelta(hours=1),
-        "sealed_phases": False,
-        "participants": {
-            agent: Participant(id=agent, name=name, emoji=emoji) for agent, name, emoji in PEOPLE
-        },
-    }
-    return machine.begin(Conversation(**{**values, **more}), NOW).state
-
-
-def said(state: Conversation, agent: str, text: str, **more: str) -> Conversation:
-    return answers.respond(state, agent, text, now=NOW, nonce="n" * 32, **more).state
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -680,38 +654,11 @@ def _base() -> Conversation:
 
 OURS = statefile.render(_base())
 LINES = OURS.split("\n")
-EDITS = st.tuples(
-    st.sampled_from(("delete", "double", "swap", "replace", "cut", "insert")),
-    st.integers(0, len(LINES) - 1),
-    st.integers(0, len(LINES) - 1),
-    st.sampled_from((*LINES, "words", "## Other", "### Other", "-->", "\r", "<!--council:end-->"))
-    | st.text(max_size=10),
-)
-
-
-def edited(edits: list[tuple[str, int, int, str]]) -> str:
-    lines = list(LINES)
-    for how, at, other, text in edits:
-        at, other = min(at, len(lines) - 1), min(other, len(lines) - 1)
-        if not lines:
-            break
-        if how == "delete":
-            del lines[at]
-        elif how == "double":
-            lines.insert(other, lines[at])
-        elif how == "swap":
-            lines[at], lines[other] = lines[other], lines[at]
-        elif how == "replace":
-            lines[at] = text
-        elif how == "insert":
-            lines.insert(at, text)
-        else:
-            lines = lines[:at] if other % 2 else lines[at:]
-    return "\n".join(lines)
+WORDS = ("words", "## Other", "### Other", "-->", "\r", "<!--council:end-->")
 
 
 @settings(max_examples=200)
-@given(st.lists(EDITS, min_size=1, max_size=5).map(edited))
+@given(scrambled_texts(LINES, most=5, words=WORDS))
 def test_no_edit_loses_doubles_or_breaks_anything(theirs: str):
     result = taken(theirs, OURS)
     entries = {one.id: one.text for one in result.state.entries}

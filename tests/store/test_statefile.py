@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -16,14 +15,8 @@ from council.core.errors import CouncilError, InvalidStateError, NewerVersionErr
 from council.core.records import to_record
 from council.store import marks, statefile
 from council.store.headings import line_of
+from tests.store.councils import NOW, PEOPLE, opened, said
 
-NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
-PEOPLE = (
-    ("henry", "Henry", "🦉"),
-    ("sage", "Sage", "🦎"),
-    ("nova", "Nova", "🌟"),
-    ("blaise", "Blaise", "🧮"),
-)
 HOSTILE = (
     "plain words",
     "# A title",
@@ -53,27 +46,6 @@ LINES = st.sampled_from(HOSTILE) | st.text(
     st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=12
 )
 TEXTS = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
-
-
-def opened(**more: object) -> Conversation:
-    values: dict[str, object] = {
-        "conversation_id": "3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
-        "name": "active",
-        "topic": "Should we build a weather bot?",
-        "brief": "The whole brief.\n\nIn two paragraphs.",
-        "created_at": NOW,
-        "updated_at": NOW,
-        "timeout_at": NOW + timedelta(hours=1),
-        "sealed_phases": False,
-        "participants": {
-            agent: Participant(id=agent, name=name, emoji=emoji) for agent, name, emoji in PEOPLE
-        },
-    }
-    return machine.begin(Conversation(**{**values, **more}), NOW).state
-
-
-def said(state: Conversation, agent: str, text: str, **more: str) -> Conversation:
-    return answers.respond(state, agent, text, now=NOW, nonce="n" * 32, **more).state
 
 
 def entered(state: Conversation, phase: str) -> Conversation:

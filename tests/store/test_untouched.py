@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from council.core.conversation import Conversation
 from council.core.errors import InvalidStateError
 from council.store import statefile, untouched
-from tests.store.test_statefile import conversations, opened
+from tests.store.councils import opened
+from tests.store.test_statefile import conversations
 
 
 @settings(max_examples=150)
