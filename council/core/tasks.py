@@ -22,15 +22,7 @@ def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) 
     if wake.task in state.tasks:
         return Step(state=state.copy())
     new = state.copy()
-    new.tasks[wake.task] = Task(
-        id=wake.task,
-        agent=wake.agent,
-        tour=new.tour,
-        attempt=wake.attempt,
-        state=TaskState.N,
-        at=now,
-        driver=driver,
-    )
+    new.tasks[wake.task] = _task(new, wake, TaskState.N, driver, now)
     data = {"task": wake.task}
     return Step(state=new, events=[Event(type="task.queued", agent=wake.agent, data=data)])
 
@@ -50,16 +42,7 @@ def task_started(
     if queued is not None and queued.state is TaskState.N and now > queued.at:
         given_back = min(new.timeout_at + (now - queued.at), now + new.phase_timeout)
         new.timeout_at = max(new.timeout_at, given_back)
-    new.tasks[wake.task] = Task(
-        id=wake.task,
-        agent=wake.agent,
-        tour=new.tour,
-        attempt=wake.attempt,
-        state=TaskState.R,
-        at=now,
-        ends_at=ends_at,
-        driver=driver,
-    )
+    new.tasks[wake.task] = _task(new, wake, TaskState.R, driver, now).copy(ends_at=ends_at)
     label = f"council-{new.conversation_id}-{wake.agent}"
     data = {"task": wake.task, "driver": driver, "attempt": wake.attempt, "label": label}
     return Step(state=new, events=[Event(type="task.started", agent=wake.agent, data=data)])
@@ -96,19 +79,26 @@ def task_refused(
     new = state.copy()
     if wake.task not in new.tasks and is_refused(new, wake.agent, reason):
         return Step(state=new)
-    new.tasks[wake.task] = Task(
-        id=wake.task,
-        agent=wake.agent,
-        tour=new.tour,
-        attempt=wake.attempt,
-        state=TaskState.F,
-        at=now,
-        driver=driver,
-        reason=reason,
-        final=final,
+    new.tasks[wake.task] = _task(new, wake, TaskState.F, driver, now).copy(
+        reason=reason, final=final
     )
     data = {"task": wake.task, "reason": reason}
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
+
+
+def _task(
+    conversation: Conversation, wake: Wake, state: TaskState, driver: str, now: datetime
+) -> Task:
+    """Return the task of one who is due in the round under way."""
+    return Task(
+        id=wake.task,
+        agent=wake.agent,
+        tour=conversation.tour,
+        attempt=wake.attempt,
+        state=state,
+        at=now,
+        driver=driver,
+    )
 
 
 def is_refused(state: Conversation, agent: str, reason: str) -> bool:
