@@ -78,7 +78,8 @@ def floor_line(channel: Channel) -> str:
     if not channel.speaker:
         since = _since(channel.dormant_at)
         if channel.calmed:
-            return f"nobody{since}: {channel.calmed}; a word from a person wakes the room"
+            why = _CALMED.get(channel.calmed, channel.calmed)
+            return f"nobody{since}: {why}; a word from a person wakes the room"
         return f"nobody{since}: all had nothing to say; the next message wakes the room"
     said = f"{channel.speaker}{_since(channel.turn_at)}"
     if channel.delivery is not None:
@@ -89,6 +90,10 @@ def floor_line(channel: Channel) -> str:
     return f"{said}; then {following}" if following else said
 
 
+_CALMED = {
+    "repetition": "calmed, the agents only repeated themselves",
+    "max-cycles": "calmed, the agents went on for too long without a person",
+}
 _WITHOUT_TURNS = {
     TurnState.DISABLED: "free: turns are not taken here",
     TurnState.DEAD: "nobody: in a report channel agents only post and are not woken",

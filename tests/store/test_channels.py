@@ -111,6 +111,8 @@ def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
         "owl since 2026-02-08T20:00:00Z"
     )
     assert "all had nothing to say" in channel_page.floor_line(asleep)
+    assert "only repeated" in channel_page.floor_line(asleep.copy(calmed="repetition"))
+    assert "too long" in channel_page.floor_line(asleep.copy(calmed="max-cycles"))
     assert "turns are not taken" in channel_page.floor_line(room("owl"))
     assert "only post" in channel_page.floor_line(room("owl", mode=Mode.REPORT))
 
