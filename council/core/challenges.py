@@ -24,13 +24,14 @@ def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dic
     known = names(state)
     at_names = Names(known.items())
     called = [name.casefold() for name, one in known.items() if one == agent]
+    folds = [(name, name.casefold()) for name in known]
     found = []
     for entry in others:
         if entry.phase == "CHALLENGE":
             folded = entry.text.casefold()
             if not any(name in folded for name in called):
                 continue
-            present = {name: one for name, one in known.items() if name.casefold() in folded}
+            present = {name: known[name] for name, fold in folds if fold in folded}
             passages = _addressed(entry.text, agent, at_names, present)
             author = state.participants.get(entry.agent)
             if passages:

@@ -250,6 +250,8 @@ def _is_quoted(line: str) -> bool:
 
 def _continues(line: str) -> bool:
     """Tell whether a line goes on with the paragraph above it: no blank, quote, heading, item."""
+    if line[:1].isalpha():
+        return True  # nearly every line
     start = line.lstrip(" \t")
     if not start.strip() or start[0] in ">#":
         return False

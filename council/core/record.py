@@ -19,6 +19,14 @@ else:
         return lambda cls: cls
 
 
+# Fields so annotated hold nothing that can change, so a copy need not look at them.
+_UNCHANGING = frozenset(
+    f"{name}{or_none}"
+    for name in ("str", "int", "float", "bool", "datetime", "timedelta")
+    for or_none in ("", " | None")
+)
+
+
 @dataclass_transform(kw_only_default=True)
 class Record:
     """A value made of the annotated attributes of its class.
@@ -31,15 +39,15 @@ class Record:
     """
 
     _fields: tuple[str, ...] = ()
+    _holders: tuple[str, ...] = ()
     _defaults: dict[str, object] = {}  # noqa: RUF012 - rebuilt for each subclass
 
     def __init_subclass__(cls) -> None:
-        own = [
-            name
-            for name in cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow
-            if not name.startswith("_")
-        ]
+        annotations = cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow
+        own = [name for name in annotations if not name.startswith("_")]
         cls._fields = cls._fields + tuple(own)
+        holders = [name for name in own if str(annotations[name]) not in _UNCHANGING]
+        cls._holders = cls._holders + tuple(holders)
         cls._defaults = {
             **cls._defaults,
             **{name: cls.__dict__[name] for name in own if name in cls.__dict__},
@@ -79,17 +87,17 @@ class Record:
             if name not in self._fields:
                 raise TypeError(f"{type(self).__name__} has no {name}")
         twin = object.__new__(type(self))
-        twin.__dict__.update(
-            {
-                name: value if value.__class__ in _PLAIN else _copied(value)
-                for name, value in self.__dict__.items()
-            }
-        )
-        twin.__dict__.update(changes)
+        own = twin.__dict__
+        own.update(self.__dict__)
+        for name in self._holders:
+            value = own[name]
+            if value.__class__ not in _PLAIN:
+                own[name] = _copied(value)
+        own.update(changes)
         return twin
 
 
-# What nearly every field holds and nothing can change; asked first, because a
+# What nearly every value is and nothing can change; asked first, because a
 # long conversation has tens of thousands of them.
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
