@@ -35,7 +35,9 @@ def measure(folder: Path, rounds: int, sizes: dict[str, int] | None = None) -> P
         "Many rounds of contributions of 4 KB by six agents, each quoting the one before it. "
         "`context` prints all of it that the agent may see, so the prompt is as large as the "
         "file. `context asked again` finds the prompt that was made before; `context` comes "
-        "after an answer of somebody else.",
+        "after an answer of somebody else; what is left of it above the small one is reading, "
+        "checking and printing 10 MB. Quotations are found here; one that was never said is "
+        "looked for in everything said before it.",
         rows,
     )
 

@@ -30,9 +30,11 @@ def measure(folder: Path, rounds: int) -> Part:
     against, against_ms = "python -c pass", statistics.median(bare)
     return Part(
         "Last answer to next start",
-        "From the moment at which the process of the last `council respond` of a round begins to "
-        "the moment at which the first program of the next round runs. The second row begins "
-        "when the revision that opens the round was written.",
+        "From the moment at which the process of the last `council respond` of a round begins "
+        "to the moment at which the first program of the next round runs. The second row begins "
+        "when the revision that opens the round was written. It holds the start of one "
+        "interpreter, a durable write, the heartbeat that makes the prompt, and the start of the "
+        "program; on a machine that is busy with other work all of it waits for a core.",
         [
             Row(
                 "last answer → next start",
