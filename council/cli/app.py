@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import typer
@@ -96,6 +97,46 @@ def _add_commands() -> None:
 _add_commands()
 
 
+def _only(word: str) -> typer.Typer:
+    """Return the same application with the parameters of one command; of the others the names.
+
+    Typer reads the signature of every command before it looks at the command
+    line, and that takes longer than all the rest of a help.
+    """
+    slim = typer.Typer(
+        name="council",
+        cls=PanelGroup,
+        help=app.info.help,
+        no_args_is_help=True,
+        rich_markup_mode=None if plain_help.is_wanted() else "rich",
+        pretty_exceptions_enable=False,
+        context_settings=app.info.context_settings,
+    )
+    slim.registered_callback = app.registered_callback
+    for command in app.registered_commands:
+        shown = command if command.name == word else copy(command)
+        if shown is not command and command.callback is not None:
+            shown.callback = _named(command.callback.__doc__ or "")
+        slim.registered_commands.append(shown)
+    for group in app.registered_groups:
+        if group.name == word:
+            slim.registered_groups.append(group)
+        elif group.typer_instance is not None:
+            said = str(group.typer_instance.info.help or "")
+            panel = group.rich_help_panel
+            slim.command(group.name, rich_help_panel=panel)(_named(said))
+    return slim
+
+
+def _named(said: str) -> Callable[[], None]:
+    """Return what stands for a command where only its name and its summary are shown."""
+
+    def stands_for_it() -> None: ...
+
+    stands_for_it.__doc__ = said
+    return stands_for_it
+
+
 def run(argv: list[str]) -> int:
     """Run one command line; return its exit code."""
     before_text = argv[: argv.index("--")] if "--" in argv else argv
@@ -105,10 +146,13 @@ def run(argv: list[str]) -> int:
     if argv and argv[0].endswith("-completion") and len(argv) > 1:
         # Typer asks the process tree for the shell unless told that it cannot.
         os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
+    words = [word for word in argv if not word.startswith("-")]
+    completing = any(name.startswith("_COUNCIL_") for name in os.environ)
+    chosen = app if completing else _only(words[0] if words else "")
     if plain_help.is_wanted():
         app.rich_markup_mode = None
     try:
-        code = app(args=argv, prog_name="council", standalone_mode=False)
+        code = chosen(args=argv, prog_name="council", standalone_mode=False)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # Typer gives this class no public name
             sys.stdout.write(f"{error.format_message()}\n" if error.format_message() else "")

@@ -53,7 +53,7 @@ def say(
     message: Text = "",
     file: File = "",
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="A conversation, or an agent in one.")
+        str, typer.Option("--to", metavar="TARGET", help="A conversation, a channel, or an agent.")
     ] = "",
     as_: As = "",
     name: Name = "",
@@ -61,14 +61,19 @@ def say(
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Say something as a person, to a conversation or to one agent in it."""
+    """Say something as a person: to a conversation, a channel, or one agent."""
 
     def command(place: Place) -> Output:
+        from council.operations.steer import Steered
         from council.operations.steer import say as tell
 
         text = read_text(message, file, place.settings.max_text_bytes)
-        step, whom = tell(place, text, to=to, name=name, author=as_)
-        return _steered(step, f"said; {whom or 'all'} will read it")
+        done, whom = tell(place, text, to=to, name=name, author=as_)
+        if isinstance(done, Steered):
+            return _steered(done, f"said; {whom or 'all'} will read it")
+        from council.core.channel_records import message_to_record
+
+        return Output(record=message_to_record(done), text=f"{to}: posted as message {done.id}")
 
     do("say", json, root, now, command)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def _place(values: dict[str, Any]) -> Place:
+    place = open_place(values["root"], values["now"], os.environ)
     if not values["channel"]:
         raise UsageError("which channel?", "give its id; see: council channel list")
-    place = open_place(values["root"], values["now"], os.environ)
     place.refuse_newer_settings()
     return place
 

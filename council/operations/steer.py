@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core import answers, machine, owed, steering
+from council.core.channels import Message
 from council.core.conversation import Conversation
 from council.core.errors import UsageError
 from council.core.ids import checked_name
@@ -20,6 +21,7 @@ from council.core.step import Step
 from council.operations import archive as archiving
 from council.operations.answer import wake_next
 from council.operations.place import Place, conversation_name
+from council.operations.rooms import open_channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +55,8 @@ def inject(place: Place, name: str, message: str, *, author: str = "", target: s
 
 def say(
     place: Place, message: str, *, to: str, name: str = "", author: str = ""
-) -> tuple[Steered, str]:
-    """Say something to a target: an open conversation, or an agent that takes part in one.
+) -> tuple[Steered | Message, str]:
+    """Say something to a target: a conversation, a channel, or an agent that takes part.
 
     Returns:
         What became of it, and the agent it is for; "" for everybody.
@@ -65,10 +67,14 @@ def say(
     Source: XC-110.
     """
     if not to:
-        raise UsageError("to whom?", "say: --to CONVERSATION, or --to AGENT")
+        raise UsageError("to whom?", "say: --to CONVERSATION, --to CHANNEL or --to AGENT")
     names = place.conversations.names()
     if to in names:
         return inject(place, to, message, author=author), ""
+    if to in open_channels(place):
+        from council.operations.channels import post
+
+        return post(place, to, author or PERSON, message)[0], ""
     wanted = conversation_name(place, name)
     if wanted in names and to in place.conversations.read(wanted).participants:
         return inject(place, wanted, message, author=author, target=to), to
