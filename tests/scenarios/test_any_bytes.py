@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from typer.main import get_command
 
 from council.cli import app, hot
 from council.cli.options import hoisted, hot_name
@@ -69,12 +68,8 @@ def patience(words: tuple[str, ...]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def commands_are_put_together_once() -> Iterator[None]:
-    """Spare each of thousands of commands the making of all the others."""
+def processes_left_behind_are_ours() -> None:
     adopt_orphans()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "app", get_command(app.app))
-        yield
 
 
 @pytest.fixture(scope="module")
