@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import As, Json, Now, Root, do, help_text
+from council.cli.options import EVERYWHERE, Command, Option
+from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
 from council.cli.plain_help import PanelGroup
 from council.operations.place import Place
 
@@ -29,66 +30,77 @@ agent_app = typer.Typer(
 
 Agent = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False)]
 Title = Annotated[str, typer.Option("--name", metavar="NAME", help="The name to show.")]
-Emoji = Annotated[str, typer.Option("--emoji", metavar="EMOJI", help="Stands before the name.")]
-Role = Annotated[str, typer.Option("--role", metavar="ROLE", help="What it is there for.")]
-Model = Annotated[str, typer.Option("--model", metavar="MODEL", help="The model it runs on.")]
-Driver = Annotated[
-    str,
-    typer.Option("--driver", metavar="DRIVER", help="How it is run: manual, command, scripted."),
-]
-Preset = Annotated[
-    str, typer.Option("--preset", metavar="PRESET", help="A ready-made command, such as claude.")
-]
-Capability = Annotated[
-    list[str] | None,
-    typer.Option("--capability", metavar="WORD", help="What it can do; once for each."),
-]
-Handle = Annotated[
-    list[str] | None,
-    typer.Option("--handle", metavar="HANDLE", help="What else it is called, such as W3; each."),
-]
-Account = Annotated[
-    str, typer.Option("--account", metavar="ACCOUNT", help="Its account in channels.")
-]
+_ID = Option(name="agent", metavar="ID", help="The agent.", required=True)
+_FACTS = (
+    Option(name="name", flags=("--name",), metavar="NAME", help="The name to show."),
+    Option(name="emoji", flags=("--emoji",), metavar="EMOJI", help="Stands before the name."),
+    Option(name="role", flags=("--role",), metavar="ROLE", help="What it is there for."),
+    Option(name="model", flags=("--model",), metavar="MODEL", help="The model it runs on."),
+    Option(
+        name="driver",
+        flags=("--driver",),
+        metavar="DRIVER",
+        help="How it is run: manual, command, scripted.",
+    ),
+    Option(
+        name="preset",
+        flags=("--preset",),
+        metavar="PRESET",
+        help="A ready-made command, such as claude.",
+    ),
+    Option(
+        name="capabilities",
+        flags=("--capability",),
+        metavar="WORD",
+        many=True,
+        help="What it can do; once for each.",
+    ),
+    Option(
+        name="handles",
+        flags=("--handle",),
+        metavar="HANDLE",
+        many=True,
+        help="What else it is called, such as W3; each.",
+    ),
+    Option(
+        name="account", flags=("--account",), metavar="ACCOUNT", help="Its account in channels."
+    ),
+)
 
 
-def _facts(**given: str | list[str] | None) -> Facts:
-    return {key: value for key, value in given.items() if value}
+def _facts(values: dict[str, Any]) -> Facts:
+    """Return what was given of the facts that `SOUL.md` holds."""
+    names = [one.name for one in _FACTS if one.name != "account"]
+    return {name: values[name] for name in names if values[name]}
 
 
-def add(
-    agent: Agent,
-    name: Title = "",
-    emoji: Emoji = "",
-    role: Role = "",
-    model: Model = "",
-    driver: Driver = "",
-    preset: Preset = "",
-    capability: Capability = None,
-    handle: Handle = None,
-    account: Account = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
-
+def _add(values: dict[str, Any]) -> None:
     def command(place: Place) -> Output:
         from council.operations.agents import add as add_agent
 
-        facts = _facts(
-            name=name,
-            emoji=emoji,
-            role=role,
-            model=model,
-            driver=driver,
-            preset=preset,
-            capabilities=capability,
-            handles=handle,
-        )
-        return _changed(place, add_agent(place, agent, facts, account))
+        return _changed(place, add_agent(place, values["agent"], _facts(values), values["account"]))
 
-    do("agent add", json, root, now, command)
+    do("agent add", values["json"], values["root"], values["now"], command)
+
+
+def _edit(values: dict[str, Any]) -> None:
+    def command(place: Place) -> Output:
+        from council.operations.agents import edit as edit_agent
+
+        return _changed(
+            place, edit_agent(place, values["agent"], _facts(values), values["account"])
+        )
+
+    do("agent edit", values["json"], values["root"], values["now"], command)
+
+
+def _of_facts(name: str, summary: str, example: str, run: Any) -> Callable[..., None]:
+    """Return a command that takes an agent and what is known of it."""
+    given = (_ID, *_FACTS, *EVERYWHERE)
+    return typer_function(
+        Command(name=name, panel="Agents", summary=summary, example=example, options=given),
+        run,
+    )
 
 
 def register(
@@ -109,41 +121,6 @@ def register(
         return _changed(place, register_own(place, as_, account, name))
 
     do("agent register", json, root, now, command)
-
-
-def edit(
-    agent: Agent,
-    name: Title = "",
-    emoji: Emoji = "",
-    role: Role = "",
-    model: Model = "",
-    driver: Driver = "",
-    preset: Preset = "",
-    capability: Capability = None,
-    handle: Handle = None,
-    account: Account = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Change what is known of an agent; whatever else you wrote into its SOUL.md stays."""
-
-    def command(place: Place) -> Output:
-        from council.operations.agents import edit as edit_agent
-
-        facts = _facts(
-            name=name,
-            emoji=emoji,
-            role=role,
-            model=model,
-            driver=driver,
-            preset=preset,
-            capabilities=capability,
-            handles=handle,
-        )
-        return _changed(place, edit_agent(place, agent, facts, account))
-
-    do("agent edit", json, root, now, command)
 
 
 def _changed(place: Place, done: Changed) -> Output:
@@ -295,14 +272,32 @@ def _scanned(found: Scan) -> str:
 
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "add": (add, "council agent add henry --name Henry --role Skeptic --preset claude"),
     "register": (register, "council agent register 123456789012345678 --as henry"),
     "list": (list_, "council agent list --json"),
     "show": (show, "council agent show henry"),
-    "edit": (edit, "council agent edit henry --account 123456789012345678"),
     "remove": (remove, "council agent remove henry --folder"),
     "scan": (scan, "council agent scan --file ~/.openclaw/ego.json"),
 }
-for _name, (_function, _example) in _EXAMPLES.items():
+for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)
-    agent_app.command(_name)(_function)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "add": _of_facts(
+        "add",
+        "Add an agent: its SOUL.md, and its account if you give one; never overwrites.",
+        "council agent add henry --name Henry --role Skeptic --preset claude",
+        _add,
+    ),
+    "register": register,
+    "list": list_,
+    "show": show,
+    "edit": _of_facts(
+        "edit",
+        "Change what is known of an agent; whatever else you wrote into its SOUL.md stays.",
+        "council agent edit henry --account 123456789012345678",
+        _edit,
+    ),
+    "remove": remove,
+    "scan": scan,
+}
+for _name, _command in _COMMANDS.items():
+    agent_app.command(_name)(_command)

@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -29,10 +28,10 @@ from council.cli import (
     rooms,
     workspace,
 )
-from council.cli.edge import INTERRUPTED, carry_out, refuse
+from council.cli.edge import INTERRUPTED, refuse
 from council.cli.hot_commands import RUN
-from council.cli.options import HOT, is_for_every_command
-from council.cli.parameters import typer_function
+from council.cli.options import is_for_every_command
+from council.cli.parameters import hot_function
 from council.cli.plain_help import PanelGroup
 from council.core.errors import UsageError
 
@@ -67,13 +66,6 @@ def _root(
     del version
 
 
-def _hot(name: str) -> Any:
-    def run(values: dict[str, Any]) -> None:
-        raise typer.Exit(carry_out(name, lambda: RUN[name](values), as_json=values["json"]))
-
-    return typer_function(HOT[name], run)
-
-
 def _add_commands() -> None:
     order: list[tuple[str, Mapping[str, Callable[..., None] | None]]] = [
         (WORKSPACE, workspace.COMMANDS),
@@ -84,7 +76,7 @@ def _add_commands() -> None:
     ]
     for panel, commands in order:
         for name, function in commands.items():
-            made = _hot(name) if function is None else function
+            made = hot_function(name, RUN[name]) if function is None else function
             app.command(name, rich_help_panel=panel)(made)
     app.add_typer(agents.agent_app, name="agent", rich_help_panel=AGENTS_AND_CHANNELS)
     app.add_typer(rooms.channel_app, name="channel", rich_help_panel=AGENTS_AND_CHANNELS)

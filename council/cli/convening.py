@@ -13,7 +13,7 @@ from typing import Any
 from council.cli import options
 from council.cli.edge import Output, read_text
 from council.cli.options import Command, Option
-from council.cli.parameters import do, typer_function
+from council.cli.parameters import do, listed, typer_function, whole_number
 from council.core.errors import InvalidInputError, UsageError
 from council.core.procedures import MODES, ORDERS, PROCEDURES
 from council.core.times import parse_duration
@@ -157,14 +157,14 @@ def invitation(place: Place, given: dict[str, Any]) -> Invitation:
         name=given["name"],
         procedure=given["procedure"] or "council",
         mode=given["mode"] or MODES[0],
-        agents=_listed(given["agents"]),
+        agents=tuple(listed(given["agents"])),
         roles=_pairs(given["role"], "--role"),
         models=_pairs(given["model"], "--model"),
         order=given["order"],
-        phases=_listed(given["phases"]),
+        phases=tuple(listed(given["phases"])),
         timeout=parse_duration(given["timeout"]) if given["timeout"] else None,
-        max_rounds=_whole(given["max_rounds"], "--max-rounds"),
-        threshold=_whole(given["threshold"], "--threshold"),
+        max_rounds=whole_number(given["max_rounds"], "--max-rounds"),
+        threshold=whole_number(given["threshold"], "--threshold"),
         coordinator=given["coordinator"],
         synthesizer=given["synthesizer"],
         sealed=True if given["sealed"] else False if given["open"] else None,
@@ -173,19 +173,6 @@ def invitation(place: Place, given: dict[str, Any]) -> Invitation:
         lang=given["lang"],
         cwd=os.path.abspath(given["cwd"] or os.getcwd()),
     )
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _whole(text: str, option: str) -> int:
-    """Return a number from 1, 0 when none was given."""
-    if not text:
-        return 0
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1000:
-        raise UsageError(f"{option} {text!r} is not a whole number from 1 to 1000")
-    return int(text)
 
 
 def _pairs(given: list[str], option: str) -> dict[str, str]:

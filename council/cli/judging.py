@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import Json, Name, Now, Root, do, help_text
+from council.cli.parameters import Json, Name, Now, Root, do, help_text, listed, whole_number
 from council.core.errors import UsageError
 from council.operations.place import Place
 
@@ -48,26 +48,17 @@ def what_if(
     def command(place: Place) -> Output:
         from council.operations.judging import what_if as judge_again
 
-        agents = [one.strip() for given in without or () for one in given.split(",")]
         found = judge_again(
             place,
             which or name,
-            without=[one for one in agents if one],
-            threshold=_whole(threshold),
+            without=listed(*(without or ())),
+            threshold=whole_number(threshold, "--threshold"),
             blind=blind,
             without_flips=without_flips,
         )
         return Output(record=found.to_record(), text=found.to_text())
 
     do("what-if", json, root, now, command)
-
-
-def _whole(text: str) -> int:
-    if not text:
-        return 0
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise UsageError(f"--threshold {text!r} is not a whole number from 1")
-    return int(text)
 
 
 def metrics(root: Root = "", now: Now = "", json: Json = False) -> None:

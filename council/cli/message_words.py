@@ -5,11 +5,10 @@ Source: PR-001, PR-003, PR-592, `cli.md` section 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from council.wire import word_texts
-from council.wire.building import SEGMENTS
 from council.wire.code_texts import meaning_of
 from council.wire.explanation import NAMES
 from council.wire.parsed import Parsed
@@ -157,9 +156,3 @@ def _joined(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={one}" for name, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def format_of(version: str) -> str:
-    """Return the fields that a message of a version may be built of, in order."""
-    names: Iterable[str] = SEGMENTS[version]
-    return " ".join("from to" if name == "route" else name for name in names)

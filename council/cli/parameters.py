@@ -15,6 +15,7 @@ import typer
 from council.cli import options
 from council.cli.edge import Output, carry_out
 from council.cli.options import READING, Command, Option
+from council.core.errors import UsageError
 from council.operations.place import Place, open_place
 
 
@@ -85,6 +86,33 @@ def do(
         return command(place)
 
     raise typer.Exit(carry_out(verb, opened, as_json=as_json))
+
+
+def hot_function(name: str, work: Callable[[dict[str, Any]], Output]) -> Callable[..., None]:
+    """Return the Typer form of a command of the hot table, which does `work`."""
+
+    def run(values: dict[str, Any]) -> None:
+        raise typer.Exit(carry_out(name, lambda: work(values), as_json=values["json"]))
+
+    return typer_function(options.HOT[name], run)
+
+
+def listed(*given: str) -> list[str]:
+    """Return what was named, apart by commas or by giving it again."""
+    return [one.strip() for many in given for one in many.split(",") if one.strip()]
+
+
+def whole_number(text: str, option: str, most: int = 1000) -> int:
+    """Return a number from 1 to `most`, 0 when none was given.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
+        raise UsageError(f"{option} {text!r} is not a whole number from 1 to {most}")
+    return int(text)
 
 
 def help_text(summary: str, *examples: str) -> str:

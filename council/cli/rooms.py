@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from council.cli import turns
-from council.cli.edge import Output, carry_out, read_text
-from council.cli.options import HOT
-from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
+from council.cli.edge import Output, read_text
+from council.cli.parameters import As, Json, Now, Root, do, help_text, hot_function, listed
 from council.cli.plain_help import PanelGroup
 from council.core.errors import UsageError
 from council.operations.place import Place, speaker
@@ -33,10 +32,6 @@ Names = Annotated[
     str, typer.Option("--participants", metavar="A,B", help="Agent ids or accounts, with commas.")
 ]
 Members = Annotated[str, typer.Option("--members", metavar="A,B", help="The same as above.")]
-
-
-def _listed(*given: str) -> list[str]:
-    return [one.strip() for many in given for one in many.split(",") if one.strip()]
 
 
 def _who(place: Place, as_: str) -> str:
@@ -69,7 +64,7 @@ def create(
 
         if mode not in CREATABLE:
             raise UsageError(f"no channel is made as {mode!r}", "choose chat, report or work")
-        names = _listed(participants, members)
+        names = listed(participants, members)
         made = make(place, mode, channel, names, by=_who(place, as_), topic=topic)
         return channel_output(made, f"{made.channel_id}: made, a {made.mode} channel")
 
@@ -198,7 +193,7 @@ def members(
 
         if not action:
             return members_output(standing(place, channel).channel)
-        who = _listed(*(names or ()))
+        who = listed(*(names or ()))
         if action not in ("add", "remove") or not who:
             raise UsageError("say add or remove, and whom", "such as: add owl gecko")
         if action == "add":
@@ -258,7 +253,7 @@ def open_discussion(
         if not guide:
             raise UsageError("a discussion needs a guide", "give it with --guide FILE")
         text = read_text("", guide, place.settings.max_text_bytes)
-        names, initiator = _listed(participants), speaker(place, as_)
+        names, initiator = listed(participants), speaker(place, as_)
         made = make(place, channel, initiator, text, names, callback=callback)
         return channel_output(made, f"{made.channel_id}: opened; {initiator} completes it")
 
@@ -286,14 +281,6 @@ def complete(
         return completed_output(*close(place, channel, speaker(place, as_), summary))
 
     do("discussion complete", json, root, now, command)
-
-
-def _hot(name: str) -> Any:
-    def run(values: dict[str, Any]) -> None:
-        work = turns.RUN[name]
-        raise typer.Exit(carry_out(name, lambda: work(values), as_json=values["json"]))
-
-    return typer_function(HOT[name], run)
 
 
 _EXAMPLES = {
@@ -325,8 +312,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 }
 for _name, _command in _COMMANDS.items():
     channel_app.command(_name)(_command)
-turn_app.command("begin")(_hot("turn begin"))
-turn_app.command("end")(_hot("turn end"))
+turn_app.command("begin")(hot_function("turn begin", turns.RUN["turn begin"]))
+turn_app.command("end")(hot_function("turn end", turns.RUN["turn end"]))
 turn_app.command("status")(status)
 turn_app.command("wake")(wake)
 discussion_app.command("create")(open_discussion)

@@ -101,15 +101,8 @@ class Judgement(Record):
         return [one for one in self.flips if one.is_suspect]
 
 
-def closed_history(state: Conversation) -> list[Played]:
-    """Return the rounds that were played to their end, names in the place of pseudonyms.
-
-    Without the one under way, and without one that was cut off by `cancel`.
-    """
-    return _closed(state, named_history(state))
-
-
 def _closed(state: Conversation, played: list[Played]) -> list[Played]:
+    """Leave out the round under way, and one that was cut off by `cancel`."""
     closed = {one.tour for one in state.rounds if one.ended_at and one.reason != CANCELLED}
     return [one for one in played if one.tour in closed]
 

@@ -11,8 +11,6 @@ Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007.
 
 from __future__ import annotations
 
-import os
-
 from council.core import floor
 from council.core.channel_owed import PostGuide, Remind, Reply, pending
 from council.core.channels import Channel, ChannelStep, Member, Message, MessageKind
@@ -184,12 +182,3 @@ def _by_moderator(channel: Channel, owed: Reply | PostGuide, now: datetime) -> M
         kind=MessageKind.AUTO,
         reply_to=owed.message,
     )
-
-
-def conflicts_of(place: Place, channel_id: str) -> list[str]:
-    """Return the files in which texts are kept that could not be taken in."""
-    folder = f"{place.paths.control}/channels/{channel_id}/conflicts"
-    try:
-        return sorted(f"{folder}/{name}" for name in os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

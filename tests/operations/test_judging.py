@@ -11,7 +11,7 @@ import pytest
 from council.core.consensus import verdict
 from council.core.counterfactual import replay
 from council.core.errors import NotFoundError, UsageError
-from council.core.judgement import closed_history, judge
+from council.core.judgement import judge
 from council.core.played import stances_until
 from council.core.rules import Rules
 from council.core.step import Step
@@ -75,7 +75,7 @@ def test_archived_minutes_are_judged_by_name_slug_and_path(place: Place, how: st
 def test_every_set_left_out_gives_what_the_rule_gives_without_it(place: Place) -> None:
     debate = six()
     name = opened(place, debate)
-    stances = stances_until(closed_history(debate.state))
+    stances = stances_until(judge(debate.state).history)
     agents = list(debate.state.participants)
     for size in range(1, len(agents) - 1):
         for without in combinations(agents, size):
