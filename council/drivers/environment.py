@@ -53,6 +53,7 @@ def run_environment(
         COUNCIL_TOUR=str(run.tour),
         traceparent=run.traceparent or traceparent(run.conversation, run.task),
     )
+    seen.update(run.variables)
     seen.pop("COUNCIL_TOKEN", None)
     if run.token:
         seen["COUNCIL_TOKEN"] = run.token

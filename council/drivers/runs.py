@@ -29,6 +29,7 @@ class Run(Record):
         token: Proof that the answer comes from this run, "" for none.
         traceparent: The W3C trace context, "" to derive it from the ids.
         log_file: Where the log of the run goes, "" for nowhere.
+        variables: Added to the environment of the run.
     """
 
     agent: str
@@ -48,6 +49,7 @@ class Run(Record):
     token: str = ""
     traceparent: str = ""
     log_file: str = ""
+    variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
 
 
 class Answer(Record):

@@ -33,7 +33,7 @@ _MANY_COUNCILS = 200
 
 
 class Gate:
-    """The bounds of a workspace as they stand at one look.
+    """The bounds of a workspace as they stand at one look; they hold for runs of every kind.
 
     Attributes:
         halted: Whether nothing at all is started.
@@ -45,22 +45,26 @@ class Gate:
         self._now = now
         self._tally = read_tally(place.paths)
 
-    def refusal(self, state: Conversation, agent: str) -> str:
-        """Return why no run of `agent` may be started for a conversation, "" when it may."""
-        participant = state.participants.get(agent)
-        heard_at = participant.last_action if participant is not None else None
+    def refuses(self, owner: str, agent: str, heard_at: datetime | None = None) -> str:
+        """Return why no run of `agent` may be started for `owner`, "" when it may.
+
+        Args:
+            owner: The id of what the run is for: a conversation, channel, context or trace.
+            agent: Who would be run.
+            heard_at: When it was last heard there, None for never.
+        """
         lapse = bounds.resting(self._tally, agent, self._now, heard_at)
         if lapse is not None and lapse.until is not None:
             until = render_instant(lapse.until)
             return f"{RESTS} until {until}, failed {lapse.failures} times in a row"
-        cap = bounds.reached(self._tally, self._limits, state.conversation_id, self._now)
+        cap = bounds.reached(self._tally, self._limits, owner, self._now)
         return f"not started: {cap[0]} = {cap[1]} is reached" if cap else ""
 
-    def admit(self, state: Conversation, agent: str) -> str:
+    def admits(self, owner: str, agent: str, heard_at: datetime | None = None) -> str:
         """Return the refusal, or "" and count the run as one that will be started."""
-        refused = self.refusal(state, agent)
+        refused = self.refuses(owner, agent, heard_at)
         if not refused:
-            bounds.spend(self._tally, state.conversation_id, self._now, runs=1, tokens=0)
+            bounds.spend(self._tally, owner, self._now, runs=1, tokens=0)
         return refused
 
     def holds(self, state: Conversation, wake: Wake) -> bool:
@@ -68,8 +72,14 @@ class Gate:
         waits = wake.task in state.tasks
         if self.halted:
             return waits
-        refused = self.refusal(state, wake.agent)
+        refused = self.refuses(state.conversation_id, wake.agent, heard_at(state, wake.agent))
         return bool(refused) and not waits and is_refused(state, wake.agent, refused)
+
+
+def heard_at(state: Conversation, agent: str) -> datetime | None:
+    """Return when an agent was last heard in a conversation, None for never."""
+    participant = state.participants.get(agent)
+    return participant.last_action if participant is not None else None
 
 
 def is_halted(place: Place) -> bool:

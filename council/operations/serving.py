@@ -22,10 +22,11 @@ from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_queued, task_refused, task_started
 from council.operations import prompting
-from council.operations.gate import RESTS, Gate, charge
+from council.operations.gate import RESTS, Gate, charge, heard_at
+from council.operations.launching import LEASE_MARGIN
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
-from council.operations.runs import LEASE_MARGIN, Job
+from council.operations.runs import Job
 from council.store.agents import agent as agent_of
 from council.store.slots import Slot, Slots
 
@@ -99,7 +100,8 @@ def _pass_gate(
         one.halted = gate.halted
         if not one.halted and not one.by_hand:
             state = states[one.name]
-            one.refusal = gate.admit(state, one.agent.id)
+            heard = heard_at(state, one.agent.id)
+            one.refusal = gate.admits(state.conversation_id, one.agent.id, heard)
             # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
             nobody_waits = state.phase == SYNTHESIZE or current_phase(state).skips
             one.final = nobody_waits and one.refusal.startswith(RESTS)

@@ -1,0 +1,176 @@
+"""Launching: one run of an agent, whatever it is run for.
+
+A run that nobody waits for is supervised by a detached process that holds its
+place: it runs the agent, lets whoever asked for the run write down what came
+of it, frees the place and passes it on. A run that somebody waits for happens
+in the process that asked.
+
+Source: C0-046, C0-076, XC-016, XC-017, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from council.core.agents import Agent
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.core.times import render_instant
+from council.drivers.registry import run as run_driver
+from council.drivers.runs import Answer, Run, failed
+from council.operations.detach import detach, write_down_failure
+from council.operations.gate import charge, note_failure, note_success
+from council.operations.place import Place
+from council.store.files import make_folder, replace
+from council.store.slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEASE_MARGIN = timedelta(seconds=30)
+_LONGEST_WAIT_FOR_RETRY_S = 60.0
+
+
+class Launch(Record):
+    """A run that was claimed and has a place.
+
+    `owner` is the id of what it is for, a conversation, a channel, a context or
+    a trace, and `name` what people call that. `prompt` is all the agent reads.
+    `timeout` is None for the agent's own; `variables` are added to its environment.
+    """
+
+    agent: Agent
+    owner: str
+    name: str
+    task: str
+    phase: str = ""
+    tour: int = 0
+    prompt: str
+    cwd: str = ""
+    token: str = ""
+    timeout: timedelta | None = None
+    traceparent: str = ""
+    variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    slot: Slot
+
+
+class Settled(Record):
+    """What was written down of a run: why it failed, "" if it did not, and when to look again.
+
+    `retry_s` are the seconds after which it is tried again, 0 if it is not.
+    """
+
+    failure: str = ""
+    retry_s: float = 0.0
+
+
+def launch(
+    place: Place,
+    wanted: Launch,
+    settle: Callable[[Answer], Settled],
+    afterwards: Callable[[Place], object],
+) -> bool:
+    """Start a claimed run in a process of its own; the place goes over to it.
+
+    Args:
+        place: The workspace.
+        wanted: The run.
+        settle: Writes down what came back; called once, in that process.
+        afterwards: Called when the place is free again: the heartbeat that passes it on.
+
+    Returns:
+        False when it could not be started: a failed attempt, settled with its reason.
+    """
+
+    def work() -> None:
+        _supervise(place, wanted, settle, afterwards)
+
+    try:
+        detach(work, log_file=place.paths.failure_log, keep=wanted.slot.descriptors)
+        return True
+    except OSError as error:  # the system has no room for another process
+        settle(failed(f"cannot start a run: {error.strerror or error}"))
+    finally:
+        wanted.slot.release()
+    return False
+
+
+def run_here(place: Place, wanted: Launch) -> Answer:
+    """Run the agent in this process and wait for the end; the caller frees the place."""
+    answer = _run_whatever_happens(place, wanted)
+    _count(place, wanted, answer, "" if answer.ok else answer.reason)
+    return answer
+
+
+def _supervise(
+    place: Place,
+    wanted: Launch,
+    settle: Callable[[Answer], Settled],
+    afterwards: Callable[[Place], object],
+) -> None:
+    """Run the agent, write down what came of it, and pass the place on."""
+    settled = Settled()
+    try:
+        answer = _run_whatever_happens(place, wanted)
+        settled = settle(answer)
+        _count(place, wanted, answer, settled.failure)
+    finally:
+        wanted.slot.release()
+        afterwards(place)
+    if settled.retry_s > 0 and place.fixed_now is None:
+        time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))
+        afterwards(place)
+
+
+def _count(place: Place, wanted: Launch, answer: Answer, failure: str) -> None:
+    """Count how the agent fares and what the run used up."""
+    if answer.tokens:
+        charge(place, [wanted.owner], tokens=answer.tokens)
+    if failure:
+        note_failure(place, wanted.agent.id, failure, wanted.owner)
+    else:
+        note_success(place, wanted.agent.id, wanted.owner)
+
+
+def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
+    try:
+        return _run(place, wanted)
+    except Exception as error:  # a fault of ours is a failed attempt, not a lease to wait for
+        write_down_failure(place.paths.failure_log)
+        return failed(f"the run broke: {type(error).__name__}: {error}")
+
+
+def _run(place: Place, wanted: Launch) -> Answer:
+    agent = wanted.agent
+    prompt_file = place.paths.run_file(wanted.task, "prompt.md")
+    try:
+        make_folder(place.paths.runs, mode=0o700)
+        replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
+    except CouncilError as error:
+        return failed(error.message)
+    environ = dict(place.environ)
+    if place.fixed_now is not None:
+        environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    run = Run(
+        agent=agent.id,
+        conversation=wanted.owner,
+        name=wanted.name,
+        task=wanted.task,
+        phase=wanted.phase,
+        tour=wanted.tour,
+        prompt=wanted.prompt,
+        prompt_file=prompt_file,
+        cwd=wanted.cwd or place.root,
+        root=place.root,
+        workspace=agent.workspace,
+        timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
+        max_text_bytes=place.settings.max_text_bytes,
+        model=agent.model,
+        token=wanted.token,
+        traceparent=wanted.traceparent,
+        variables=wanted.variables,
+        log_file=place.paths.run_file(wanted.task, "log"),
+    )
+    return run_driver(agent.driver, run, agent.settings, environ)
