@@ -130,6 +130,7 @@ def test_show_json_holds_every_key_of_the_block_and_the_texts(opened, now):
     assert opened("respond", "Yes.", "--as", "owl", now=now).code == 0
     assert opened("respond", "No.", "--as", "gecko", "--status", "agreed", now=now).code == 6
     assert opened("respond", "No.", "--as", "gecko", now=now).code == 0
+    assert opened("heartbeat", now=now).code == 0  # whatever the last answer began is done then
 
     shown = opened("show", "--json", now=now).json()
 
