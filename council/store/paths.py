@@ -28,6 +28,9 @@ _DEFAULTS = {
     "agents": "memory/agents",
     "minutes": "conseils",
     "identities": "{shared}/identities.json",
+    "artifacts": "{shared}/artifacts",
+    "briefs": "{shared}/briefs",
+    "board": "{shared}/BOARD.md",
     "ego": "~/.openclaw/ego.json",
     "prompts": "prompts",
     "skills": "skills/council",
@@ -121,7 +124,8 @@ class Workspace:
         root: Its folder.
         paths: Places that `[paths]` of the settings moves, by the names `shared`,
             `conversation` (with `{name}` in it), `agents`, `minutes`, `identities`,
-            `ego`, `prompts` and `skills`; relative to the root, or absolute, or from `~`.
+            `artifacts`, `briefs`, `board`, `ego`, `prompts` and `skills`; relative to
+            the root, or absolute, or from `~`.
         strict: Whether only those count as speaking who show who they are (XC-014).
     """
 
@@ -174,6 +178,21 @@ class Workspace:
         return self._place("identities")
 
     @property
+    def artifacts(self) -> str:
+        """The folder of published bytes, each named by its digest (P8-032)."""
+        return self._place("artifacts")
+
+    @property
+    def briefs(self) -> str:
+        """The folder of the briefs of hand-offs (P8-036)."""
+        return self._place("briefs")
+
+    @property
+    def board(self) -> str:
+        """The page that shows what is open and who owes an answer (P8-006)."""
+        return self._place("board")
+
+    @property
     def ego(self) -> str:
         """The file of another program from which identities may be taken over (DG-017)."""
         return self._place("ego")
@@ -192,6 +211,11 @@ class Workspace:
     def events(self) -> str:
         """The folder of the event log, one file a day."""
         return resolve_inside(self.shared, "events")
+
+    @property
+    def protocol(self) -> str:
+        """The folder of document 002: registry, contexts, inboxes, log, answers."""
+        return resolve_inside(self.shared, "protocol")
 
     @property
     def control(self) -> str:
