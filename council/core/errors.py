@@ -63,6 +63,19 @@ class NewerVersionError(InvalidStateError):
         )
 
 
+class DamagedArtifactError(InvalidStateError):
+    """The bytes of an artifact are not those that its id names (P8-035)."""
+
+    code = "damaged-artifact"
+
+    def __init__(self, artifact_id: str, where: str, found: str) -> None:
+        super().__init__(
+            f"{where} is damaged: its bytes are those of {found}",
+            "publish the same bytes again: council artifact publish FILE",
+        )
+        self.artifact_id = artifact_id
+
+
 class ConflictError(CouncilError):
     """The wish contradicts what is already recorded: exit 4."""
 

@@ -183,6 +183,11 @@ class Workspace:
         return self._place("artifacts")
 
     @property
+    def artifacts_lock(self) -> str:
+        """The lock under which artifacts come and go."""
+        return resolve_inside(self.control, "artifacts.lock")
+
+    @property
     def briefs(self) -> str:
         """The folder of the briefs of hand-offs (P8-036)."""
         return self._place("briefs")

@@ -1,0 +1,168 @@
+"""What an artifact is: its name, what is known of it, and when a text becomes one.
+
+An artifact is bytes that are named by their digest. Whoever has the name can
+tell whether the bytes are right, so nobody needs to be believed.
+
+Source: P8-031, P8-033, P8-042, PR-536, XC-107, A-91, A-93.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.digests import sha256_hex
+from council.core.errors import InvalidInputError, RefusedError
+from council.core.record import Record
+from council.core.times import parse_instant, render_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA_VERSION = 1
+PREFIX = "art_"
+MARK = "#REF:"
+OVERSIZE_CHARS = 800
+DEFAULT_TYPE = "application/octet-stream"
+TEXT_TYPE = "text/plain; charset=utf-8"
+_DIGEST_CHARS = 64
+_HEX = frozenset("0123456789abcdef")
+
+
+class Artifact(Record):
+    """What is known of published bytes; who published them first says the rest."""
+
+    artifact_id: str
+    size_bytes: int
+    content_type: str = DEFAULT_TYPE
+    publisher: str = ""
+    trace: str = ""
+    created_at: datetime
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the metadata; unknown fields are kept."""
+        return {
+            **self.extra,
+            "schemaVersion": SCHEMA_VERSION,
+            "artifactId": self.artifact_id,
+            "size": self.size_bytes,
+            "contentType": self.content_type,
+            "publisher": self.publisher or None,
+            "traceId": self.trace or None,
+            "createdAt": render_instant(self.created_at),
+        }
+
+
+_KNOWN = frozenset(
+    ("schemaVersion", "artifactId", "size", "contentType", "publisher", "traceId", "createdAt")
+)
+
+
+def artifact_of(record: dict[str, Any]) -> Artifact:
+    """Return the artifact that metadata tell of.
+
+    Raises:
+        ValueError, KeyError, TypeError, InvalidInputError: They do not have that form.
+    """
+    size = record["size"]
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise ValueError("size")
+    texts = {name: record.get(name) or "" for name in ("contentType", "publisher", "traceId")}
+    if not is_artifact_id(record["artifactId"]) or not all(
+        isinstance(one, str) for one in texts.values()
+    ):
+        raise ValueError("artifactId")
+    return Artifact(
+        artifact_id=record["artifactId"],
+        size_bytes=size,
+        content_type=texts["contentType"] or DEFAULT_TYPE,
+        publisher=texts["publisher"],
+        trace=texts["traceId"],
+        created_at=parse_instant(record["createdAt"]),
+        extra={name: value for name, value in record.items() if name not in _KNOWN},
+    )
+
+
+def artifact_id(digest: str) -> str:
+    """Return the id of bytes by their SHA-256 in lower-case hex (P8-031)."""
+    return PREFIX + digest
+
+
+def id_of_bytes(data: bytes) -> str:
+    """Return the id that these bytes have as an artifact."""
+    return artifact_id(sha256_hex(data))
+
+
+def is_artifact_id(text: object) -> bool:
+    """Tell whether `text` is `art_` and 64 lower-case hex digits."""
+    return (
+        isinstance(text, str)
+        and text.startswith(PREFIX)
+        and len(text) == len(PREFIX) + _DIGEST_CHARS
+        and not set(text[len(PREFIX) :]) - _HEX
+    )
+
+
+def checked_id(text: str) -> str:
+    """Return the id in `text`, which may be written as a reference, `#REF:art_…`.
+
+    Raises:
+        RefusedError: It is a path: an id never leads out of the folder (XC-009).
+        InvalidInputError: It is no id.
+    """
+    wanted = text.removeprefix(MARK)
+    if is_artifact_id(wanted):
+        return wanted
+    if "/" in wanted or "\\" in wanted or wanted.startswith(".") or "\0" in wanted:
+        raise RefusedError(
+            f"{wanted[:80]!r} is a path and no artifact id", "give art_ and 64 hex digits"
+        )
+    raise InvalidInputError(
+        f"not an artifact id: {wanted[:80]!r}", "give art_ and 64 hex digits, as published"
+    )
+
+
+def reference_to(wanted: str) -> str:
+    """Return how a message refers to an artifact: `#REF:art_…` (XC-107)."""
+    return MARK + wanted
+
+
+def ids_in(text: str) -> list[str]:
+    """Return every artifact id that stands in a text, in order, each once."""
+    found: dict[str, None] = {}
+    at = text.find(PREFIX)
+    while at >= 0:
+        end = at + len(PREFIX) + _DIGEST_CHARS
+        if is_artifact_id(text[at:end]) and text[end : end + 1] not in _HEX:
+            found[text[at:end]] = None
+        at = text.find(PREFIX, at + 1)
+    return list(found)
+
+
+def shortened(text: str, limit: int = OVERSIZE_CHARS) -> tuple[str, str]:
+    """Return a text of at most `limit` characters and, if it was cut, the id of the whole.
+
+    The whole has that id once its UTF-8 bytes are published: whoever passes the
+    short text on must publish them first.
+
+    Raises:
+        InvalidInputError: The text cannot be written as UTF-8.
+    """
+    if len(text) <= limit:
+        return text, ""
+    return text[:limit], id_of_bytes(bytes_of(text))
+
+
+def bytes_of(text: str) -> bytes:
+    """Return the UTF-8 bytes of a text.
+
+    Raises:
+        InvalidInputError: It holds what no UTF-8 can.
+    """
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInputError(
+            "the text is not UTF-8", "save it as UTF-8, send it again"
+        ) from None
