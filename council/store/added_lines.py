@@ -1,0 +1,122 @@
+"""Files of lines that are only ever added to: a line is added once, however often it is asked for.
+
+What follows from a saved document is copied into such a file afterwards. A
+process that is killed in between, or in the middle of the copy, is made up for
+by whoever comes next: only what is missing since the place that the document
+names is added. Writers do not wait for each other; each adds whole lines in one
+write, and a torn line that somebody left behind is closed and left alone.
+
+Source: XC-001, XC-008, `store.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from council.core.errors import InvalidStateError
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def size_of(path: str) -> int:
+    """Return how long a file is, 0 when there is none.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    with files.explaining("read", path):
+        try:
+            return os.lstat(path).st_size
+        except FileNotFoundError:
+            return 0
+
+
+def add(path: str, lines: Sequence[bytes], *, durably: bool = False) -> None:
+    """Add lines, each without its line end, in one write.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    if lines:
+        with files.explaining("write", path):
+            _add(path, lambda _descriptor, _size: lines, durably)
+
+
+def add_missing(
+    path: str, lines: Sequence[bytes], *, since: int, durably: bool = False
+) -> list[bytes]:
+    """Add those lines that do not stand in a file yet; return them.
+
+    Args:
+        path: The file.
+        lines: Lines without their ends; of two that are equal both are to stand there.
+        since: The offset from which on they can stand there. Beyond the end of a
+            file that was begun anew, all of it is looked at.
+        durably: Whether they are on the disk afterwards.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    missing: list[bytes] = []
+
+    def left(descriptor: int, size: int) -> list[bytes]:
+        start = since if since <= size else 0
+        os.lseek(descriptor, start, os.SEEK_SET)
+        standing = files.read_all(descriptor, size - start).split(b"\n")[:-1]
+        for line in lines:
+            if line in standing:
+                standing.remove(line)
+            else:
+                missing.append(line)
+        return missing
+
+    if lines:
+        with files.explaining("write", path):
+            _add(path, left, durably)
+    return missing
+
+
+def _add(path: str, chosen: Callable[[int, int], Sequence[bytes]], durably: bool) -> None:
+    descriptor = _opened(path)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise InvalidStateError(f"{path} is not a regular file", "remove it: a new one is made")
+        data = b"".join(line + b"\n" for line in chosen(descriptor, facts.st_size))
+        if data and facts.st_size and os.pread(descriptor, 1, facts.st_size - 1) != b"\n":
+            data = b"\n" + data  # somebody died in the middle of a line: leave it alone
+        if data:
+            files.write_all(descriptor, data)
+        if durably:
+            files.sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, _FLAGS & ~os.O_CREAT)
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        files.make_folder(folder)
+        descriptor = os.open(path, _FLAGS, 0o666)
+        files.sync_folder(folder)
+        return descriptor
+
+
+def read_lines(path: str) -> list[bytes]:
+    """Return the whole lines of a file, none when there is no file.
+
+    Raises:
+        CouncilError: The system refuses, or it is no regular file.
+    """
+    standing = files.read_stable(path)
+    if standing is None:
+        return []
+    return standing.data[: standing.data.rfind(b"\n") + 1].split(b"\n")[:-1]

@@ -1,0 +1,159 @@
+"""Inboxes: what was sent to whom, one file for each who receives, only ever added to.
+
+`protocol/inbox/<receiver>.jsonl`, one letter a line. A receiver is an id of
+the protocol (`W3`), an agent of the workspace, or `User`. A letter has an id of
+its own; delivered twice, it stands there once.
+
+Source: PR-304, PR-309, PR-503, PR-517, P8-012, P8-015.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import InvalidInputError
+from council.core.ids import is_name
+from council.core.record import Record
+from council.store import added_lines
+from council.store.paths import resolve_inside
+from council.wire.identifiers import USER, is_agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from council.store.paths import Workspace
+
+SCHEMA_VERSION = 1
+_DEFAULT_PRIORITY = "P1"
+
+
+class Letter(Record):
+    """Something that was sent.
+
+    Args:
+        id: Names it for ever; the same letter delivered again has the same.
+        at: The instant, as files write it.
+        sender: Who sent it.
+        receiver: Whom it was sent to: an id, a group, `*`, `W*` or `User`.
+        text: A line in the version that the receiver speaks, or plain words.
+        priority: `P0`, `P1` or `P2`.
+        context: The context it belongs to, "" for none.
+        task: The task it belongs to, "" for none.
+        trace: The trace it belongs to, "" for none.
+        refs: Artifacts that go with it.
+    """
+
+    id: str
+    at: str
+    sender: str
+    receiver: str
+    text: str
+    priority: str = _DEFAULT_PRIORITY
+    context: str = ""
+    task: str = ""
+    trace: str = ""
+    refs: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the letter as the JSON object of one line."""
+        return {
+            "schemaVersion": SCHEMA_VERSION,
+            "id": self.id,
+            "at": self.at,
+            "from": self.sender,
+            "to": self.receiver,
+            "priority": self.priority,
+            "context": self.context or None,
+            "task": self.task or None,
+            "traceId": self.trace or None,
+            "artifactRefs": list(self.refs),
+            "text": self.text,
+        }
+
+    def to_line(self) -> bytes:
+        """Return the line that stands in the inbox, without its end."""
+        return json.dumps(self.to_record(), separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def inbox_path(workspace: Workspace, receiver: str) -> str:
+    """Return the file of an inbox.
+
+    Raises:
+        InvalidInputError: Nobody can be called so.
+    """
+    if not (receiver == USER or is_name(receiver) or is_agent(receiver)):
+        raise InvalidInputError(
+            f"nobody is called {receiver!r}", "name an agent, an id such as W1, or User"
+        )
+    return resolve_inside(os.path.join(workspace.protocol, "inbox"), f"{receiver}.jsonl")
+
+
+def inbox_size(workspace: Workspace, receiver: str) -> int:
+    """Return how long an inbox is: what is delivered from now on stands behind that."""
+    return added_lines.size_of(inbox_path(workspace, receiver))
+
+
+def deliver(
+    workspace: Workspace, receiver: str, letters: Sequence[Letter], *, since: int | None = None
+) -> None:
+    """Put letters into an inbox; they are on the disk afterwards.
+
+    Args:
+        workspace: Where it lies.
+        receiver: Whose inbox.
+        letters: The letters.
+        since: The size of the inbox before they may have been delivered by
+            somebody who died; None when nobody can have.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    path = inbox_path(workspace, receiver)
+    lines = [letter.to_line() for letter in letters]
+    if since is None:
+        added_lines.add(path, lines, durably=True)
+    else:
+        added_lines.add_missing(path, lines, since=since, durably=True)
+
+
+def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:
+    """Return what was sent to these, oldest first, each letter once; torn lines are left out.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    found: dict[str, Letter] = {}
+    for receiver in receivers:
+        for line in added_lines.read_lines(inbox_path(workspace, receiver)):
+            letter = _letter(line)
+            if letter is not None:
+                found.setdefault(letter.id, letter)
+    return sorted(found.values(), key=lambda one: one.at)
+
+
+def _letter(line: bytes) -> Letter | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    texts = {key: value for key, value in record.items() if isinstance(value, str)}
+    if not {"id", "at", "from", "to", "text"} <= texts.keys():
+        return None
+    refs = record.get("artifactRefs")
+    return Letter(
+        id=texts["id"],
+        at=texts["at"],
+        sender=texts["from"],
+        receiver=texts["to"],
+        text=texts["text"],
+        priority=texts.get("priority", _DEFAULT_PRIORITY),
+        context=texts.get("context", ""),
+        task=texts.get("task", ""),
+        trace=texts.get("traceId", ""),
+        refs=tuple(str(one) for one in refs) if isinstance(refs, list) else (),
+    )
