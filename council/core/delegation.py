@@ -1,0 +1,316 @@
+"""Delegation under guard: what one agent may ask of another, and when it is refused.
+
+A trace is everything that one request has caused; its calls stand in one
+ledger. The rules here are asked before a call is written down: how deep it
+lies, who stands in line above it, how many there were, how often this pair has
+spoken, whether the same thing was asked just now. They decide and do nothing;
+ledgers are kept by the store, agents are run by the operations.
+
+Source: P8-011 to P8-028, P8-051 to P8-061, XC-106, A-95 to A-99.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+TIMEOUT = "timeoutMs"
+DEPTH = "maxDepth"
+CALLS = "maxCallsPerTrace"
+TOOL_CALLS = "maxToolCalls"
+DEDUPE = "dedupeWindowMs"
+PAIR_RATE = "pairRateLimitPerMinute"
+DEFAULTS: dict[str, int] = {
+    TIMEOUT: 120_000,
+    DEPTH: 3,
+    CALLS: 8,
+    TOOL_CALLS: 24,
+    DEDUPE: 60_000,
+    PAIR_RATE: 6,
+}
+# What a call hands on to the calls that are made inside it.
+_TRACE_WIDE = (DEPTH, CALLS)
+RATE_WINDOW = timedelta(seconds=60)
+
+# The guards that are no limit by number.
+CYCLE = "cycle"
+POLICY = "policy"
+LOOSER = "limits"
+CHAIN = "chain"
+BUSY = "busy"
+HALT = "halt"
+CAP = "cap"
+REST = "rest"
+
+OK = "ok"
+ERROR = "error"
+TIMED_OUT = "timeout"
+REJECTED = "rejected"
+
+WAITING = "waiting"
+RUNNING = "running"
+LOST = "lost"
+_UNDER_WAY = (WAITING, RUNNING)
+
+PRIORITIES = ("P0", "P1", "P2")
+SUMMARY_CHARS = 800
+
+
+class Refusal(Record):
+    """Why a guard says no: always a coded answer, never silence (P8-061).
+
+    `wait_ms` is after how long the same request may pass, 0 where time alone
+    helps nobody. `path` are the agents in line, from the first to the one that
+    was to be called.
+    """
+
+    guard: str
+    code: str
+    message: str
+    wait_ms: int = 0
+    path: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the `error` of the answer."""
+        record: dict[str, Any] = {"code": self.code, "guard": self.guard, "message": self.message}
+        if self.wait_ms:
+            record["retryAfterMs"] = self.wait_ms
+        if self.path:
+            record["path"] = list(self.path)
+        return record
+
+
+class Chain(Record):
+    """Who is calling, and where that stands: read from the ledger, never from the caller's word.
+
+    Args:
+        trace: The trace it belongs to.
+        owner: What the trace was begun for: the id of a conversation, else the trace.
+        depth: The depth of a call made from here, 0 for a person or a turn.
+        path: The agents in line, from the first to the one who calls.
+        limits: The limits that hold for the call above, empty where there is none.
+        in_run: Whether a run of the caller is under way and waits.
+        ends_at: When the run that calls is ended, None where nobody knows.
+    """
+
+    trace: str
+    owner: str
+    depth: int = 0
+    path: list[str]
+    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    in_run: bool = False
+    ends_at: datetime | None = None
+
+
+class Call(Record):
+    """One accepted call of a trace, as its ledger tells of it.
+
+    `state` is `waiting` for a place, `running`, how it ended, or `lost` when
+    its caller died before the answer. `path` ends with the caller. `result` is
+    what was answered.
+    """
+
+    number: int
+    caller: str
+    target: str
+    depth: int
+    path: list[str]
+    owner: str
+    session: str
+    task_hash: str
+    message: str
+    refs: list[str] = []  # noqa: RUF012 - Record copies it
+    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    state: str = WAITING
+    at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    tool_calls: int = 0
+    result: dict[str, Any] | None = None
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in _UNDER_WAY
+
+
+class Trace(Record):
+    """The ledger of one trace: its accepted calls, in order of their numbers."""
+
+    trace_id: str
+    next_number: int = 1
+    calls: list[Call] = []  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    def call(self, number: int) -> Call | None:
+        """Return the call of a number, None when there is none."""
+        return next((one for one in self.calls if one.number == number), None)
+
+
+class Sent(Record):
+    """A message or a call that was let pass: what rate and repetition are judged by.
+
+    `number` is that of the call in its trace, 0 for a message.
+    """
+
+    at: datetime
+    sender: str
+    receiver: str
+    task_hash: str = ""
+    trace: str = ""
+    number: int = 0
+
+
+def is_looser(name: str, value: int, than: int) -> bool:
+    """Tell whether a limit lets more pass than another of its name."""
+    return value < than if name == DEDUPE else value > than
+
+
+def tighter(name: str, one: int, other: int) -> int:
+    """Return the tighter of two limits of the same name."""
+    return other if is_looser(name, one, other) else one
+
+
+def base_limits(settings: Mapping[str, int], chain: Chain) -> dict[str, int]:
+    """Return the limits that hold before the caller has a say.
+
+    Those of the settings, and of those that span a trace nothing looser than
+    what the call above was given.
+    """
+    limits = {name: settings.get(name, usual) for name, usual in DEFAULTS.items()}
+    for name in _TRACE_WIDE:
+        if name in chain.limits:
+            limits[name] = chain.limits[name]
+    return limits
+
+
+def agreed_limits(
+    base: Mapping[str, int], wanted: Mapping[str, int], allowed: Mapping[str, int]
+) -> dict[str, int] | Refusal:
+    """Return the limits of a call: tightened as its caller wants, loosened only where allowed.
+
+    Args:
+        base: What holds without the caller's wishes.
+        wanted: The wishes.
+        allowed: How far the policy of the target lets each limit be loosened.
+
+    Source: P8-059, A-98.
+    """
+    limits = dict(base)
+    for name, value in wanted.items():
+        most = base[name]
+        if name in allowed and is_looser(name, allowed[name], most):
+            most = allowed[name]
+        if is_looser(name, value, most):
+            return Refusal(
+                guard=LOOSER,
+                code="E17",
+                message=f"{name} = {value} is looser than {most}, and the target's policy.json"
+                " does not allow that",
+            )
+        limits[name] = value
+    return limits
+
+
+def shown_path(path: Iterable[str]) -> str:
+    """Return agents in line as people read them."""
+    return " → ".join(path)
+
+
+def refuse_cycle(path: list[str]) -> Refusal | None:
+    """Refuse a call to somebody who stands in line already: it waits for the answer (P8-060).
+
+    `path` are the agents in line; the last one is to be called.
+    """
+    target = path[-1]
+    if target not in path[:-1]:
+        return None
+    return Refusal(
+        guard=CYCLE,
+        code="E16",
+        message=f"a cycle: {shown_path(path)}; {target} itself waits for this answer",
+        path=path,
+    )
+
+
+def refuse_depth(chain: Chain, target: str, limits: Mapping[str, int]) -> Refusal | None:
+    """Refuse a call that lies too deep (P8-053)."""
+    if chain.depth <= limits[DEPTH]:
+        return None
+    path = [*chain.path, target]
+    return Refusal(
+        guard=DEPTH,
+        code="E16",
+        message=f"depth {chain.depth} is over {DEPTH} = {limits[DEPTH]}: {shown_path(path)}",
+        path=path,
+    )
+
+
+def refuse_calls(trace: Trace, limits: Mapping[str, int], path: list[str]) -> Refusal | None:
+    """Refuse a call when the trace has had all of its calls (P8-054)."""
+    if len(trace.calls) < limits[CALLS]:
+        return None
+    return Refusal(
+        guard=CALLS,
+        code="E17",
+        message=f"the trace has had its {CALLS} = {limits[CALLS]} calls: {shown_path(path)}",
+        path=path,
+    )
+
+
+def refuse_rate(
+    sent: Iterable[Sent], sender: str, receiver: str, limits: Mapping[str, int], now: datetime
+) -> Refusal | None:
+    """Refuse one more message or call of a pair in a sliding minute (P8-056)."""
+    most = limits[PAIR_RATE]
+    recent = sorted(
+        one.at
+        for one in sent
+        if one.sender == sender and one.receiver == receiver and now - one.at < RATE_WINDOW
+    )
+    if len(recent) < most:
+        return None
+    wait = RATE_WINDOW - (now - recent[-most]) if most else RATE_WINDOW
+    wait_ms = max(1, int(wait.total_seconds() * 1000))
+    return Refusal(
+        guard=PAIR_RATE,
+        code="E31",
+        message=f"{sender} → {receiver} has had its {PAIR_RATE} = {most};"
+        f" wait {(wait_ms + 999) // 1000} s",
+        wait_ms=wait_ms,
+    )
+
+
+def asked_before(
+    sent: Iterable[Sent], wanted_hash: str, limits: Mapping[str, int], now: datetime
+) -> Sent | None:
+    """Return the newest call for the same task that is not too long ago (P8-057)."""
+    window = timedelta(milliseconds=limits[DEDUPE])
+    found = [
+        one for one in sent if one.number and one.task_hash == wanted_hash and now - one.at < window
+    ]
+    return found[-1] if found else None
+
+
+def refuse_repeat(earlier: Call, limits: Mapping[str, int], now: datetime) -> Refusal:
+    """Refuse the task that somebody is working on at this moment (P8-057)."""
+    left = timedelta(milliseconds=limits[DEDUPE]) - (now - earlier.at)
+    return Refusal(
+        guard=DEDUPE,
+        code="E31",
+        message=f"{earlier.target} is at work on the same task for {earlier.caller}",
+        wait_ms=max(1, int(left.total_seconds() * 1000)),
+    )
+
+
+def still_matters(sent: Iterable[Sent], window_ms: int, now: datetime) -> list[Sent]:
+    """Return what rate and repetition are still judged by."""
+    kept = max(RATE_WINDOW, timedelta(milliseconds=window_ms))
+    return [one for one in sent if now - one.at < kept]
