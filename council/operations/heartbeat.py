@@ -17,7 +17,7 @@ import os
 import time
 from datetime import datetime, timedelta
 
-from council.core.errors import NotFoundError
+from council.core.errors import CouncilError, NotFoundError
 from council.operations.place import Place
 from council.operations.report import Beaten, Report
 from council.store.files import explaining, make_folder
@@ -90,10 +90,36 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
         if busy and survey.is_kept:
             look.again_at([seen.name for seen in busy])
         survey.keep()
+        _do_the_rest(place, now, report)
     _end(place)
     if not all_started:
         report.take_over(beat(place))  # a place, or the floor, is free again
     return _without_archived(place, report)
+
+
+def _do_the_rest(place: Place, now: datetime, report: Report) -> None:
+    """Do what is not the matter of one conversation; what goes wrong there stops nothing else."""
+    for name, do in _THE_REST:
+        try:
+            do(place, now, report)
+        except CouncilError as error:
+            report.errors.append((name, error))
+
+
+def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+    """Take over identities from another program once its file has changed (DG-017)."""
+    if os.path.lexists(place.paths.ego):
+        from council.operations.scanning import scan_if_changed
+
+        scan_if_changed(place)
+
+
+# In this order, at the end of every heartbeat that serves all. Each one looks first whether
+# there is anything to do and loads no module before; tasks go before the board, which tells
+# of everything. What is done for tasks goes into `report.tasks`.
+_THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
+    ("identities", _scan),
+)
 
 
 def _survey(place: Place, now: datetime) -> Survey:

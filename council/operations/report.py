@@ -13,12 +13,27 @@ from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from council.core.conversation import Conversation
     from council.core.owed import Archive, Notify, Wake
     from council.core.step import Step
     from council.operations.place import Place
+
+    class Reported(Protocol):
+        """What a heartbeat found and did in one thing that it serves."""
+
+        name: str
+
+        @property
+        def changed(self) -> bool:
+            """Whether anything was done there."""
+
+        def to_record(self) -> dict[str, Any]:
+            """Return its part of `heartbeat --json`."""
+
+        def to_text(self) -> str:
+            """Return the line that tells a person of it."""
 
 
 class Beaten(Record):
@@ -119,21 +134,22 @@ class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
     `idle` are the conversations that were not opened, as they were noted: name,
-    id and note. `conversations` are the others. `passed_over`: somebody was, so
-    that another is owed a start.
+    id and note. `conversations` are the others. `tasks` is what was found and done
+    for task contexts. `passed_over`: somebody was, so that another is owed a start.
     """
 
     now: datetime
     halted: bool = False
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
     idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
+    tasks: list[Reported] = []  # noqa: RUF012 - Record copies it
     errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
     passed_over: bool = False
 
     @property
     def changed(self) -> bool:
         """Whether anything was done."""
-        return any(one.changed for one in self.conversations)
+        return any(one.changed for one in (*self.conversations, *self.tasks))
 
     def everything(self) -> list[Beaten]:
         """Return all conversations, opened or not, in the order of their names."""
@@ -158,6 +174,7 @@ class Report(Record):
             seen.moved_to = seen.moved_to or before.moved_to
             seen.reason = seen.reason or before.reason
             self.conversations[at] = seen
+        self.tasks = taken_over(self.tasks, later.tasks)
         self.errors = later.errors
 
     def to_record(self) -> dict[str, Any]:
@@ -170,7 +187,7 @@ class Report(Record):
             "now": render_instant(self.now),
             "conversations": found,
             "channels": [],
-            "tasks": [],
+            "tasks": [one.to_record() for one in self.tasks],
             "changed": self.changed,
             "halted": self.halted,
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
@@ -182,9 +199,17 @@ class Report(Record):
         lines += [one.to_text() for one in self.conversations]
         if self.idle and self.conversations:
             lines.sort(key=_name_in)
+        lines += [one.to_text() for one in self.tasks]
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)
+
+
+def taken_over(before: list[Reported], later: list[Reported]) -> list[Reported]:
+    """Return what two heartbeats found, each thing once: as the later one saw it, if it did."""
+    again = {one.name: one for one in later if one.changed}
+    found = {one.name: one for one in (*later, *before)} | again
+    return [found[name] for name in sorted(found)]
 
 
 def _name_of(record: dict[str, Any]) -> str:
