@@ -115,6 +115,8 @@ class LockTimeoutError(ConflictError):
             f"waited {waited_s:.0f} s for {path}, held by {holder or 'an unknown process'}",
             "try again; if that process hangs, stop it: its lock ends with it",
         )
+        self.holder = holder
+        self.waited_s = waited_s
 
 
 class NotFoundError(CouncilError):

@@ -8,7 +8,7 @@ Source: XC-017, `trust.md`, `cli.md` section 5.
 
 from __future__ import annotations
 
-import hashlib
+from council.core import trace_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ MASK = "***"
 # Shorter values are switches, not secrets; masking every "1" would make a log unreadable.
 _MIN_SECRET_CHARS = 4
 _MIN_LINE_CHARS = 8
-_HEX = frozenset("0123456789abcdef")
 
 
 def run_environment(
@@ -61,11 +60,11 @@ def run_environment(
 
 
 def traceparent(conversation: str, task: str) -> str:
-    """Return a W3C trace context: the conversation is the trace, the task the span."""
-    trace = conversation.replace("-", "").lower()
-    if len(trace) != 32 or set(trace) - _HEX or set(trace) == {"0"}:
-        trace = hashlib.sha256(conversation.encode()).hexdigest()[:32]
-    return f"00-{trace}-{hashlib.sha256(task.encode()).hexdigest()[:16]}-01"
+    """Return the W3C trace context of a run that names none: its conversation is the trace.
+
+    Source: IO-002.
+    """
+    return trace_context.traceparent(trace_context.trace_of(conversation), task)
 
 
 def secrets_of(environment: Mapping[str, str], extra_names: Iterable[str]) -> tuple[str, ...]:

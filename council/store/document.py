@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import CouncilError, LockTimeoutError
+from council.core.events import Event
 from council.store import events as event_log
 from council.store import files, journal, live, snapshots
 from council.store.lock import DEFAULT_TIMEOUT_S, Lock
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
-    from council.core.events import Event
     from council.store.channel_places import ChannelPlaces
     from council.store.files import Reading
     from council.store.journal import Tail
@@ -67,7 +68,11 @@ class Document:
             return
         files.make_folder(self.places.folder)
         files.ready_to_exchange()  # nobody shall wait for the lock while this is loaded
-        self._lock.__enter__()
+        try:
+            self._lock.__enter__()
+        except LockTimeoutError as late:
+            self._tell_of(late)
+            raise
         try:
             self.places.make()
             self.tail = journal.read_tail(self.places.journal)
@@ -76,6 +81,18 @@ class Document:
             self._lock.__exit__(None, None, None)
             raise
         self._entered = True
+
+    def _tell_of(self, late: LockTimeoutError) -> None:
+        """Write the event of a lock that was not obtained; a full disk hides no refusal."""
+        data = {
+            "lock": os.path.relpath(self.places.lock, self.workspace.root),
+            "holder": late.holder,
+            "waitedS": int(late.waited_s),
+        }
+        try:  # noqa: SIM105 - contextlib is slow to import
+            self.say([Event(type="lock.timed_out", data=data)])
+        except CouncilError:
+            pass
 
     def leave(self) -> None:
         """Let the lock go."""

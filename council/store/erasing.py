@@ -13,8 +13,8 @@ import json
 import os
 import stat
 
+from council.core.trace_context import trace_of
 from council.store import files
-from council.store.events import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import stat
 from council.core.errors import InvalidStateError
 from council.core.events import Event
 from council.core.times import render_instant
+from council.core.trace_context import trace_of
 from council.store import files
 
 TYPE_CHECKING = False
@@ -29,17 +30,22 @@ if TYPE_CHECKING:
 
 
 def revision_records(
-    events: list[Event], conversation_id: str, rev: int, digest: str, now: datetime
+    events: list[Event],
+    conversation_id: str,
+    rev: int,
+    digest: str,
+    now: datetime,
+    trace: str = "",
 ) -> list[dict[str, Any]]:
     """Return the records of the events of one revision; their ids follow from it.
 
     The digest of its text is part of the id: when history is lost, numbers of
-    revisions come again.
+    revisions come again. `trace` is "" where the owner's id names it.
     """
     return [
         event.to_record(
             f"{conversation_id}:{rev}-{digest[:8]}:{number}",
-            trace_of(conversation_id),
+            trace or trace_of(conversation_id),
             conversation_id,
             render_instant(now),
         )
@@ -47,23 +53,24 @@ def revision_records(
     ]
 
 
-def loose_records(events: list[Event], conversation_id: str, now: datetime) -> list[dict[str, Any]]:
-    """Return the records of events that belong to no revision; their ids are drawn."""
+def loose_records(
+    events: list[Event], conversation_id: str, now: datetime, trace: str = ""
+) -> list[dict[str, Any]]:
+    """Return the records of events that belong to no revision; their ids are drawn.
+
+    `conversation_id` is the id of what they are about: a conversation, a channel,
+    a context; "" for the workspace. An event may name a trace of its own.
+    """
     owner = conversation_id or "workspace"
     return [
         event.to_record(
             f"{owner}:x{os.urandom(8).hex()}",
-            trace_of(conversation_id) or os.urandom(16).hex(),
+            trace or trace_of(conversation_id) or os.urandom(16).hex(),
             conversation_id,
             render_instant(now),
         )
         for event in events
     ]
-
-
-def trace_of(conversation_id: str) -> str:
-    """Return the trace that everything a conversation causes belongs to."""
-    return conversation_id.replace("-", "")
 
 
 def append(workspace: Workspace, records: list[dict[str, Any]]) -> None:

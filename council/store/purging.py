@@ -16,9 +16,9 @@ import stat
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import is_name, is_uuid4, split_task_id
 from council.core.record import Record
+from council.core.trace_context import trace_of
 from council.store import files, journal, naming
 from council.store.erasing import erase_events, mask_mentions
-from council.store.events import trace_of
 from council.store.lock import Lock
 from council.store.minutes import HEAD_BYTES, read_minutes_head
 from council.store.pruning import folders

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from council.core.errors import LockTimeoutError
 from council.core.events import Event
 from council.store import events
+from council.store.lock import Lock
 from council.store.paths import Workspace
+from council.store.session import Session
 from tests.store.processes import together
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -111,3 +116,56 @@ def test_many_who_write_at_once_lose_nothing(tmp_path: Path) -> None:
 
     assert together([lambda writer=one: write(writer) for one in range(8)]) == [0] * 8
     assert len(list(events.tail(workspace))) == 400
+
+
+@pytest.mark.req("XC-008", "P8-086")
+def test_a_lock_that_is_not_obtained_in_time_is_an_event_that_names_its_holder(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(str(tmp_path))
+    document = Session(workspace, "active", CONVERSATION, NOW, timeout_s=0.05)
+    os.makedirs(document.places.folder)
+
+    with Lock(document.places.lock), pytest.raises(LockTimeoutError), document:
+        pass
+
+    (told,) = events.tail(workspace)
+    assert told["type"] == "lock.timed_out"
+    assert told["conversationId"] == CONVERSATION
+    assert f"pid {os.getpid()}" in told["data"]["holder"]
+    assert told["data"]["lock"].endswith(f"{CONVERSATION}/lock")
+
+
+@pytest.mark.req("P8-085")
+def test_what_one_writer_writes_among_many_stands_in_its_order_and_can_all_be_read(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(str(tmp_path))
+
+    def writes(number: int) -> None:
+        for count in range(40):
+            event = Event(type="x.happened", agent=f"w{number}", data={"count": count})
+            at = NOW + timedelta(seconds=count)
+            events.append(workspace, events.loose_records([event], "", at))
+
+    assert together([partial(writes, number) for number in range(8)]) == [0] * 8
+
+    found = list(events.tail(workspace))
+    assert len(found) == 8 * 40
+    for number in range(8):
+        mine = [one for one in found if one["agentId"] == f"w{number}"]
+        assert [one["data"]["count"] for one in mine] == list(range(40))
+        assert [one["at"] for one in mine] == sorted(one["at"] for one in mine)
+
+
+@pytest.mark.req("IO-002", "P8-082")
+def test_an_event_may_be_of_another_trace_than_what_it_is_about(tmp_path: Path) -> None:
+    told = Event(type="agent.message", from_agent="a", to_agent="b", trace="f" * 32)
+
+    (own,) = events.loose_records([told], CONVERSATION, NOW)
+    (begun_inside,) = events.revision_records(
+        [Event(type="phase.changed")], CONVERSATION, 1, "0123456789", NOW, "e" * 32
+    )
+
+    assert (own["traceId"], own["fromAgentId"], own["toAgentId"]) == ("f" * 32, "a", "b")
+    assert begun_inside["traceId"] == "e" * 32

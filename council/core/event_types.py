@@ -1,0 +1,299 @@
+"""Which events there are, and the JSON Schema that is published of them.
+
+One literal table: a type, what it says in a sentence, and what its `data`
+hold. A field is written `name:kind`; `name?` may be missing, `kind-` may be
+null. Nothing checks an event as it is written: the tests hold all that ever
+is to this table, and every type in it to the code that writes it.
+
+To add an event: a line here, a line in each language in `operations/event_words`,
+and `council events schema > council/schemas/event.json`.
+
+Source: P8-081 to P8-086, XC-013.
+"""
+
+from __future__ import annotations
+
+from council.core.events import SCHEMA_VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ROUND = "phase:text tour:whole"
+_VERDICT = (
+    "type:text reached:flag reference:text threshold:whole"
+    " agree:whole partial:whole disagree:whole absent:whole towards:object"
+)
+
+# type: (what happened, what its data hold)
+EVENTS: dict[str, tuple[str, str]] = {
+    # Conversations, their phases, rounds and turns
+    "conversation.opened": (
+        "A conversation was opened.",
+        "name:text topic:text participants:texts",
+    ),
+    "conversation.paused": ("A conversation stands still until it is resumed.", ""),
+    "conversation.resumed": ("A paused conversation goes on.", "pausedS:whole"),
+    "conversation.cancelled": ("A conversation was cancelled.", "phase:text"),
+    "conversation.finished": (
+        "A conversation came to its end; its minutes are owed.",
+        "status:text closedReason:text",
+    ),
+    "conversation.archived": ("The minutes were written.", "path:text"),
+    "conversation.imported": ("A file without history was taken up.", "name:text"),
+    "conversation.restored": ("An older revision became the newest.", "from:whole to:whole"),
+    "conversation.adopted": ("The file was taken as it stands.", "rev:whole"),
+    "deadline.extended": ("A phase got more time.", "seconds:whole"),
+    "phase.changed": (
+        "A phase closed and the next one began.",
+        "from:text to:text tour:whole reason:text absent:texts",
+    ),
+    "round.changed": (
+        "A round closed and another of the same phase began.",
+        "from:text to:text tour:whole reason:text absent:texts",
+    ),
+    "turn.started": ("An agent got the floor of a conversation.", _ROUND),
+    "turn.missed": (
+        "A turn passed without an answer.",
+        "reason:text phase?:text tour?:whole cycle?:whole",
+    ),
+    "turn.incomplete": (
+        "An answer counts and lacks part of its form: it is asked for once more, or stands so.",
+        f"{_ROUND} reason:text",
+    ),
+    "consensus.checked": ("The stances of a round were judged.", f"{_ROUND} {_VERDICT}"),
+    "contribution.recorded": (
+        "An answer was recorded.",
+        f"{_ROUND} status:text origin:text sealed:flag",
+    ),
+    "contribution.late": ("An answer came after its round.", f"{_ROUND} entry:text"),
+    "contribution.restored": (
+        "A contribution that was edited was put back.",
+        "entry:text reason:text",
+    ),
+    "answer.refused": ("An answer was refused.", "name:text code:text message:text"),
+    "guidance.added": ("A person put in a word.", "entry:text target:text- tour:whole"),
+    "synthesis.written": ("The synthesis was written.", "tour:whole origin:text"),
+    "digest.written": ("Nobody wrote a synthesis; an automatic digest stands in.", "tour:whole"),
+    "seal.opened": ("A sealed contribution became visible.", _ROUND),
+    "seal.missing": ("A sealed contribution is not there any more.", "tour:whole seal:text"),
+    "coordinator.notified": ("The coordinator was told that a round began.", "tour:whole"),
+    # Tasks: one attempt each to get one turn
+    "task.queued": ("A run is due and waits for a place.", "task:text"),
+    "task.started": (
+        "A run was started, or a prompt handed over.",
+        "task:text driver:text attempt:whole label:text",
+    ),
+    "task.failed": ("A run ended without an answer.", "task:text reason:text final:flag"),
+    "task.refused": ("A run that is due may not be started.", "task:text reason:text"),
+    "task.lost": ("A run died without a word.", "task:text"),
+    # Files that people edit
+    "edit.accepted": (
+        "A change in a file was taken in.",
+        "field:text old?:any new?:any from?:any to?:any",
+    ),
+    "edit.refused": ("A change in a file was not taken in.", "field:text value:any reason:text"),
+    "edit.conflict": (
+        "Line and state block of a file were changed to different values.",
+        "field:text line:any json?:any block?:any",
+    ),
+    "edit.reverted": ("An older text was saved over the newest one.", "to:any rev?:any"),
+    "note.found": ("Text in a section stays a note.", "phase:text chars:whole tour?:whole"),
+    "brief.restored": ("The brief was edited and put back.", "chars?:whole reason?:text"),
+    "block.restored": ("The state block was put back.", "reason:text"),
+    "file.restored": ("A file that was gone or broken was put back.", ""),
+    "history.lost": ("History before a revision is gone.", "rev:any warning:text"),
+    "journal.begun": ("A document without a journal was taken up.", ""),
+    "journal.repaired": ("The line of a revision was written again.", "rev:whole"),
+    # Channels
+    "channel.created": ("A channel was made.", "name:text mode:text members:texts"),
+    "channel.initialized": (
+        "A channel was used for the first time.",
+        "mode?:text state?:text speakers?:texts",
+    ),
+    "channel.woken": ("A channel woke.", "by:text cycle:whole"),
+    "channel.dormant": ("A channel fell asleep.", "reason:text cycle?:whole"),
+    "channel.calmed": (
+        "A channel that would not stop by itself was put to sleep.",
+        "reason:text cycles:whole repeats:whole",
+    ),
+    "mode.changed": ("The mode of a channel was changed.", "from:text to:text"),
+    "state.changed": ("The way of speaking in a channel changed.", "from:text to:text"),
+    "member.joined": ("An account joined a channel.", "account:text"),
+    "member.left": ("An account left a channel.", "account:text"),
+    "floor.given": ("An agent got the floor of a channel.", "cycle:whole turn:whole"),
+    "order.rebuilt": (
+        "The list of speakers was made anew.",
+        "speakers:texts joined:texts left:texts",
+    ),
+    "order.shuffled": ("The list of speakers was shuffled.", "speakers:texts"),
+    "cycle.ended": (
+        "All speakers of a channel had their turn.",
+        "cycle:whole results:list interjected:flag",
+    ),
+    "turn.began": (
+        "The speaker of a channel began its turn.",
+        "cycle:whole runId:text anchor:whole",
+    ),
+    "turn.ended": ("The speaker of a channel ended its turn.", "cycle:whole empty:flag runId:text"),
+    "turn.skipped": ("A turn in a channel was skipped.", "cycle:whole reason:text"),
+    "delivery.confirmed": ("What a turn said is there for all.", "cycle:whole runId:text"),
+    "delivery.timed_out": (
+        "What a turn said was not seen in time.",
+        "cycle:whole runId:text waitedS:whole",
+    ),
+    "delivery.interrupted": (
+        "Somebody else spoke while a turn was delivered.",
+        "cycle:whole message:whole by:text",
+    ),
+    "delivery.dropped": (
+        "Nobody waits for a delivery any more.",
+        "cycle:whole runId:text reason:text",
+    ),
+    "message.declined": ("A message was answered automatically.", "message:whole author:text"),
+    "wake.refused": ("A channel that was calmed was not woken.", "reason:text message:whole"),
+    "discussion.completed": ("A discussion was completed.", "summary:text cycles:whole"),
+    "summary.posted": ("The summary of a discussion was posted.", "channel:text summary:text"),
+    "initiator.reminded": ("Whoever called a discussion was reminded to complete it.", ""),
+    "minutes.written": ("The minutes of a discussion were written.", "path:text"),
+    # Delegation, routing, artifacts
+    "agent.message": (
+        "An agent left another one a message.",
+        "sessionKey:text chars:whole priority:text",
+    ),
+    "agent.call.start": ("An agent called another one.", "sessionKey:text task:text depth:whole"),
+    "agent.call.end": ("A call was answered.", "task:text status:text"),
+    "agent.call.error": ("A call came to nothing.", "task:text status:text code:text message:text"),
+    "guard.rejected": ("A guard refused a call or a message.", "guard:text code:text message:text"),
+    "artifact.publish": ("Content was published as an artifact.", "size:whole contentType:text"),
+    "artifact.fetch": ("An artifact was fetched.", ""),
+    "artifact.damaged": ("An artifact does not have the content that its id names.", ""),
+    "routing.decision": (
+        "An agent was chosen for something that came in.",
+        "facts:object rule:text- tier:text fallback:list",
+    ),
+    # The protocol registry
+    "agent.joined": (
+        "An agent joined the protocol and got its id.",
+        "id:text proposed:text- capabilities:texts maxDepth:whole- version:text",
+    ),
+    "agent.left": ("An agent left the protocol.", "id:text reason:text-"),
+    "agent.refused": (
+        "A request to the registry was refused.",
+        "id:text- code:text reason:text kind?:text",
+    ),
+    "agent.capabilities-changed": (
+        "An agent told anew what it can do.",
+        "id:text capabilities:texts",
+    ),
+    "agent.version-agreed": (
+        "An agent and the registry agreed on a version.",
+        "id:text version:text",
+    ),
+    "agent.available": ("An agent gave a sign of life again.", "id:text"),
+    "agent.unavailable": (
+        "An agent gave no sign of life for too long.",
+        "id:text code:text seenAt:instant reason:text",
+    ),
+    "liveness.dropped": (
+        "A second sign of life within a cycle was dropped.",
+        "id:text heardAt:instant nextFrom:instant",
+    ),
+    # The workspace
+    "council.halted": ("No more runs are started.", "reason:text"),
+    "council.resumed": ("Runs are started again.", ""),
+    "agent.rested": (
+        "An agent that keeps failing is rested.",
+        "until:instant failuresInARow:whole reason:text",
+    ),
+    "agent.recovered": ("An agent that was rested has answered.", "failures:whole"),
+    "hook.failed": ("A hook failed.", "hook:text program:text eventId:text reason:text"),
+    "lock.timed_out": ("A lock was not obtained in time.", "lock:text holder:text waitedS:whole"),
+}
+
+# Families whose events pass between two agents, and families that are about artifacts.
+DELEGATION = ("agent.message", "agent.call.")
+ARTIFACTS = ("artifact.",)
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "whole": {"type": "integer"},
+    "number": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "instant": {"type": "string", "format": "date-time"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "list": {"type": "array"},
+    "object": {"type": "object"},
+    "any": {},
+}
+_OR_NULL = {"type": ["string", "null"]}
+_ENVELOPE: dict[str, dict[str, Any]] = {
+    "schemaVersion": {"type": "integer", "minimum": 1},
+    "eventId": {"type": "string", "minLength": 1, "description": "Unique; repeats are copies."},
+    "traceId": {"type": "string", "minLength": 1, "description": "What all of this belongs to."},
+    "conversationId": {
+        "type": "string",
+        "description": "The conversation, channel or context it is about, empty for the workspace.",
+    },
+    "agentId": {**_OR_NULL, "description": "Who did it or whom it concerns."},
+    "type": {"type": "string"},
+    "at": {"type": "string", "format": "date-time", "pattern": "Z$"},
+    "data": {"type": "object"},
+    "fromAgentId": {**_OR_NULL, "description": "Who asked; null for a person."},
+    "toAgentId": _OR_NULL,
+    "limits": {"type": "object", "description": "The limits that hold for the call."},
+    "taskHash": _OR_NULL,
+    "artifactIds": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "string", "pattern": "^art_[0-9a-f]{64}$"},
+    },
+}
+_ALWAYS = ("schemaVersion", "eventId", "traceId", "conversationId", "agentId", "type", "at", "data")
+_WITH_TWO = ("fromAgentId", "toAgentId", "limits", "taskHash")
+
+
+def event_schema() -> dict[str, Any]:
+    """Return the JSON Schema of one line of the event log.
+
+    Fields that it does not name are allowed everywhere: a later version may add some.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:council:event:{SCHEMA_VERSION}",
+        "title": "An event of a council workspace",
+        "description": "One line of memory/shared/events/YYYY-MM-DD.jsonl.",
+        "type": "object",
+        "required": list(_ALWAYS),
+        "properties": {**_ENVELOPE, "type": {"enum": list(EVENTS)}},
+        "dependentRequired": {"fromAgentId": list(_WITH_TWO), "toAgentId": list(_WITH_TWO)},
+        "allOf": [_rule_of(name) for name in EVENTS],
+        "$defs": {name: _data_of(*EVENTS[name]) for name in EVENTS},
+    }
+
+
+def _rule_of(name: str) -> dict[str, Any]:
+    holds: dict[str, Any] = {"properties": {"data": {"$ref": f"#/$defs/{name}"}}}
+    needed = [*(_WITH_TWO if name.startswith(DELEGATION) else ())]
+    needed += ["artifactIds"] if name.startswith(ARTIFACTS) else []
+    if needed:
+        holds["required"] = needed
+    return {"if": {"properties": {"type": {"const": name}}}, "then": holds}
+
+
+def _data_of(said: str, fields: str) -> dict[str, Any]:
+    properties, required = {}, []
+    for field in fields.split():
+        name, _, kind = field.partition(":")
+        if not name.endswith("?"):
+            required.append(name)
+        shape = _KINDS[kind.rstrip("-")]
+        if kind.endswith("-"):
+            shape = {**shape, "type": [shape["type"], "null"]}
+        properties[name.rstrip("?")] = shape
+    found: dict[str, Any] = {"description": said, "type": "object"}
+    if properties:
+        found["properties"] = properties
+    if required:
+        found["required"] = required
+    return found

@@ -1,0 +1,135 @@
+"""The published schema of events, held to the code that writes them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import council
+from council.core.event_types import EVENTS, event_schema
+from council.core.events import Event
+
+PACKAGE = Path(council.__file__).parent
+PUBLISHED = PACKAGE / "schemas" / "event.json"
+ARTIFACT = "art_" + "0" * 64
+
+# Written by what is being built; a type leaves this list as soon as the code is there.
+COMING = {
+    "agent.message",
+    "agent.call.start",
+    "agent.call.end",
+    "agent.call.error",
+    "artifact.publish",
+    "artifact.fetch",
+    "artifact.damaged",
+    "guard.rejected",
+    "routing.decision",
+}
+
+
+def _line(**fields: object) -> dict[str, object]:
+    event = Event(**{"type": "conversation.paused", **fields})
+    return event.to_record("c:1:0", "c", "c", "2026-02-08T20:00:00Z")
+
+
+def _faults(line: dict[str, object]) -> list[str]:
+    return [one.message for one in Draft202012Validator(event_schema()).iter_errors(line)]
+
+
+def _literals() -> dict[str, set[str]]:
+    """Return the texts that look like types of events, with the modules they stand in."""
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        if path.stem in ("event_types", "event_words"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.setdefault(node.value, set()).add(path.stem)
+    return found
+
+
+def _written() -> set[str]:
+    """Return every type that stands beside the word Event somewhere in the package."""
+    types = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Event":
+                given = [one.value for one in node.keywords if one.arg == "type"]
+                for value in given:
+                    types |= {
+                        one.value for one in ast.walk(value) if isinstance(one, ast.Constant)
+                    } - {""}
+    return {one for one in types if isinstance(one, str) and "." in one}
+
+
+@pytest.mark.req("P8-081", "P8-086")
+def test_every_event_that_the_code_writes_is_in_the_schema():
+    assert sorted(_written() - set(EVENTS)) == []
+
+
+@pytest.mark.req("P8-081", "P8-086")
+def test_every_event_of_the_schema_is_written_somewhere():
+    literals = _literals()
+
+    assert sorted(set(EVENTS) - set(literals) - COMING) == []
+
+
+def test_the_published_schema_is_the_one_that_holds():
+    told = "make it with: council events schema > council/schemas/event.json"
+
+    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == event_schema(), told
+
+
+def test_the_schema_is_itself_valid():
+    Draft202012Validator.check_schema(event_schema())
+
+
+@pytest.mark.req("P8-082")
+def test_a_line_without_trace_agent_or_id_is_no_event():
+    assert _faults(_line()) == []
+    for name in ("traceId", "agentId", "eventId"):
+        line = _line()
+        del line[name]
+        assert _faults(line) == [f"'{name}' is a required property"]
+
+
+@pytest.mark.req("P8-083")
+def test_what_passes_between_two_agents_names_both_and_the_limits_and_the_task():
+    data = {"sessionKey": "agent:b:workflow:t", "task": "t", "depth": 1}
+    fields = {"from_agent": "a", "to_agent": "b", "limits": {"maxDepth": 3}, "task_hash": "ab"}
+
+    line = _line(type="agent.call.start", data=data, **fields)
+
+    assert _faults(line) == []
+    assert (line["fromAgentId"], line["toAgentId"]) == ("a", "b")
+    assert (line["limits"], line["taskHash"]) == ({"maxDepth": 3}, "ab")
+    for name in ("fromAgentId", "toAgentId", "limits", "taskHash"):
+        assert _faults({key: value for key, value in line.items() if key != name})
+
+
+@pytest.mark.req("P8-084")
+def test_an_event_about_an_artifact_bears_its_id():
+    assert _faults(_line(type="artifact.fetch", artifacts=[ARTIFACT])) == []
+    assert _faults(_line(type="artifact.fetch")) == ["'artifactIds' is a required property"]
+    assert _faults(_line(type="artifact.fetch", artifacts=["../x"]))
+
+
+def test_an_event_of_its_own_trace_names_it():
+    assert _line()["traceId"] == "c"
+    assert _line(trace="another")["traceId"] == "another"
+
+
+def test_data_of_another_form_are_found():
+    assert _faults(_line(type="deadline.extended", data={"seconds": 60})) == []
+    assert _faults(_line(type="deadline.extended", data={"seconds": "60"}))
+    assert _faults(_line(type="deadline.extended", data={}))
+    assert _faults(_line(type="no.such"))
+
+
+def test_fields_of_a_later_version_are_let_be():
+    assert _faults({**_line(), "weight": 3}) == []
+    assert _faults(_line(data={"why": "tired"})) == []
