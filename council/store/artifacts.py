@@ -211,16 +211,15 @@ def _tell(
     now: datetime,
     **more: Any,
 ) -> None:
-    data = {
-        "artifactIds": [one.artifact_id],
-        "size": one.size_bytes,
-        "contentType": one.content_type,
-        "traceId": trace or one.trace or None,
-        **more,
-    }
-    events.append(
-        workspace, events.loose_records([Event(type=kind, agent=agent, data=data)], "", now)
+    """Write an event about an artifact; it belongs to the trace that is named, if one is."""
+    event = Event(
+        type=kind,
+        agent=agent,
+        trace=trace,
+        artifacts=[one.artifact_id],
+        data={"size": one.size_bytes, "contentType": one.content_type, **more},
     )
+    events.append(workspace, events.loose_records([event], "", now))
 
 
 def tell_fetch(
@@ -300,7 +299,7 @@ def open_verified(
 def damage(workspace: Workspace, wanted: str, found: str, now: datetime) -> DamagedArtifactError:
     """Write the event of a damaged artifact; return the refusal."""
     path = content_path(workspace, wanted)
-    event = Event(type="artifact.damaged", data={"artifactIds": [wanted], "found": found})
+    event = Event(type="artifact.damaged", artifacts=[wanted], data={"found": found})
     try:  # noqa: SIM105 - contextlib is slow to import
         events.append(workspace, events.loose_records([event], "", now))
     except CouncilError:

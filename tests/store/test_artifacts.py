@@ -157,7 +157,7 @@ def test_damaged_bytes_are_refused_and_told_and_mended_by_publishing_again(paths
     with pytest.raises(DamagedArtifactError):
         artifacts.open_verified(paths, HELLO, now=now)
     assert refused.value.exit_code == 3
-    assert [one["data"]["artifactIds"] for one in told(paths, "artifact.damaged")] == [[HELLO]] * 2
+    assert [one["artifactIds"] for one in told(paths, "artifact.damaged")] == [[HELLO]] * 2
 
     artifacts.publish(paths, b"hello\n", now=now)
     assert artifacts.read(paths, HELLO, now=now) == b"hello\n"
