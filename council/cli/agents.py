@@ -14,7 +14,6 @@ import typer
 from council.cli.edge import Output
 from council.cli.options import EVERYWHERE, Command, Option
 from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
-from council.cli.plain_help import PanelGroup
 from council.operations.place import Place
 
 TYPE_CHECKING = False
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from council.operations.profiles import Profile
     from council.operations.scanning import Scan
     from council.store.souls import Facts
-
-agent_app = typer.Typer(
-    cls=PanelGroup, help="Who takes part: agents and their accounts.", no_args_is_help=True
-)
 
 Agent = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False)]
 Title = Annotated[str, typer.Option("--name", metavar="NAME", help="The name to show.")]
@@ -280,24 +275,22 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
 }
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "add": _of_facts(
+COMMANDS: dict[str, Callable[..., None]] = {
+    "agent add": _of_facts(
         "add",
         "Add an agent: its SOUL.md, and its account if you give one; never overwrites.",
         "council agent add henry --name Henry --role Skeptic --preset claude",
         _add,
     ),
-    "register": register,
-    "list": list_,
-    "show": show,
-    "edit": _of_facts(
+    "agent register": register,
+    "agent list": list_,
+    "agent show": show,
+    "agent edit": _of_facts(
         "edit",
         "Change what is known of an agent; whatever else you wrote into its SOUL.md stays.",
         "council agent edit henry --account 123456789012345678",
         _edit,
     ),
-    "remove": remove,
-    "scan": scan,
+    "agent remove": remove,
+    "agent scan": scan,
 }
-for _name, _command in _COMMANDS.items():
-    agent_app.command(_name)(_command)

@@ -272,3 +272,5 @@ ask: Callable[..., None] = typer_function(
     ),
     _ask,
 )
+
+COMMANDS: dict[str, Callable[..., None]] = {"convene": convene, "ask": ask}

@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from council.cli import convening
 from council.cli.edge import Output, read_text
-from council.cli.parameters import As, Json, Lang, Name, Now, Root, do, help_text
+from council.cli.parameters import As, Json, Lang, Name, Now, Revision, Root, do, help_text
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
-Revision = Annotated[int, typer.Argument(metavar="REV", help="A revision; see: council history")]
 
 
 def inject(
@@ -393,15 +391,6 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "archive": (archive, "council archive"),
     "prompt": (prompt, "council prompt turn --as henry --lang fr"),
 }
-
-# None marks a command of the table of hot options.
-COMMANDS: dict[str, Callable[..., None] | None] = {
-    "convene": convening.convene,
-    "context": None,
-    "respond": None,
-    "vote": None,
-    "synthesize": None,
-    **{name: function for name, (function, _) in _EXAMPLES.items()},
-}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -15,9 +15,8 @@ from typing import Annotated
 
 import typer
 
-from council.cli.conversations import Revision
 from council.cli.edge import Output
-from council.cli.parameters import Json, Name, Now, Root, do, help_text
+from council.cli.parameters import Json, Name, Now, Revision, Root, do, help_text
 from council.core.errors import NotFoundError, UsageError
 from council.operations.place import Place, conversation_name
 
@@ -146,8 +145,6 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "diff": (diff, "council diff 3 5"),
     "edit": (edit, "EDITOR=vim council edit"),
 }
-COMMANDS: dict[str, Callable[..., None] | None] = {
-    name: function for name, (function, _) in _EXAMPLES.items()
-}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)

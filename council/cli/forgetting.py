@@ -190,8 +190,6 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "purge": (purge, "council purge weather --yes"),
     "migrate": (migrate, "council migrate --dry-run"),
 }
-COMMANDS: dict[str, Callable[..., None] | None] = {
-    name: function for name, (function, _) in _EXAMPLES.items()
-}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)

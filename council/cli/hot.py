@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from council.cli.edge import carry_out, refuse
 from council.cli.options import HOT, Command, hot_name
+from council.cli.table import module_of
 from council.core.errors import UsageError
 
 TYPE_CHECKING = False
@@ -30,12 +31,9 @@ def run(argv: list[str]) -> int:
     except UsageError as error:
         as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
         return refuse(error, as_json=as_json)
-    if command.name.startswith("turn "):
-        from council.cli.turns import RUN
-    else:
-        from council.cli.hot_commands import RUN
-
-    return carry_out(command.name, lambda: RUN[command.name](values), as_json=values["json"])
+    module = __import__(f"council.cli.{module_of(command.name)}", fromlist=("RUN",))
+    work = module.RUN[command.name]
+    return carry_out(command.name, lambda: work(values), as_json=values["json"])
 
 
 def parse(command: Command, words: list[str]) -> dict[str, Any]:

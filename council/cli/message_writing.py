@@ -20,7 +20,7 @@ from council.cli.message_options import (
     do_anywhere,
     forced_version,
 )
-from council.cli.parameters import Json, Now, Root
+from council.cli.parameters import Json, Now, Root, help_text
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,
@@ -311,12 +311,15 @@ def _needed(place: Place | None) -> Place:
     return place
 
 
-COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "build": (build, ("council msg build msg=1 to=W1 type=R tid=1 data=call=plan",)),
-    "convert": (
+_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "msg build": (build, ("council msg build msg=1 to=W1 type=R tid=1 data=call=plan",)),
+    "msg convert": (
         convert,
         ('council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',),
     ),
-    "sign": (sign, ('council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',)),
-    "verify": (verify, ("council msg verify <inbox",)),
+    "msg sign": (sign, ('council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',)),
+    "msg verify": (verify, ("council msg verify <inbox",)),
 }
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
+for _function, _examples in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)

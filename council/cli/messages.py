@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 import typer
 
-from council.cli import message_writing
 from council.cli.edge import Output
 from council.cli.message_options import (
     Message,
@@ -24,7 +23,6 @@ from council.cli.message_options import (
     forced_version,
 )
 from council.cli.parameters import Json, Lang, Now, Root, help_text
-from council.cli.plain_help import PanelGroup
 from council.core.errors import InvalidInputError, UsageError
 from council.operations.place import Place
 
@@ -251,28 +249,22 @@ def explain(
     do_anywhere("msg explain", json, root, now, command)
 
 
-app = typer.Typer(
-    cls=PanelGroup,
-    help="Messages between agents, versions V1 to V5: read, check, write, convert, sign.",
-    no_args_is_help=True,
-)
-_COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "parse": (
+_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "msg parse": (
         parse,
         (
             'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
             "council msg parse --json <log",
         ),
     ),
-    "validate": (
+    "msg validate": (
         validate,
         ('council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',),
     ),
-    **message_writing.COMMANDS,
-    "lint": (lint, ("council msg lint --version V5 <log",)),
-    "diff": (diff, ("council msg diff V4 V5",)),
-    "explain": (explain, ("council msg explain E13", "council msg explain --card --lang fr")),
+    "msg lint": (lint, ("council msg lint --version V5 <log",)),
+    "msg diff": (diff, ("council msg diff V4 V5",)),
+    "msg explain": (explain, ("council msg explain E13", "council msg explain --card --lang fr")),
 }
-for _name, (_function, _examples) in _COMMANDS.items():
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
+for _function, _examples in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
-    app.command(_name)(_function)

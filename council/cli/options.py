@@ -8,6 +8,7 @@ Source: `cli.md` sections 1 and 2, `architecture.md` section 4.
 
 from __future__ import annotations
 
+from council.cli.table import words_of_name
 from council.core.record import Record
 
 
@@ -254,14 +255,6 @@ HOT: dict[str, Command] = {
         ),
     ),
 }
-
-# Commands whose name is two words.
-_GROUPS = frozenset(("agent", "channel", "discussion", "events", "msg", "turn"))
-
-
-def words_of_name(argv: list[str]) -> int:
-    """Return how many words at the beginning of a command line name the command."""
-    return 2 if argv and argv[0] in _GROUPS else 1
 
 
 def hot_name(argv: list[str]) -> str:

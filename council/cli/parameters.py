@@ -36,6 +36,7 @@ Json = Annotated[bool, _parameter(options.JSON)]
 Name = Annotated[str, _parameter(options.NAME)]
 As = Annotated[str, _parameter(options.AS)]
 Lang = Annotated[str, _parameter(options.LANG)]
+Revision = Annotated[int, typer.Argument(metavar="REV", help="A revision; see: council history")]
 
 
 def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> Callable[..., None]:

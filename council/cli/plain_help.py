@@ -1,4 +1,4 @@
-"""The help of `council` where nobody sees colours: the same panels, as plain lists.
+"""The help of a group where nobody sees colours, and of `council` itself.
 
 Typer lists all commands in a row when it does without rich, and loading rich
 takes longer than all the rest of a help that goes to a pipe or a file.
@@ -8,30 +8,33 @@ Source: `cli.md` section 1.
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 from typer.core import TyperGroup
 
-
-def is_wanted() -> bool:
-    """Tell whether standard output is no terminal (and nobody insists that it were one)."""
-    return not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR"))
+from council.cli import front_page
 
 
 class PanelGroup(TyperGroup):
-    """A group of commands that keeps its panels in plain help."""
+    """A group of commands that lists them with whole summaries in plain help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names alone; Typer would load every command for them."""
+        del ctx
+        return list(self.commands)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write one list for each panel, in the order in which the panels were made."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                panel = getattr(command, "rich_help_panel", None)
-                title = panel if isinstance(panel, str) else "Commands"
-                panels.setdefault(title, []).append((name, command.get_short_help_str(limit=120)))
-        for title, rows in panels.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
+        """Write one list of all commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(limit=120)) for name, one in found if one is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class FrontGroup(PanelGroup):
+    """`council` itself: its help is drawn from the table, with nothing loaded."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the front page."""
+        del ctx
+        formatter.write(front_page.page())

@@ -10,22 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from council.cli import turns
 from council.cli.edge import Output, read_text
-from council.cli.parameters import As, Json, Now, Root, do, help_text, hot_function, listed
-from council.cli.plain_help import PanelGroup
+from council.cli.parameters import As, Json, Now, Root, do, help_text, listed
 from council.core.errors import UsageError
 from council.operations.place import Place, speaker
-
-channel_app = typer.Typer(
-    cls=PanelGroup, help="Rooms in which agents speak in turn.", no_args_is_help=True
-)
-discussion_app = typer.Typer(
-    cls=PanelGroup, help="Talks with a guide, an end and a summary.", no_args_is_help=True
-)
-turn_app = typer.Typer(
-    cls=PanelGroup, help="Who has the floor of a channel; for hooks.", no_args_is_help=True
-)
 
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="The id of the channel.")]
 Names = Annotated[
@@ -302,19 +290,15 @@ _EXAMPLES = {
 }
 for _function, _examples in _EXAMPLES.items():
     _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "create": create,
-    "mode": mode,
-    "show": show,
-    "list": list_,
-    "post": post,
-    "members": members,
+COMMANDS: dict[str, Callable[..., None]] = {
+    "channel create": create,
+    "channel mode": mode,
+    "channel show": show,
+    "channel list": list_,
+    "channel post": post,
+    "channel members": members,
+    "turn status": status,
+    "turn wake": wake,
+    "discussion create": open_discussion,
+    "discussion complete": complete,
 }
-for _name, _command in _COMMANDS.items():
-    channel_app.command(_name)(_command)
-turn_app.command("begin")(hot_function("turn begin", turns.RUN["turn begin"]))
-turn_app.command("end")(hot_function("turn end", turns.RUN["turn end"]))
-turn_app.command("status")(status)
-turn_app.command("wake")(wake)
-discussion_app.command("create")(open_discussion)
-discussion_app.command("complete")(complete)

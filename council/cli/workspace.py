@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from council.cli import convening, running
 from council.cli.edge import Output, carry_out
 from council.cli.parameters import Json, Lang, Now, Root, do, help_text
 from council.core.errors import InvalidStateError
@@ -139,10 +138,6 @@ def demo(
     raise typer.Exit(carry_out("demo", command, as_json=json))
 
 
-events_app = typer.Typer(help="What happened, as events.", no_args_is_help=True)
-
-
-@events_app.command("tail")
 def events_tail(
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on and print events as they happen.")
@@ -164,26 +159,13 @@ def events_tail(
     do("events tail", json, root, now, command)
 
 
-events_tail.__doc__ = help_text(events_tail.__doc__ or "", "council events tail --follow")
-
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "init": (init, "council init --agents henry,sage,nova"),
     "doctor": (doctor, "council doctor --repair"),
     "watch": (watch, "council watch --advance"),
     "demo": (demo, "council demo --lang fr"),
+    "events tail": (events_tail, "council events tail --follow"),
 }
-
-# None marks a command of the table of hot options.
-COMMANDS: dict[str, Callable[..., None] | None] = {
-    "init": init,
-    "ask": convening.ask,
-    "doctor": doctor,
-    "status": running.status,
-    "heartbeat": None,
-    "watch": watch,
-    "schedule": running.schedule,
-    "halt": running.halt,
-    "demo": demo,
-}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
 for _function, _example in _EXAMPLES.values():
     _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from council.cli.app import app
+from council.cli.loading import whole
 
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch"})
@@ -26,7 +24,7 @@ WITHOUT_WORKSPACE = frozenset(
 
 def all_commands() -> dict[str, Any]:
     """Return each command by its whole name, such as `events tail`."""
-    return dict(_walk(typer.main.get_command(app), ""))
+    return dict(_walk(whole(), ""))
 
 
 def _walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:

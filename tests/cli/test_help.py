@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
 import subprocess
+import sys
 
 import pytest
+import typer.core
 
 from council import __version__
-from council.cli.app import app
+from council.cli import front_page, table
+from council.cli.loading import whole
+from council.cli.options import HOT
 from tests.cli.commands import all_commands
 
 ESCAPE = "\x1b["
@@ -86,9 +91,122 @@ def test_council_alone_prints_its_commands_in_panels_in_order(council, tmp_path)
     assert max(map(len, asked.out.splitlines())) <= 80
 
 
-def test_every_command_stands_in_a_panel():
-    for one in app.registered_commands:
-        assert isinstance(one.rich_help_panel, str), one.name
+def test_the_front_page_says_of_every_command_what_its_own_help_says():
+    commands = whole().commands
+    for name in table.names(""):
+        text = commands[name].help or ""
+        summary = " ".join(text.split("\n\n")[0].split())
+        assert table.summary(name) == summary, f"council {name} --help says: {summary}"
+        assert summary.isascii(), f"the columns of the front page are counted in letters: {name}"
+
+
+def test_every_group_of_the_table_has_its_commands():
+    commands = whole().commands
+    groups = {name for name in table.names("") if table.module_of(name) == table.GROUP}
+    assert groups | set(table.INNER) == set(table.GROUPS)
+    for name in table.GROUPS:
+        found = commands
+        for word in name.split():
+            found = found[word].commands
+        assert list(found) == table.names(name)
+        assert len(set(found)) == len(list(found)), f"{name} has two commands of one name"
+        assert all(found[word].name == word for word in found)
+
+
+def test_every_hot_command_stands_in_the_table():
+    assert [name for name in HOT if not table.module_of(name)] == []
+
+
+def loaded(council, *words: str) -> set[str]:
+    """Return the modules that a command line loads."""
+    report = council.root.parent / "loaded.txt"
+    script = (
+        "import sys, council.__main__ as way_in\n"
+        f"way_in._leave = lambda code: open({str(report)!r}, 'w').write(' '.join(sys.modules))\n"
+        f"sys.argv = ['council', *{list(words)!r}]\n"
+        "way_in.main()\n"
+    )
+    argv = [sys.executable, "-c", script]
+    subprocess.run(argv, env=council.env(), cwd=council.root, check=True, capture_output=True)
+    return set(report.read_text().split())
+
+
+def holding_commands() -> set[str]:
+    """Return the names of all modules that hold commands."""
+    held = {module for rows in table.PANELS.values() for module, _ in rows.values()}
+    held |= {module for modules in table.GROUPS.values() for module in modules}
+    return {f"council.cli.{module}" for module in held if module}
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
+def test_the_front_page_loads_no_command_and_no_parser(council, words: tuple[str, ...]):
+    modules = loaded(council, *words)
+
+    assert not modules & (holding_commands() | {"typer", "rich", "click", "inspect"})
+
+
+@pytest.mark.parametrize(
+    "name", ["show", "agent list", "turn status", "msg build", "agent", "turn"]
+)
+def test_a_command_loads_its_own_module_and_no_other(council, name: str):
+    own = set(table.GROUPS.get(name, ())) or {table.module_of(name)}
+
+    modules = loaded(council, *name.split(), "--help") & holding_commands()
+
+    assert modules == {f"council.cli.{one}" for one in own if one}
+
+
+def test_a_word_that_is_no_command_loads_none(council):
+    assert not loaded(council, "nonsense") & holding_commands()
+
+
+def test_the_front_page_says_of_the_options_what_typer_says(monkeypatch):
+    group = whole()
+    said = {}
+    for one in group.get_params(typer.core._click.Context(group)):
+        said[max(one.opts, key=len)] = " ".join((one.help or "").split())
+    assert said == {long: text for long, _, text in front_page.OPTIONS}
+
+
+class Terminal(io.StringIO):
+    """A standard output that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn(monkeypatch, env: dict[str, str], encoding: str = "utf-8") -> str:
+    """Return the front page as a terminal shows it."""
+    terminal = Terminal()
+    monkeypatch.setattr(Terminal, "encoding", encoding)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    for name in ("COLUMNS", "NO_COLOR", "TERM", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    return front_page.page()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 133, 300])
+def test_the_boxes_are_as_wide_as_the_terminal(monkeypatch, columns: int):
+    shown = drawn(monkeypatch, {"COLUMNS": str(columns), "TERM": "dumb"})
+
+    boxed = [line for line in shown.splitlines() if line[:1] in "╭│╰" and line]
+    assert {len(line) for line in boxed} == {max(columns, 50)}
+    for name in table.names(""):
+        said = " ".join(table.summary(name).split())
+        assert said in " ".join(re.sub(r"[│╭╰╮╯─]", " ", shown).split()), name
+
+
+def test_colours_of_the_front_page_go_where_they_are_wanted(monkeypatch):
+    assert ESCAPE + "1;36m" in drawn(monkeypatch, {"TERM": "xterm"})
+    without = drawn(monkeypatch, {"TERM": "xterm", "NO_COLOR": "1"})
+    assert ESCAPE + "1m" in without
+    assert ESCAPE + "1;3" not in without
+    assert ESCAPE not in drawn(monkeypatch, {"TERM": "dumb"})
+    assert "╭" not in drawn(monkeypatch, {"TERM": "xterm"}, encoding="ascii")
 
 
 def test_the_version_is_printed(council, tmp_path):
