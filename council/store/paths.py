@@ -268,6 +268,11 @@ class Workspace:
         return resolve_inside(self.control, "deadlines.json")
 
     @property
+    def room_deadlines(self) -> str:
+        """The same note for channels."""
+        return resolve_inside(self.control, "room-deadlines.json")
+
+    @property
     def halt_mark(self) -> str:
         """The file that halts all starting of runs by being there."""
         return resolve_inside(self.control, "halted")
