@@ -2,7 +2,9 @@
 
 A place is a kernel lock on a file under `.council/runs/places/`. The process
 that supervises a run inherits the locked descriptors, so the place is free
-again the moment that process is gone, however it went.
+again the moment that process is gone, however it went. A run that waits for
+another agent works on nothing, so it lends its place to the run it waits for:
+else agents that call each other could take all places and wait for ever.
 
 Source: XC-016, `trust.md` (bounds).
 """
@@ -40,14 +42,21 @@ class Slots:
         self.directory = directory
         self.max_runs = max_runs
 
-    def take(self, agent: str) -> Slot | None:
-        """Take a place for a run of `agent`; None when it runs already or all are taken."""
+    def take(self, agent: str, lender: str = "") -> Slot | None:
+        """Take a place for a run of `agent`; None when it runs already or all are taken.
+
+        Args:
+            agent: Who is to be run.
+            lender: The agent whose run waits for this one: it lends its own place
+                meanwhile, to one run at a time. "" for nobody.
+        """
         files.make_folder(self.directory, mode=0o700)
         own = _take(f"{self.directory}/agent-{agent}")
         if own is None:
             return None
-        for number in range(1, self.max_runs + 1):
-            place = _take(f"{self.directory}/place-{number}")
+        lent = [f"lent-{lender}"] if lender else []
+        for name in (*lent, *(f"place-{number}" for number in range(1, self.max_runs + 1))):
+            place = _take(f"{self.directory}/{name}")
             if place is not None:
                 return Slot(agent=agent, descriptors=(own, place))
         os.close(own)
@@ -55,11 +64,11 @@ class Slots:
 
     def taken(self) -> int:
         """Return how many runs are under way."""
-        return sum(1 for path in self._files("place-") if _is_held(path))
+        return sum(1 for path in self._files("place-") if is_held(path))
 
     def running_agents(self) -> tuple[str, ...]:
         """Return the agents that have a run under way."""
-        held = (path for path in self._files("agent-") if _is_held(path))
+        held = (path for path in self._files("agent-") if is_held(path))
         return tuple(sorted(path.rsplit("/agent-", 1)[1] for path in held))
 
     def _files(self, prefix: str) -> Iterator[str]:
@@ -75,13 +84,13 @@ class Slots:
 def _take(path: str) -> int | None:
     """Take a place, None when a run has it; one who only looks makes nobody go without."""
     descriptor = try_lock(path)
-    while descriptor is None and not _is_held(path):
+    while descriptor is None and not is_held(path):
         descriptor = try_lock(path)
     return descriptor
 
 
-def _is_held(path: str) -> bool:
-    """Tell whether a run has a place: looking shares the lock, so it keeps no other look off."""
+def is_held(path: str) -> bool:
+    """Tell whether somebody holds a lock: looking shares it, so it keeps no other look off."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
