@@ -1,0 +1,116 @@
+"""Transcripts: what passed between agents, one file a session, only ever added to.
+
+`memory/agents/<id>/sessions/<session key>.jsonl`, one JSON object a line, for
+people to read and for the agent to look up. The transcript belongs to the one
+who receives: what was asked of it and what it answered stand in its own folder
+and nowhere else.
+
+Source: P8-004, P8-012, P8-013, P8-022.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.record import Record
+from council.store import added_lines
+from council.store.paths import resolve_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.store.paths import Workspace
+
+SCHEMA_VERSION = 1
+SESSIONS = "sessions"
+END = ".jsonl"
+
+MESSAGE = "message"
+CALL = "call"
+ANSWER = "answer"
+
+
+class Utterance(Record):
+    """One line of a transcript: what was said by whom to whom.
+
+    `kind` is `message`, `call` or `answer`; only a message has a priority, only
+    an answer a status and perhaps an error.
+    """
+
+    id: str
+    at: str
+    kind: str
+    trace: str
+    sender: str
+    receiver: str
+    text: str
+    refs: list[str] = []  # noqa: RUF012 - Record copies it
+    priority: str = ""
+    status: str = ""
+    error: dict[str, Any] | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the line."""
+        record: dict[str, Any] = {
+            "schemaVersion": SCHEMA_VERSION,
+            "id": self.id,
+            "at": self.at,
+            "kind": self.kind,
+            "traceId": self.trace,
+            "from": self.sender,
+            "to": self.receiver,
+            "text": self.text,
+            "artifactRefs": list(self.refs),
+        }
+        if self.priority:
+            record["priority"] = self.priority
+        if self.status:
+            record["status"] = self.status
+        if self.error:
+            record["error"] = self.error
+        return record
+
+    def to_line(self) -> bytes:
+        """Return the line without its end, readable in any language."""
+        text = json.dumps(self.to_record(), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
+
+def transcript_path(workspace: Workspace, agent: str, session: str) -> str:
+    """Return the file of a session of an agent.
+
+    Raises:
+        RefusedError: The key leads out of the agent's folder.
+    """
+    folder = os.path.join(workspace.agent(agent), SESSIONS)
+    return resolve_inside(folder, session + END)
+
+
+def transcript_size(workspace: Workspace, agent: str, session: str) -> int:
+    """Return how long a transcript is: what is said from now on stands behind that."""
+    return added_lines.size_of(transcript_path(workspace, agent, session))
+
+
+def add_utterance(
+    workspace: Workspace, agent: str, session: str, said: Utterance, *, since: int | None = None
+) -> None:
+    """Add a line to a transcript; it is on the disk afterwards.
+
+    Args:
+        workspace: Where.
+        agent: Whose transcript.
+        session: Which.
+        said: What is added.
+        since: The size of the transcript before somebody who died may have added
+            it; None when nobody can have.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    path = transcript_path(workspace, agent, session)
+    if since is None:
+        added_lines.add(path, [said.to_line()], durably=True)
+    else:
+        added_lines.add_missing(path, [said.to_line()], since=since, durably=True)
