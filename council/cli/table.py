@@ -8,7 +8,7 @@ loads its own module and no other. To add one:
   module has a dictionary `COMMANDS` from the whole name (such as `status` or
   `agent add`) to the function that Typer calls; the first paragraph of the
   function's docstring is that summary, word for word, and a test holds the two equal.
-- A command of a group: its word in `GROUPS`, in the line of its module. The
+- A command of a group: its word in `GROUPS`, beside its module. The
   subcommands of one group may come from several modules; each is loaded when
   one of its own is named, all of them for `council GROUP --help`, which shows
   them in the order of this table.
@@ -157,16 +157,17 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 # Which words follow the name of a group, by the module that holds those commands.
-GROUPS: dict[str, dict[str, str]] = {
-    "agent": {"agents": "add register list show edit remove scan"},
-    "channel": {"rooms": "create mode show list post members"},
-    "turn": {"turns": "begin end", "rooms": "status wake"},
-    "discussion": {"rooms": "create complete"},
-    "msg": {
-        "messages": "parse validate lint diff explain",
-        "message_writing": "build convert sign verify",
-    },
-    "events": {"workspace": "tail"},
+GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
+    "agent": (("agents", "add register list show edit remove scan"),),
+    "channel": (("rooms", "create mode show list post members"),),
+    "turn": (("turns", "begin end"), ("rooms", "status wake")),
+    "discussion": (("rooms", "create complete"),),
+    "msg": (
+        ("messages", "parse validate"),
+        ("message_writing", "build convert sign verify"),
+        ("messages", "lint diff explain"),
+    ),
+    "events": (("workspace", "tail"),),
 }
 
 # The summaries of groups inside groups, by their whole names.
@@ -185,7 +186,7 @@ def names(group: str) -> list[str]:
     if not group:
         return [name for rows in PANELS.values() for name in rows]
     inner = [name.rpartition(" ")[2] for name in INNER if name.rpartition(" ")[0] == group]
-    return [word for words in GROUPS[group].values() for word in words.split()] + inner
+    return [word for _, words in GROUPS[group] for word in words.split()] + inner
 
 
 def summary(name: str) -> str:
@@ -204,5 +205,5 @@ def module_of(name: str) -> str:
     group, _, word = name.rpartition(" ")
     if not group:
         return next((rows[name][0] for rows in PANELS.values() if name in rows), "")
-    held = GROUPS.get(group, {})
-    return next((module for module, words in held.items() if word in words.split()), "")
+    held = GROUPS.get(group, ())
+    return next((module for module, words in held if word in words.split()), "")

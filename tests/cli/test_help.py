@@ -134,7 +134,7 @@ def loaded(council, *words: str) -> set[str]:
 def holding_commands() -> set[str]:
     """Return the names of all modules that hold commands."""
     held = {module for rows in table.PANELS.values() for module, _ in rows.values()}
-    held |= {module for modules in table.GROUPS.values() for module in modules}
+    held |= {module for rows in table.GROUPS.values() for module, _ in rows}
     return {f"council.cli.{module}" for module in held if module}
 
 
@@ -149,7 +149,7 @@ def test_the_front_page_loads_no_command_and_no_parser(council, words: tuple[str
     "name", ["show", "agent list", "turn status", "msg build", "agent", "turn"]
 )
 def test_a_command_loads_its_own_module_and_no_other(council, name: str):
-    own = set(table.GROUPS.get(name, ())) or {table.module_of(name)}
+    own = {module for module, _ in table.GROUPS.get(name, ())} or {table.module_of(name)}
 
     modules = loaded(council, *name.split(), "--help") & holding_commands()
 
