@@ -18,6 +18,7 @@ from council.drivers.environment import run_environment, secrets_of
 from council.drivers.presets import PRESETS
 from council.drivers.processes import run_process
 from council.drivers.runs import Answer, failed
+from council.drivers.tool_reports import ToolReports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     environment = run_environment(base, run, extra_names)
     secrets = secrets_of(environment, extra_names)
     log_error = run_log.append(run.log_file, run_log.started(run, argv, cwd, secrets))
+    tools = ToolReports(run)
     try:
         finished = run_process(
             argv,
@@ -58,12 +60,13 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
             stdin=run.prompt.encode("utf-8"),
             timeout_s=run.timeout.total_seconds(),
             max_stdout_bytes=None if by_tool else run.max_text_bytes + _LINE_END_BYTES,
+            stops=tools.are_too_many if tools.bounded else None,
         )
     except (OSError, ValueError) as error:
         answer = failed(_not_started(argv[0], error))
         run_log.append(run.log_file, f"outcome: {answer.reason}\n")
         return answer
-    answer = _answer(run, settings, finished)
+    answer = tools.judge(_answer(run, settings, finished))
     answer.log_error = (
         run_log.append(run.log_file, run_log.ended(finished, answer.reason, secrets)) or log_error
     )

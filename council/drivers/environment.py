@@ -56,6 +56,8 @@ def run_environment(
     seen.pop("COUNCIL_TOKEN", None)
     if run.token:
         seen["COUNCIL_TOKEN"] = run.token
+    if run.report_file:
+        seen["COUNCIL_REPORT"] = run.report_file
     return seen
 
 

@@ -34,6 +34,7 @@ _CHUNK_BYTES = 64 * 1024
 _CHUNKS_AFTER_END = 64
 _GRACE_S = 2.0
 _LOOK_AGAIN_S = 0.05
+_LOOK_FOR_REPORTS_S = 0.1
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
 
@@ -48,6 +49,7 @@ class Finished(Record):
         stderr: The end of what it said on standard error.
         stdout_cut: The beginning of `stdout` is missing.
         stderr_cut: The beginning of `stderr` is missing.
+        stopped: It was ended because `stops` said so.
     """
 
     exit_code: int | None
@@ -58,6 +60,7 @@ class Finished(Record):
     stderr_cut: bool = False
     timed_out: bool = False
     too_long: bool = False
+    stopped: bool = False
     seconds: float = 0.0
 
 
@@ -69,6 +72,7 @@ def run_process(
     stdin: bytes,
     timeout_s: float,
     max_stdout_bytes: int | None,
+    stops: Callable[[], bool] | None = None,
 ) -> Finished:
     """Run a program and return once it and its whole group are gone.
 
@@ -80,6 +84,7 @@ def run_process(
         timeout_s: When it is ended.
         max_stdout_bytes: What it may print before it is ended; None keeps only
             the end of what it prints and never ends it.
+        stops: Asked now and then whether it must be ended, None for never.
 
     Raises:
         OSError: It cannot be started.
@@ -97,15 +102,16 @@ def run_process(
         start_new_session=True,
         preexec_fn=_dies_with(os.getpid()),  # noqa: PLW1509 - it takes no lock
     )
-    timed_out = False
+    timed_out = stopped = False
     talk = _Talk(process, stdin, max_stdout_bytes)
+    longest = _LOOK_FOR_REPORTS_S if stops is not None else timeout_s
     try:
         while not talk.too_long and not _has_ended(process):
             left = started + timeout_s - time.monotonic()
-            if left <= 0:
-                timed_out = True
+            timed_out, stopped = left <= 0, stops is not None and stops()
+            if timed_out or stopped:
                 break
-            talk.go_on(left if talk.hears_the_end else min(left, _LOOK_AGAIN_S))
+            talk.go_on(min(left, longest if talk.hears_the_end else _LOOK_AGAIN_S))
         talk.read_the_rest()
     finally:
         talk.takes_answer = False
@@ -121,6 +127,7 @@ def run_process(
         stderr_cut=talk.stderr_cut,
         timed_out=timed_out,
         too_long=talk.too_long,
+        stopped=stopped,
         seconds=time.monotonic() - started,
     )
 

@@ -30,6 +30,8 @@ class Run(Record):
         traceparent: The W3C trace context, "" to derive it from the ids.
         log_file: Where the log of the run goes, "" for nowhere.
         variables: Added to the environment of the run.
+        report_file: Where the run reports its tool calls, "" for nowhere.
+        max_tool_calls: It is ended when it reports one more, None for no bound.
     """
 
     agent: str
@@ -50,6 +52,8 @@ class Run(Record):
     traceparent: str = ""
     log_file: str = ""
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    report_file: str = ""
+    max_tool_calls: int | None = None
 
 
 class Answer(Record):
@@ -65,6 +69,8 @@ class Answer(Record):
         waits: Nothing runs; the answer comes by itself, whenever it comes.
         by_tool: The run was to answer by `council respond`; the caller looks whether it did.
         log_error: Why the log of the run is missing or not complete, else "".
+        tool_calls: How many tool calls it reported.
+        too_many_tool_calls: It was ended because it reported one too many.
     """
 
     ok: bool
@@ -77,6 +83,8 @@ class Answer(Record):
     waits: bool = False
     by_tool: bool = False
     log_error: str = ""
+    tool_calls: int = 0
+    too_many_tool_calls: bool = False
 
 
 def failed(reason: str, *, timed_out: bool = False, exit_code: int | None = None) -> Answer:

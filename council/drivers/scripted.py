@@ -12,11 +12,15 @@ the answer is everything up to the next such heading::
     ## sage 3 done after 2s
     I have nothing to add.
 
+    ## nova CALL using 3 tools
+    I looked it up.
+
 When it is due is a phase or the number of a round; a number counts before a
 phase. `*` instead of an id is everybody. `agreed` or `done` is the status of
-the answer; `after` delays it. Other headings belong to the text.
+the answer; `after` delays it; `using` says how many tool calls it reports.
+Other headings belong to the text.
 
-Source: XC-011, C0-082, `cli.md` section 5.
+Source: XC-011, C0-082, P8-055, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from council.core.ids import is_name
 from council.core.record import Record
 from council.core.times import parse_duration
 from council.drivers.runs import Answer, failed
+from council.drivers.tool_reports import with_tool_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +57,7 @@ class ScriptedAnswer(Record):
     due: str
     status: str = ""
     after: timedelta = timedelta()
+    tools: int = 0
     text: str = ""
 
 
@@ -69,7 +75,7 @@ def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     time.sleep(min(found.after, run.timeout).total_seconds())
     if found.after >= run.timeout:
         return failed(f"timed out after {run.timeout.total_seconds():g}s", timed_out=True)
-    return Answer(ok=True, text=found.text, status=found.status)
+    return with_tool_calls(Answer(ok=True, text=found.text, status=found.status), run, found.tools)
 
 
 def _content(path: str, shown: str) -> str:
@@ -115,12 +121,14 @@ def _heading(line: str) -> ScriptedAnswer | None:
     answer = ScriptedAnswer(agent=agent, due=due)
     if words and words[0] in _STATUSES:
         answer.status = words.pop(0)
-    if len(words) == 2 and words[0] == "after":
+    if len(words) >= 2 and words[0] == "after":
         try:
             answer.after = parse_duration(words[1])
         except UsageError:
             return None
-        words = []
+        words = words[2:]
+    if len(words) == 3 and words[::2] == ["using", "tools"] and words[1].isdecimal():
+        answer.tools, words = int(words[1]), []
     return None if words else answer
 
 
