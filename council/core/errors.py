@@ -96,6 +96,39 @@ class AlreadyAnsweredError(ConflictError):
         )
 
 
+class IdConflictError(ConflictError):
+    """A joining agent wants a protocol id that somebody else bears (PR-405, PR-514)."""
+
+    code = "ID_CONFLICT"
+
+    def __init__(self, reason: str, answer: str) -> None:
+        super().__init__(f"ID_CONFLICT: {reason}", "leave the id out: the next free one is given")
+        self.answer = answer
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error with the message that tells it to the joining agent."""
+        return {**super().to_record(), "answer": self.answer}
+
+
+class ProtocolRefusedError(InvalidInputError):
+    """The registry refuses a message; `answer` is what it sends back, with the wire code."""
+
+    code = "protocol-refused"
+
+    def __init__(self, reason: str, protocol_code: str, answer: str) -> None:
+        super().__init__(f"{protocol_code}: {reason}" if protocol_code else reason)
+        self.protocol_code = protocol_code
+        self.answer = answer
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error with the wire code and the message that tells it."""
+        return {
+            **super().to_record(),
+            "protocolCode": self.protocol_code or None,
+            "answer": self.answer or None,
+        }
+
+
 class FinishedError(ConflictError):
     """A conversation that only waits for its minutes is to be changed."""
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from council.core.agents import AgentSettings, is_line
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
+from council.core.protocol_rules import VERSIONS, ProtocolRules
 from council.core.record import Record
 from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.times import parse_duration
@@ -35,7 +36,8 @@ class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
     `faults` names what was not understood and is harmless. `hooks`, `paths`,
-    `channels` and `limits` are kept as they stand for those who use them.
+    `channels`, `bindings`, `routing` and `limits` are kept as they stand for those
+    who use them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -53,7 +55,10 @@ class Settings(Record):
     limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
     hooks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     channels: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    bindings: list[Any] = []  # noqa: RUF012 - Record copies it
+    routing: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     deliberation: Rules = Rules()
+    protocol: ProtocolRules = ProtocolRules()
     agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
     faults: list[str] = []  # noqa: RUF012 - Record copies it
 
@@ -124,7 +129,10 @@ def settings_of(document: dict[str, Any]) -> Settings:
         limits=read.whole_table("limits"),
         hooks=read.table("hooks"),
         channels=read.table("channels"),
+        bindings=read.tables("bindings"),
+        routing=read.table("routing"),
         deliberation=_rules(read),
+        protocol=_protocol(read),
         agents=_agents(read),
     )
     newer = settings.schema_version > SCHEMA_VERSION
@@ -161,6 +169,23 @@ def _rules(read: _Reader) -> Rules:
         verify=table.flag("verify", False),
     )
     read.odd.extend(f"no setting is called deliberation.{key}" for key in table.left)
+    return rules
+
+
+def _protocol(read: _Reader) -> ProtocolRules:
+    """Read `[protocol]`: what holds for agents that exchange messages of document 002."""
+    table = _Reader(read.table("protocol"), "protocol", read)
+    usual = ProtocolRules()
+    versions = tuple(table.texts("versions")) or usual.versions
+    if set(versions) - set(VERSIONS):
+        table.fail("versions", f"a list of {' and '.join(VERSIONS)}")
+    rules = ProtocolRules(
+        threshold=table.number("threshold", usual.threshold, 1),
+        liveness_cycle=table.duration("liveness_cycle") or usual.liveness_cycle,
+        liveness_timeout=table.duration("liveness_timeout") or usual.liveness_timeout,
+        versions=versions,
+    )
+    read.odd.extend(f"no setting is called protocol.{key}" for key in table.left)
     return rules
 
 
@@ -298,6 +323,15 @@ class _Reader:
     def table(self, key: str) -> dict[str, Any]:
         value: dict[str, Any] = self._take(key, {}, "a table", lambda one: isinstance(one, dict))
         return dict(value)
+
+    def tables(self, key: str) -> list[Any]:
+        value: list[Any] = self._take(
+            key,
+            [],
+            f"a list of tables, each headed [[{key}]]",
+            lambda many: isinstance(many, list) and all(isinstance(one, dict) for one in many),
+        )
+        return list(value)
 
     def text_table(self, key: str) -> dict[str, str]:
         table = _Reader(self.table(key), key, self)
