@@ -136,15 +136,22 @@ def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:
 
 def _letter(line: bytes) -> Letter | None:
     try:
-        record = json.loads(line)
+        return letter_of(json.loads(line))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict):
-        return None
-    texts = {key: value for key, value in record.items() if isinstance(value, str)}
+
+
+def letter_of(record: object) -> Letter:
+    """Return the letter that a JSON object stands for.
+
+    Raises:
+        ValueError: It stands for none.
+    """
+    given = record if isinstance(record, dict) else {}
+    texts = {key: value for key, value in given.items() if isinstance(value, str)}
     if not {"id", "at", "from", "to", "text"} <= texts.keys():
-        return None
-    refs = record.get("artifactRefs")
+        raise ValueError("this is no letter")
+    refs = given.get("artifactRefs")
     return Letter(
         id=texts["id"],
         at=texts["at"],
