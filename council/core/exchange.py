@@ -108,7 +108,7 @@ class Attempt(Record):
         why: Why this worker was chosen, as selection explains it.
         retry: Which retry after a time-out this is, 0 for none.
         fallback_from: The worker in whose place this one was asked, "" for nobody.
-        warned: Whether it was told that it has no more questions.
+        refused: How many of its messages were refused.
     """
 
     number: int
@@ -125,22 +125,33 @@ class Attempt(Record):
     why: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     retry: int = 0
     fallback_from: str = ""
-    warned: bool = False
+    refused: int = 0
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class Again(Record):
     """Another attempt that a hop is owed, from `due_at` on.
 
-    `worker` is "" for another one than those that were asked, `pairs` are added to the request.
+    Args:
+        since: Since when it is owed; nobody is waited for longer than the time of a task.
+        due_at: From when on; it is looked for a worker no earlier.
+        worker: Who is asked, "" for whoever is best and was not asked yet.
+        code: Why another attempt is needed, "" for a first one.
+        pairs: What is added to the request.
+        retry: Which retry after a time-out it is, 0 for none.
+        fallback_from: The worker in whose place another one is asked, "" for nobody.
+        blocked: Why nobody could be asked yet.
     """
 
+    since: datetime
     due_at: datetime
     worker: str = ""
     code: str = ""
     pairs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     retry: int = 0
     fallback_from: str = ""
+    blocked: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
 
 class Hop(Record):
@@ -236,6 +247,7 @@ class Task(Record):
         result: DATA of its result.
         code: Why it failed, as a code of V5.
         reason: The same in words.
+        told: Whether the user was told of its end.
     """
 
     id: str
@@ -258,6 +270,7 @@ class Task(Record):
     result: str = ""
     code: str = ""
     reason: str = ""
+    told: bool = False
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
     @property
