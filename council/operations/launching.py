@@ -39,6 +39,7 @@ class Launch(Record):
     `owner` is the id of what it is for, a conversation, a channel, a context or
     a trace, and `name` what people call that. `prompt` is all the agent reads.
     `timeout` is None for the agent's own; `variables` are added to its environment.
+    Reports of tool calls are asked for where `max_tool_calls` bounds them.
     """
 
     agent: Agent
@@ -53,6 +54,7 @@ class Launch(Record):
     timeout: timedelta | None = None
     traceparent: str = ""
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    max_tool_calls: int | None = None
     slot: Slot
 
 
@@ -153,6 +155,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
     environ = dict(place.environ)
     if place.fixed_now is not None:
         environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    reports = wanted.max_tool_calls is not None
     run = Run(
         agent=agent.id,
         conversation=wanted.owner,
@@ -171,6 +174,8 @@ def _run(place: Place, wanted: Launch) -> Answer:
         token=wanted.token,
         traceparent=wanted.traceparent,
         variables=wanted.variables,
+        report_file=place.paths.run_file(wanted.task, "report") if reports else "",
+        max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),
     )
     return run_driver(agent.driver, run, agent.settings, environ)
