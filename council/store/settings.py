@@ -36,7 +36,7 @@ class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
 
     `faults` names what was not understood and is harmless. `hooks`, `paths`,
-    `channels`, `bindings`, `routing` and `limits` are kept as they stand for those
+    `channels`, `bindings`, `routing`, `tasks` and `limits` are kept as they stand for those
     who use them.
     """
 
@@ -57,6 +57,7 @@ class Settings(Record):
     channels: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     bindings: list[Any] = []  # noqa: RUF012 - Record copies it
     routing: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    tasks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     deliberation: Rules = Rules()
     protocol: ProtocolRules = ProtocolRules()
     agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
@@ -131,6 +132,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         channels=read.table("channels"),
         bindings=read.tables("bindings"),
         routing=read.table("routing"),
+        tasks=read.table("tasks"),
         deliberation=_rules(read),
         protocol=_protocol(read),
         agents=_agents(read),
