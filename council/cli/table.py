@@ -152,6 +152,9 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "Delegation": {
+        "artifact": (GROUP, "Files of any size for all, named by their content."),
+        "brief": (GROUP, "What one agent handed another to work with."),
+        "route": (GROUP, "Which agent something goes to, and why."),
         "events": (GROUP, "What happened, as events."),
     },
 }
@@ -167,7 +170,10 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("message_writing", "build convert sign verify"),
         ("messages", "lint diff explain"),
     ),
-    "events": (("workspace", "tail"),),
+    "route": (("routes", "explain check"),),
+    "artifact": (("artifacts", "publish fetch list verify gc"),),
+    "brief": (("artifacts", "show"),),
+    "events": (("events", "tail schema"),),
 }
 
 # The summaries of groups inside groups, by their whole names.

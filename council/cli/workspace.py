@@ -138,33 +138,11 @@ def demo(
     raise typer.Exit(carry_out("demo", command, as_json=json))
 
 
-def events_tail(
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Go on and print events as they happen.")
-    ] = False,
-    lines: Annotated[
-        int, typer.Option("--lines", metavar="N", min=0, help="How many of the newest events.")
-    ] = 20,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Print the newest events, one a line."""
-
-    def command(place: Place) -> None:
-        from council.cli.event_lines import print_tail
-
-        print_tail(place, lines, follow=follow, as_json=json)
-
-    do("events tail", json, root, now, command)
-
-
 _EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "init": (init, "council init --agents henry,sage,nova"),
     "doctor": (doctor, "council doctor --repair"),
     "watch": (watch, "council watch --advance"),
     "demo": (demo, "council demo --lang fr"),
-    "events tail": (events_tail, "council events tail --follow"),
 }
 COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
 for _function, _example in _EXAMPLES.values():

@@ -272,6 +272,27 @@ def event_schema() -> dict[str, Any]:
     }
 
 
+def schema_text() -> str:
+    """Return the schema as it is published: a line for each type, so that changes can be read."""
+    lines = []
+    for key, value in event_schema().items():
+        if key == "allOf":
+            inner = ",\n".join(f"  {_json(one)}" for one in value)
+            lines.append(f' "{key}": [\n{inner}\n ]')
+        elif key in ("properties", "$defs"):
+            inner = ",\n".join(f'  "{name}": {_json(one)}' for name, one in value.items())
+            lines.append(f' "{key}": {{\n{inner}\n }}')
+        else:
+            lines.append(f' "{key}": {_json(value)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _json(value: object) -> str:
+    import json  # those who only look at the table need none
+
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _rule_of(name: str) -> dict[str, Any]:
     holds: dict[str, Any] = {"properties": {"data": {"$ref": f"#/$defs/{name}"}}}
     needed = [*(_WITH_TWO if name.startswith(DELEGATION) else ())]

@@ -1,0 +1,128 @@
+"""The commands on routing: `route explain|check`.
+
+Source: `cli.md` section 2, P8-071 to P8-075.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from council.cli.edge import Output
+from council.cli.parameters import Json, Now, Root, do, help_text
+from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.routing import Route, Warned
+
+_MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
+
+
+def explain(
+    session: Annotated[
+        str, typer.Option("--session", metavar="KEY", help="The session it belongs to.")
+    ] = "",
+    peer: Annotated[
+        str, typer.Option("--peer", metavar="NAME", help="Who wrote, where it came directly.")
+    ] = "",
+    channel: Annotated[
+        str, typer.Option("--channel", metavar="NAME", help="The channel it came by.")
+    ] = "",
+    account: Annotated[
+        str, typer.Option("--account", metavar="NAME", help="The account it came to.")
+    ] = "",
+    mode: Annotated[
+        str, typer.Option("--mode", metavar="MODE", help="The mode of work it is for.")
+    ] = "",
+    capability: Annotated[
+        list[str] | None,
+        typer.Option("--capability", metavar="WORD", help="What must be mastered; once for each."),
+    ] = None,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Say which agent something that comes in would go to, and why; nothing is started."""
+
+    def command(place: Place) -> Output:
+        from council.core.routing import Facts
+        from council.operations.routing import explain as explained
+
+        facts = Facts(
+            session=session,
+            peer=peer,
+            channel=channel,
+            account=account,
+            mode=mode,
+            capabilities=tuple(capability or ()),
+        )
+        found = explained(place, facts)
+        record = {"facts": facts.to_record(), **found.to_record()}
+        return Output(record=record, text=_explained(found))
+
+    do("route explain", json, root, now, command)
+
+
+def _explained(found: Route) -> str:
+    if found.agent:
+        lines = [f"{found.agent}  by {found.rule} (tier: {found.tier})"]
+        lines.append(f"session: {found.session}")
+    else:
+        lines = [
+            "nobody: no rule holds, and there is no default",
+            "add to council.toml: [[bindings]] with default = true and agent = ID",
+        ]
+    lines.append("")
+    lines.append("Looked at, the most specific first:")
+    for one in found.path:
+        said = f"{one.rule} names {one.agent}" if one.rule else "no rule holds"
+        said += ", who does not exist" if one.outcome == "no-such-agent" else ""
+        lines.append(f"  {_MARKS[one.outcome]:<3}{one.tier:<9}{said}")
+    if found.others:
+        lines.append("")
+        lines.append("Next would have been:")
+        lines += [f"  {one.to_text()}" for one in found.others]
+    return "\n".join([*lines, *_warned(found.warnings)])
+
+
+def _warned(warnings: list[Warned]) -> list[str]:
+    return [f"warning ({one.kind}): {one.said}" for one in warnings]
+
+
+def check(
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 3 when there is anything to warn of.")
+    ] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
+
+    def command(place: Place) -> Output:
+        from council.operations.routing import rules, warnings
+
+        known, found = rules(place), warnings(place)
+        some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
+        return Output(
+            record={
+                "ok": not found,
+                "rules": len(known),
+                "warnings": [one.to_record() for one in found],
+            },
+            text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
+            code=3 if strict and found else 0,
+        )
+
+    do("route check", json, root, now, command)
+
+
+COMMANDS = {"route explain": explain, "route check": check}
+_EXAMPLES = {
+    "route explain": "council route explain --channel support --capability summarize",
+    "route check": "council route check --strict",
+}
+for _name, _function in COMMANDS.items():
+    _function.__doc__ = help_text(_function.__doc__ or "", _EXAMPLES[_name])
