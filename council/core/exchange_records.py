@@ -30,6 +30,8 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
     from typing import Any
 
     # Key in JSON, field of the value, kind.
@@ -230,22 +232,17 @@ def _to_record(value: Record, form: str) -> dict[str, Any]:
 
 
 def _written(value: Any, kind: str) -> Any:
-    if value is None:
-        return None
+    """Return a field as JSON; texts, numbers and flags are that already."""
     plain = kind.rstrip("?")
-    if plain == "instant":
-        return written_instant(value)
-    if plain in ("state", "status"):
-        return str(value)
-    if plain == "pairs":
-        return [list(pair) for pair in value]
-    if plain == "texts":
-        return list(value)
+    if value is None or plain in _AS_THEY_ARE:
+        return value
+    if plain in _WRITERS:
+        return _WRITERS[plain](value)
     if plain[0] == "[":
         return [_to_record(one, plain[1:-1]) for one in value]
     if plain[0] == "{":
         return {key: _to_record(one, plain[1:-1]) for key, one in value.items()}
-    return _to_record(value, plain) if plain in _FORMS else value
+    return _to_record(value, plain)
 
 
 def _from_record(record: object, form: str, where: str) -> Record:
@@ -268,40 +265,23 @@ def _is_required(kind_of_value: type[Record], name: str) -> bool:
 
 
 def _read(read: Reader, key: str, kind: str, where: str) -> Any:
-    match kind:
-        case "name":
-            return read.text(key, None)
-        case "text":
-            return read.text(key)
-        case "whole":
-            return read.whole(key, 0)
-        case "flag":
-            return read.flag(key, False)
-        case "instant":
-            instant = read.instant(key)
-            if instant is None:
-                raise read.fail(key, "given")
-            return instant
-        case "state":
-            return read.choice(key, TaskState)
-        case "status":
-            return read.choice(key, ContextStatus)
-        case "texts":
-            return tuple(read.texts(key))
-        case "text-table":
-            return read.text_table(key)
-        case "object":
-            return read.table(key)
-        case "pairs":
-            return _pairs(read, key)
+    if kind in _READERS:
+        return _READERS[kind](read, key)
     if kind[0] == "[":
         return [_from_record(one, kind[1:-1], where) for one in read.items(key)]
     if kind[0] == "{":
-        table = read.table(key)
+        found = read.table(key)
         return {
-            name: _from_record(one, kind[1:-1], f"{where}.{name}") for name, one in table.items()
+            name: _from_record(one, kind[1:-1], f"{where}.{name}") for name, one in found.items()
         }
     return _from_record(read.table(key), kind, where)
+
+
+def _instant(read: Reader, key: str) -> datetime:
+    instant = read.instant(key)
+    if instant is None:
+        raise read.fail(key, "given")
+    return instant
 
 
 def _pairs(read: Reader, key: str) -> tuple[tuple[str, str], ...]:
@@ -311,3 +291,26 @@ def _pairs(read: Reader, key: str) -> tuple[tuple[str, str], ...]:
             raise read.fail(key, "a list of pairs of texts")
         found.append((one[0], one[1]))
     return tuple(found)
+
+
+_AS_THEY_ARE = frozenset(("name", "text", "whole", "flag", "text-table", "object"))
+_WRITERS: dict[str, Callable[[Any], Any]] = {
+    "instant": written_instant,
+    "state": str,
+    "status": str,
+    "texts": list,
+    "pairs": lambda pairs: [list(pair) for pair in pairs],
+}
+_READERS: dict[str, Callable[[Reader, str], Any]] = {
+    "name": lambda read, key: read.text(key, None),
+    "text": Reader.text,
+    "whole": lambda read, key: read.whole(key, 0),
+    "flag": lambda read, key: read.flag(key, False),
+    "instant": _instant,
+    "state": lambda read, key: read.choice(key, TaskState),
+    "status": lambda read, key: read.choice(key, ContextStatus),
+    "texts": lambda read, key: tuple(read.texts(key)),
+    "text-table": Reader.text_table,
+    "object": Reader.table,
+    "pairs": _pairs,
+}
