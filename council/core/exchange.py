@@ -234,6 +234,8 @@ class Task(Record):
         priority: `P0`, `P1` or `P2`.
         budget: The tokens for all of it, None for no limit.
         atomic: Whether its runs may not be interrupted.
+        divided: Whether it is the part of the request that it will stay; False while the
+            orchestrator's agent is asked how to split it.
         state: N, R, D, F or X.
         at: Since when it is in that state.
         started_at: When it became R.
@@ -256,6 +258,7 @@ class Task(Record):
     priority: str = "P1"
     budget: int | None = None
     atomic: bool = False
+    divided: bool = True
     state: TaskState = TaskState.N
     at: datetime
     created_at: datetime
@@ -338,9 +341,7 @@ class Exchange(Record):
         request: What the user wants, "" for a context that was opened for lines.
         kept_open: Whether it stays open when all its tasks are over (`ctx open`).
         ends_at: When it is closed whatever is open in it, None for never.
-        orchestrator: The agent that splits the request and composes the answer, "" for none.
-        divided: Whether the request has its tasks; False while that agent is asked how to
-            split it.
+        orchestrator: The agent that splits requests and composes answers, "" for none.
         values: What `#CTX:key` means in it.
         posted: Its last messages, and all that are not delivered yet.
         runs: Its last runs by id, and all that are under way.
@@ -364,7 +365,6 @@ class Exchange(Record):
     closed_at: datetime | None = None
     closed_reason: str = ""
     orchestrator: str = ""
-    divided: bool = True
     values: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
     posted: list[Posted] = []  # noqa: RUF012 - Record copies it

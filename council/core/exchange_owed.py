@@ -69,10 +69,11 @@ class Work(Record):
 
 
 class Split(Record):
-    """The orchestrator's agent is to be asked into which tasks the request falls."""
+    """The orchestrator's agent is to be asked into which tasks a request falls."""
 
     run: str
     worker: str
+    task: str
     number: int
     priority: str
     due_at: datetime

@@ -8,10 +8,10 @@ Source: PR-008, PR-208, PR-314, PR-414.
 
 from __future__ import annotations
 
+from council.core.payload import items_of
 from council.core.record import Record
 from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.codes import is_known
-from council.wire.data import items_of
 from council.wire.messages import parse
 from council.wire.parsed import Parsed
 

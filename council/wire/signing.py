@@ -12,9 +12,9 @@ Source: PR-589, PR-590, A-68.
 from __future__ import annotations
 
 from council.core.errors import UsageError
+from council.core.payload import split_outside_quotes
 from council.core.record import Record
 from council.wire.building import checked
-from council.wire.data import split_outside_quotes
 from council.wire.draft import is_hex
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse

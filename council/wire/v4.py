@@ -5,6 +5,7 @@ Source: PR-401 to PR-409, PR-416, PR-417, A-40, A-42.
 
 from __future__ import annotations
 
+from council.core.payload import flags_and_pairs
 from council.wire.checklist import (
     DATA_CHARS,
     PRIORITIES,
@@ -15,7 +16,6 @@ from council.wire.checklist import (
     unless_unused,
 )
 from council.wire.codes import is_known
-from council.wire.data import flags_and_pairs
 from council.wire.identifiers import is_code, is_message_id, is_padded, is_task_id, is_v4_route
 from council.wire.lines import one_line
 from council.wire.parsed import Fault, Parsed, Warned

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from council.core.payload import flags_and_pairs
 from council.wire.checklist import (
     DATA_CHARS,
     DEFAULT_PRIORITY,
@@ -18,7 +19,6 @@ from council.wire.checklist import (
     unless_unused,
 )
 from council.wire.codes import CODES
-from council.wire.data import flags_and_pairs
 from council.wire.identifiers import (
     ends_with_user,
     is_code,
