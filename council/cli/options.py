@@ -117,7 +117,10 @@ _STATED = (
 # The commands that write nothing that lasts: they work whatever version the settings are of.
 READING = frozenset(
     (
+        "agent group list",
         "agent list",
+        "agent query",
+        "agent select",
         "agent show",
         "artifact list",
         "brief show",

@@ -161,7 +161,11 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 
 # Which words follow the name of a group, by the module that holds those commands.
 GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
-    "agent": (("agents", "add register list show edit remove scan"),),
+    "agent": (
+        ("agents", "add register list show edit remove scan"),
+        ("protocol_agents", "join leave caps query liveness select"),
+    ),
+    "agent group": (("protocol_agents", "add remove list"),),
     "channel": (("rooms", "create mode show list post members"),),
     "turn": (("turns", "begin end"), ("rooms", "status wake")),
     "discussion": (("rooms", "create complete"),),
@@ -177,7 +181,9 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 # The summaries of groups inside groups, by their whole names.
-INNER: dict[str, str] = {}
+INNER: dict[str, str] = {
+    "agent group": "Groups of workers: a message to one reaches each member.",
+}
 
 
 def words_of_name(argv: list[str]) -> int:

@@ -21,7 +21,9 @@ def leave(
     registry: Registry, protocol_id: str, reason: str, now: datetime, message: Message | None = None
 ) -> RegistryStep:
     """Take an agent out: out of all groups, too. Its number comes again last of all."""
-    asked = message or Message(sender=protocol_id, receiver=COORDINATOR, kind="L", data="ok")
+    asked = message or Message(
+        sender=protocol_id, receiver=COORDINATOR, kind="L", priority="", data="ok"
+    )
     entry = registry.entries.get(protocol_id)
     if entry is None:
         return unknown(registry, asked, protocol_id)
@@ -54,7 +56,9 @@ def change_capabilities(
     message: Message | None = None,
 ) -> RegistryStep:
     """Let an agent have these capabilities and no others."""
-    asked = message or Message(sender=protocol_id, receiver=COORDINATOR, kind="K", data="ok")
+    asked = message or Message(
+        sender=protocol_id, receiver=COORDINATOR, kind="K", priority="", data="ok"
+    )
     entry = registry.get(protocol_id)
     if entry is None or protocol_id not in registry.entries:
         return unknown(registry, asked, protocol_id)

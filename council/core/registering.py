@@ -166,7 +166,7 @@ def join(
     """
     chosen = _id_for(registry, wish)
     asked = message or Message(
-        sender=chosen or COORDINATOR, receiver=COORDINATOR, kind="J", data=""
+        sender=chosen or COORDINATOR, receiver=COORDINATOR, kind="J", priority="", data=""
     )
     if role_of(wish.proposed or wish.role) == GROUP:
         return refused(registry, asked, "E13", "a group is made by O1 and does not join")

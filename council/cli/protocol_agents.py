@@ -1,0 +1,386 @@
+"""The commands on the registry of the protocol: who takes part in it, and how they are.
+
+`agent join|leave|caps|query|liveness|select`, `agent group add|remove|list`.
+
+Source: `cli.md` section 2, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from council.cli.edge import Output
+from council.cli.parameters import Json, Now, Root, do, help_text, listed, whole_number
+from council.core.errors import NotFoundError, UsageError
+from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.registry import Done
+
+_ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
+_VERSIONS = ("V4", "V5")
+
+Who = Annotated[
+    str,
+    typer.Argument(metavar="[ID]", help="A protocol id such as W3, or an agent."),
+]
+As = Annotated[
+    str,
+    typer.Option(
+        "--as", metavar="AGENT", help="Who it is; else COUNCIL_AGENT or the agent's folder."
+    ),
+]
+Caps = Annotated[
+    str, typer.Option("--caps", metavar="A,B", help="What it can do, such as web_search,plan.")
+]
+
+
+def join(
+    who: Who = "",
+    as_: As = "",
+    role: Annotated[
+        str,
+        typer.Option("--role", metavar="ROLE", help="worker, orchestrator or router; or W, O, R."),
+    ] = "",
+    caps: Caps = "",
+    desc: Annotated[
+        str, typer.Option("--desc", metavar="TEXT", help="What it is there for, in one line.")
+    ] = "",
+    max_depth: Annotated[
+        str,
+        typer.Option(
+            "--max-depth", metavar="1-6", help="The depth of hand-offs from which on it refuses."
+        ),
+    ] = "",
+    version: Annotated[
+        str, typer.Option("--version", metavar="V4|V5", help="What it speaks; else V5.")
+    ] = "",
+    fallback: Annotated[
+        str, typer.Option("--fallback", metavar="V4|V5", help="What it speaks besides.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Give an agent its protocol id: the one it proposes, or the next free one."""
+
+    def command(place: Place) -> Output:
+        from council.core.registering import Joining
+        from council.operations.registry import join as register
+        from council.operations.registry_looks import whom
+
+        proposed, agent = whom(place, who, as_)
+        wish = Joining(
+            proposed=proposed,
+            role=_role(role, proposed),
+            agent=agent,
+            capabilities=tuple(dict.fromkeys(listed(caps))) if caps else None,
+            description=_line(desc),
+            max_depth=whole_number(max_depth, "--max-depth", 6) or None,
+            version=_version(version, "--version"),
+            fallback=_version(fallback, "--fallback"),
+        )
+        return _done(register(place, wish))
+
+    do("agent join", json, root, now, command)
+
+
+def _role(word: str, proposed: str) -> str:
+    letter = _ROLES.get(word.lower()) if word else proposed[:1] or "W"
+    if word.lower() in ("g", "group"):
+        raise UsageError("a group does not join", "make one: council agent group add G1 W1 W2")
+    if letter is None:
+        raise UsageError(f"no role {word!r}", "choose worker, orchestrator or router")
+    if proposed and letter != proposed[0]:
+        raise UsageError(f"{proposed} is no {word}", "leave --role out, or propose another id")
+    return letter
+
+
+def _version(word: str, option: str) -> str:
+    if word and word.upper() not in _VERSIONS:
+        raise UsageError(f"{option} {word!r} is not spoken here", "choose V4 or V5")
+    return word.upper()
+
+
+def _line(text: str) -> str:
+    from council.core.messages import inline, is_inline
+
+    if text and not is_inline(text):
+        raise UsageError(
+            "--desc does not fit into a message", f"such as: {inline(text, 60)}; no | > ; or quotes"
+        )
+    return text
+
+
+def _done(done: Done, note: str = "") -> Output:
+    """Say what an act on the registry came to: the word, then what was answered."""
+    entry = done.entry
+    about = done.id
+    if entry is not None and entry.agent:
+        about = f"{done.id} ({entry.agent})"
+    lines = [f"{about}: {done.outcome.replace('-', ' ')}", *(f"  {one}" for one in done.answers)]
+    notes = [f"council: {note}"] if note else []
+    return Output(record=done.to_record(), text="\n".join(lines), notes=notes)
+
+
+def leave(
+    who: Who = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it leaves.")] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Take an agent out of the protocol, and out of all its groups."""
+
+    def command(place: Place) -> Output:
+        from council.operations.registry import leave as take_out
+        from council.operations.registry_looks import protocol_id_of
+
+        return _done(take_out(place, protocol_id_of(place, who or as_), reason))
+
+    do("agent leave", json, root, now, command)
+
+
+def caps(
+    who: Who = "",
+    capabilities: Annotated[
+        str, typer.Argument(metavar="[A,B]", help="What it can do from now on, and nothing else.")
+    ] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
+
+    def command(place: Place) -> Output:
+        from council.core.protocol_ids import is_protocol_id
+        from council.operations.registry import declare, registry_of
+        from council.operations.registry_looks import protocol_id_of
+
+        if not (who or as_):
+            return _standard()
+        about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
+        one = protocol_id_of(place, about)
+        wanted = capabilities or wanted
+        if wanted:
+            return _done(declare(place, one, listed(wanted)))
+        entry = registry_of(place).get(one)
+        if entry is None:
+            raise NotFoundError(f"{one} is not registered", "see who is: council agent query")
+        record = {"id": one, "capabilities": list(entry.capabilities)}
+        return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
+
+    do("agent caps", json, root, now, command)
+
+
+def _standard() -> Output:
+    from council.core.registry import CAPABILITIES
+
+    return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
+
+
+def query(
+    pattern: Annotated[
+        str, typer.Argument(metavar="[FILTER]", help="*, W*, O*, R*, or one id.")
+    ] = "*",
+    status: Annotated[
+        str, typer.Option("--status", metavar="STATUS", help="active, unavailable or left.")
+    ] = "",
+    filter_: Annotated[
+        str, typer.Option("--filter", metavar="FILTER", help="The same as the argument.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """List who takes part in the protocol: ids, agents, status, load, capabilities."""
+
+    def command(place: Place) -> Output:
+        from council.cli.registry_views import query_text
+        from council.operations.registry_looks import query as look
+
+        found = look(place, filter_ or pattern, status)
+        return Output(record=found.to_record(), text=query_text(found, place.now()))
+
+    do("agent query", json, root, now, command)
+
+
+def liveness(
+    who: Who = "",
+    load: Annotated[
+        str, typer.Option("--load", metavar="PERCENT", help="How busy it is, 0 to 100.")
+    ] = "",
+    queue: Annotated[
+        str, typer.Option("--queue", metavar="N", help="How many messages wait for it.")
+    ] = "",
+    as_: As = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Say that an agent is alive, with load and queue; without --load, show who is."""
+
+    def command(place: Place) -> Output:
+        from council.cli.registry_views import liveness_text
+        from council.operations.registry import tell_liveness
+        from council.operations.registry_looks import protocol_id_of
+        from council.operations.registry_looks import query as look
+
+        if not load and not queue:
+            found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
+            return Output(record=found.to_record(), text=liveness_text(found, place.now()))
+        percent, waiting = _count(load, "--load"), _count(queue, "--queue")
+        done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
+        output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
+        return output.copy(record={**output.record, "warning": done.reason or None})
+
+    do("agent liveness", json, root, now, command)
+
+
+def _count(text: str, option: str) -> int:
+    digits = text.removesuffix("%") or "0"
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 7):
+        raise UsageError(f"{option} {text!r} is not a whole number from 0")
+    return int(digits)
+
+
+def select(
+    capabilities: Annotated[
+        str, typer.Argument(metavar="CAPS", help="What the task needs, such as web_search,plan.")
+    ],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show every candidate, and why it is where it is.")
+    ] = False,
+    count: Annotated[
+        str, typer.Option("--count", metavar="N", help="How many at most; else the best one.")
+    ] = "",
+    depth: Annotated[
+        str, typer.Option("--depth", metavar="0-5", help="The depth at which they would be called.")
+    ] = "",
+    threshold: Annotated[
+        str,
+        typer.Option("--threshold", metavar="0-1", help="The least score; else of council.toml."),
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Say which worker would get a task, by capabilities, load and last use."""
+
+    def command(place: Place) -> Output:
+        from council.cli.registry_views import selection_output
+        from council.operations.registry_looks import weigh
+
+        found = weigh(
+            place,
+            listed(capabilities),
+            depth=_count(depth, "--depth"),
+            threshold=_share(threshold),
+        )
+        many = whole_number(count, "--count", 99) or 1
+        return selection_output(found, many, explain=explain, now=place.now())
+
+    do("agent select", json, root, now, command)
+
+
+def _share(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"--threshold {text!r} is not a number from 0 to 1")
+    return share
+
+
+Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group, G1 to G9.")]
+
+
+def group_add(
+    group: Group,
+    members: Annotated[list[str], typer.Argument(metavar="W…", help="Workers, such as W1 W2.")],
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Put workers into a group; a message to it reaches each of them once."""
+    _change_group("add", group, members, root, now, json)
+
+
+def group_remove(
+    group: Group,
+    members: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[W…]", help="Whom to take out; without any, all of them."),
+    ] = None,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Take workers out of a group; without any left there is no such group."""
+    _change_group("remove", group, members or [], root, now, json)
+
+
+def _change_group(
+    word: str, group: str, members: list[str], root: str, now: str, json: bool
+) -> None:
+    def command(place: Place) -> Output:
+        from council.operations.registry import change_group
+        from council.operations.registry_looks import protocol_id_of
+
+        named = [protocol_id_of(place, one) for one in listed(*members)]
+        done = change_group(place, group, named, add=word == "add")
+        left = done.registry.groups.get(group, [])
+        record = {
+            "outcome": done.outcome,
+            "group": group,
+            "members": left,
+            "answers": done.answers,
+        }
+        return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
+
+    do(f"agent group {word}", json, root, now, command)
+
+
+def group_list(root: Root = "", now: Now = "", json: Json = False) -> None:
+    """List the groups and their members."""
+
+    def command(place: Place) -> Output:
+        from council.operations.registry import registry_of
+
+        groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
+        lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]
+        none = "no groups yet; make one: council agent group add G1 W1 W2"
+        return Output(record={"groups": groups}, text="\n".join(lines) or none)
+
+    do("agent group list", json, root, now, command)
+
+
+_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "agent join": (
+        join,
+        (
+            "council agent join --as henry",
+            'council agent join W3 --caps web_search,summarize --desc "Research agent"',
+        ),
+    ),
+    "agent leave": (leave, ('council agent leave W3 --reason "shutdown"',)),
+    "agent caps": (caps, ("council agent caps", "council agent caps W3 web_search,plan")),
+    "agent query": (query, ('council agent query "W*" --status active',)),
+    "agent liveness": (liveness, ("council agent liveness W3 --load 45 --queue 2",)),
+    "agent select": (select, ("council agent select web_search,summarize --explain",)),
+    "agent group add": (group_add, ("council agent group add G1 W1 W2",)),
+    "agent group remove": (group_remove, ("council agent group remove G1 W2",)),
+    "agent group list": (group_list, ("council agent group list --json",)),
+}
+for _function, _examples in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}

@@ -1,0 +1,73 @@
+"""A note beside the registry: until when no heartbeat has to open it.
+
+It holds for the file that it names by inode, size and time of change; for any
+other it says nothing. It is a cache: one that is missing, torn or lost by a
+power cut costs a look.
+
+Source: PR-422, XC-007.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_NEVER = "-"
+_MOST_BYTES = 200
+
+
+def facts_of(path: str) -> str | None:
+    """Return what tells one version of a file from another, None without a file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def is_due(path: str, note: str, now: datetime) -> bool:
+    """Tell whether the file has to be opened by now; without a file never."""
+    facts = facts_of(path)
+    if facts is None:
+        return False
+    known, _, due = text_in(note).rpartition(" ")
+    if known != facts:
+        return True
+    return due != _NEVER and (not due.isdigit() or int(due) <= now.timestamp())
+
+
+def write(note: str, facts: str, due: datetime | None) -> None:
+    """Note when something is due next, None for never."""
+    write_text(note, f"{facts} {_NEVER if due is None else int(due.timestamp())}")
+
+
+def text_in(path: str) -> str:
+    """Return what a note holds, "" when there is none that can be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a note; one that is lost is found out again."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, text.encode("ascii"))
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
