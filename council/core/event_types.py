@@ -165,9 +165,13 @@ EVENTS: dict[str, tuple[str, str]] = {
     "agent.call.end": ("A call was answered.", "task:text status:text"),
     "agent.call.error": ("A call came to nothing.", "task:text status:text code:text message:text"),
     "guard.rejected": ("A guard refused a call or a message.", "guard:text code:text message:text"),
-    "artifact.publish": ("Content was published as an artifact.", "size:whole contentType:text"),
-    "artifact.fetch": ("An artifact was fetched.", ""),
-    "artifact.damaged": ("An artifact does not have the content that its id names.", ""),
+    "artifact.publish": (
+        "Content was published as an artifact.",
+        "size:whole contentType:text new:flag",
+    ),
+    "artifact.fetch": ("An artifact was fetched.", "size:whole contentType:text"),
+    "artifact.damaged": ("An artifact does not have the content that its id names.", "found:text"),
+    "artifact.removed": ("Artifacts were removed.", "size:whole reason:text"),
     "routing.decision": (
         "An agent was chosen for something that came in.",
         "facts:object rule:text- tier:text fallback:list",

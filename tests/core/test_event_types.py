@@ -23,9 +23,6 @@ COMING = {
     "agent.call.start",
     "agent.call.end",
     "agent.call.error",
-    "artifact.publish",
-    "artifact.fetch",
-    "artifact.damaged",
     "guard.rejected",
 }
 
@@ -113,9 +110,11 @@ def test_what_passes_between_two_agents_names_both_and_the_limits_and_the_task()
 
 @pytest.mark.req("P8-084")
 def test_an_event_about_an_artifact_bears_its_id():
-    assert _faults(_line(type="artifact.fetch", artifacts=[ARTIFACT])) == []
-    assert _faults(_line(type="artifact.fetch")) == ["'artifactIds' is a required property"]
-    assert _faults(_line(type="artifact.fetch", artifacts=["../x"]))
+    data = {"size": 6, "contentType": "text/plain"}
+    assert _faults(_line(type="artifact.fetch", artifacts=[ARTIFACT], data=data)) == []
+    bare = _line(type="artifact.fetch", data=data)
+    assert _faults(bare) == ["'artifactIds' is a required property"]
+    assert _faults(_line(type="artifact.fetch", artifacts=["../x"], data=data))
 
 
 def test_an_event_of_its_own_trace_names_it():

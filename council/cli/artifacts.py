@@ -1,0 +1,339 @@
+"""The commands on artifacts and briefs: `artifact publish|fetch|list|verify|gc`, `brief show`.
+
+Source: `cli.md` section 2 (document 004), P8-031 to P8-041.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from council.cli.edge import Output
+from council.cli.parameters import As, Json, Now, Root, do, help_text
+from council.core.errors import DamagedArtifactError, RefusedError, UsageError
+from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.artifacts import Artifact
+    from council.operations.artifacts import Collected, Verdict
+    from council.store.briefs import Kept
+
+_TOLD_AFTER_S = 1.0
+_TOLD_EVERY_S = 0.25
+_SHORT_CHARS = 16
+_USUAL_AGE = "30d"
+
+Trace = Annotated[
+    str,
+    typer.Option("--trace", metavar="ID", help="What it belongs to; else the trace around."),
+]
+Artifact_ = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="The artifact, or the beginning of its id."),
+]
+
+
+class _Progress:
+    """Tells whoever sits at the terminal how far it is, once it takes long."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._shown = False
+        self._next_s = time.monotonic() + _TOLD_AFTER_S
+
+    def __call__(self, done_bytes: int) -> None:
+        if time.monotonic() >= self._next_s and sys.stderr.isatty():
+            self._next_s = time.monotonic() + _TOLD_EVERY_S
+            self._shown = True
+            sys.stderr.write(f"\r{self._doing} {size_text(done_bytes)}\x1b[K")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _with_progress(doing: str, work: Callable[[_Progress], Output]) -> Output:
+    progress = _Progress(doing)
+    try:
+        return work(progress)
+    finally:
+        progress.end()
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a size as people read it."""
+    if size_bytes < 1024:
+        return f"{size_bytes} bytes"
+    size = float(size_bytes)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024 or unit == "GiB":
+            break
+    return f"{size:.1f} {unit}"
+
+
+def publish(
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file; - is stdin.")] = "-",
+    as_: As = "",
+    content_type: Annotated[
+        str,
+        typer.Option("--type", metavar="TYPE", help="What it is, such as text/markdown."),
+    ] = "",
+    trace: Trace = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Keep a file, or what comes in, as an artifact for all; print its id."""
+
+    def command(place: Place) -> Output:
+        from council.operations.artifacts import publish as keep
+
+        def work(seen: _Progress) -> Output:
+            made = keep(
+                place, file, publisher=as_, content_type=content_type, trace=trace, seen=seen
+            )
+            one = made.artifact
+            told = size_text(one.size_bytes)
+            said = f"published, {told}" if made.is_new else f"was published already, {told}"
+            return Output(record=made.to_record(), text=one.artifact_id, notes=[said])
+
+        return _with_progress("publishing", work)
+
+    do("artifact publish", json, root, now, command)
+
+
+def fetch(
+    artifact: Artifact_,
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Write it there; else to stdout.")
+    ] = "",
+    as_: As = "",
+    trace: Trace = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
+
+    def command(place: Place) -> Output | None:
+        from council.operations.artifacts import fetch as get
+        from council.operations.artifacts import pour
+
+        if not out or out == "-":
+            if json:
+                return _as_document(place, artifact, as_, trace)
+            done = pour(place, artifact, _write, reader=as_, trace=trace)
+            sys.stdout.buffer.flush()
+            return Output(notes=_untold(done.untold))
+
+        def work(seen: _Progress) -> Output:
+            done = get(place, artifact, out, reader=as_, trace=trace, seen=seen)
+            told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
+            return Output(record=done.to_record(), text=told, notes=_untold(done.untold))
+
+        return _with_progress("fetching", work)
+
+    do("artifact fetch", json, root, now, command)
+
+
+def _write(piece: bytes) -> None:
+    sys.stdout.buffer.write(piece)
+
+
+def _untold(why: str) -> list[str]:
+    return [f"council: the fetch is not in the event log: {why}"] if why else []
+
+
+def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
+    """Return an artifact that is a text as part of the one document that is printed.
+
+    Raises:
+        UsageError: It is no text, or too large a one.
+    """
+    from council.operations.artifacts import pour
+
+    most = place.settings.max_text_bytes
+    pieces: list[bytes] = []
+
+    def take(piece: bytes) -> None:
+        pieces.append(piece)
+        if sum(map(len, pieces)) > most:
+            raise UsageError(f"it is larger than {most} bytes", "give it a file: --out FILE")
+
+    done = pour(place, artifact, take, reader=as_, trace=trace)
+    try:
+        text = b"".join(pieces).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("it is no text that JSON can hold", "give it a file: --out FILE") from None
+    return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
+
+
+def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
+    """List the artifacts of the workspace, the newest first."""
+
+    def command(place: Place) -> Output:
+        from council.operations.artifacts import listed
+
+        found = listed(place)
+        return Output(record=[one.to_record() for one in found], text=_table(found))
+
+    do("artifact list", json, root, now, command)
+
+
+def _table(found: list[Artifact]) -> str:
+    from council.cli.views import as_text, rows_view
+
+    if not found:
+        return "no artifacts yet; next: council artifact publish FILE"
+    columns = ("artifact", "size", "type", "publisher", "published")
+    rows = [
+        (
+            one.artifact_id[:_SHORT_CHARS],
+            size_text(one.size_bytes),
+            one.content_type,
+            one.publisher or "-",
+            f"{one.created_at:%Y-%m-%d}",
+        )
+        for one in found
+    ]
+    return as_text(rows_view(columns, rows, whole=("artifact", "size", "published")))
+
+
+def verify(
+    artifact: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The artifact, or the beginning of its id.")
+    ] = "",
+    all_: Annotated[bool, typer.Option("--all", help="Look at every one.")] = False,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Read artifacts through; say which are not what their ids name."""
+
+    def command(place: Place) -> Output:
+        from council.operations.artifacts import verify as read_through
+
+        if bool(artifact) == all_:
+            raise UsageError("which artifact?", "name one, or say --all")
+        return _with_progress(
+            "reading", lambda seen: _verdicts(read_through(place, artifact, seen=seen))
+        )
+
+    do("artifact verify", json, root, now, command)
+
+
+def _verdicts(found: list[Verdict]) -> Output:
+    wrong = [one for one in found if one.found]
+    record = {"ok": not wrong, "artifacts": [one.to_record() for one in found]}
+    many = "1 artifact" if len(found) == 1 else f"{len(found)} artifacts"
+    return Output(
+        record=record,
+        text="" if wrong else f"{many} verified",
+        notes=[f"council: {one.artifact_id}: {one.found}" for one in wrong],
+        code=DamagedArtifactError.exit_code if wrong else 0,
+    )
+
+
+def gc(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go and how much; remove nothing.")
+    ] = False,
+    older_than: Annotated[
+        str,
+        typer.Option("--older-than", metavar="DURATION", help="How long ago they were used last."),
+    ] = _USUAL_AGE,
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Remove the artifacts that nothing in the workspace refers to any more."""
+
+    def command(place: Place) -> Output:
+        from council.operations.artifacts import collect
+
+        age = parse_duration(older_than)
+        if place.is_in_run and age < parse_duration(_USUAL_AGE):
+            raise RefusedError("a run does not hasten it", "leave --older-than out")
+        found = collect(place, age, dry_run=dry_run)
+        return Output(record=found.to_record(), text=_collected(found, place.root))
+
+    do("artifact gc", json, root, now, command)
+
+
+def _collected(found: Collected, root: str) -> str:
+    would = "would remove" if found.dry_run else "removed"
+    lines = [f"{would} {one}, {size_text(size)}" for one, size in found.artifacts]
+    lines += [
+        f"{would} {os.path.relpath(path, root)}, left by a publisher that died"
+        for path, _ in found.remains
+    ]
+    if not lines:
+        return f"nothing to remove that was last used over {render_duration(found.older_than)} ago"
+    return "\n".join([*lines, f"{would} {size_text(found.total_bytes)} in all"])
+
+
+def brief_show(
+    brief: Annotated[
+        str, typer.Argument(metavar="[NAME|TRACE]", help="One brief, or all those of a trace.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Show the briefs of hand-offs: all, those of a trace, or one."""
+
+    def command(place: Place) -> Output:
+        from council.store.briefs import briefs, find
+
+        found = find(place.paths, brief) if brief else list(briefs(place.paths))
+        record = [{"name": one.name, **one.brief.to_record()} for one in found]
+        text = "\n\n".join(map(_shown, found)) or "no briefs yet; a call of an agent writes one"
+        return Output(record=record, text=text)
+
+    do("brief show", json, root, now, command)
+
+
+def _shown(kept: Kept) -> str:
+    brief = kept.brief
+    parts: list[tuple[str, list[str]]] = [
+        ("inputs", brief.inputs),
+        ("constraints", brief.constraints),
+        ("refs", brief.refs),
+    ]
+    lines = [
+        f"{kept.name}",
+        f"  {brief.from_agent} to {brief.to_agent}, {render_instant(brief.created_at)},"
+        f" trace {brief.trace}",
+        "  goal: " + "\n    ".join(brief.goal.splitlines()),
+    ]
+    for name, texts in parts:
+        if texts:
+            lines += [
+                f"  {name}:",
+                *("    - " + "\n      ".join(one.splitlines()) for one in texts),
+            ]
+    return "\n".join(lines)
+
+
+_EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
+    "artifact publish": (publish, "council artifact publish forecast.csv --as owl"),
+    "artifact fetch": (fetch, "council artifact fetch art_5891b5b522d5 --out forecast.csv"),
+    "artifact list": (list_, "council artifact list --json"),
+    "artifact verify": (verify, "council artifact verify --all"),
+    "artifact gc": (gc, "council artifact gc --dry-run --older-than 90d"),
+    "brief show": (brief_show, "council brief show t1-owl-to-gecko"),
+}
+COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
+for _function, _example in _EXAMPLES.values():
+    _function.__doc__ = help_text(_function.__doc__ or "", _example)

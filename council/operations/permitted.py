@@ -1,0 +1,104 @@
+"""Which files an agent may name inside a run.
+
+A run works in its own folder, where it was started, and with what is shared;
+the folders of other agents and the inside of the store are not its business.
+People, outside a run, name whatever the system lets them.
+
+Source: P8-001, XC-008, XC-009, `trust.md`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import CouncilError, RefusedError
+from council.core.events import Event
+from council.core.ids import is_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from council.operations.place import Place
+
+RUN_FOLDER = "COUNCIL_CWD"
+
+
+def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -> str:
+    """Return a path that a command was given, inside a run with all its links resolved.
+
+    Args:
+        path: What was given; "" and `-` name no file.
+        environ: The environment of the command.
+        writing: Whether the file is to be written. A run puts no file of the workspace
+            in the place of another, except in its own folder.
+
+    Raises:
+        RefusedError: A run may not touch that file; the event is written.
+    """
+    if not environ.get("COUNCIL_TASK_ID") or path in ("", "-"):
+        return path
+    from council.operations.place import open_place
+
+    place = open_place("", "", environ)
+    real = os.path.realpath(path)
+    try:
+        _check(place, real, path, writing)
+    except RefusedError as error:
+        tell_refusal(place, error)
+        raise
+    return real
+
+
+def _check(place: Place, real: str, given: str, writing: bool) -> None:
+    own, others = _folders(place)
+    if _inside(real, own):
+        return
+    shared = os.path.realpath(place.paths.shared)
+    control = os.path.realpath(place.paths.control)
+    allowed = [shared, os.path.realpath(place.environ.get(RUN_FOLDER) or os.getcwd())]
+    if not _inside(real, allowed) or _inside(real, [*others, control]):
+        raise RefusedError(
+            f"{given} lies outside of what this run may use",
+            "use your own folder, the one you were started in, or memory/shared",
+        )
+    root = os.path.realpath(place.root)
+    if writing and _inside(real, [root, shared]) and os.path.lexists(real):
+        raise RefusedError(f"{given} is there already", "a run replaces files in its own folder")
+
+
+def _folders(place: Place) -> tuple[list[str], list[str]]:
+    """Return the folders of the agent that runs, and those where all agents have theirs."""
+    agent = place.environ.get("COUNCIL_AGENT", "")
+    agents = os.path.realpath(place.paths.agents)
+    if not is_name(agent):
+        return [], [agents]
+    from council.store.agents import agent_workspace
+
+    own = place.paths.agent(agent)
+    works = agent_workspace(place.root, place.settings, agent)
+    # Who works in the root, or above the folders of the others, has no folder of its own by that.
+    return [
+        folder
+        for folder in map(os.path.realpath, (own, works))
+        if not agents.startswith(folder.rstrip(os.sep) + os.sep) and folder != agents
+    ], [agents]
+
+
+def _inside(path: str, folders: list[str]) -> bool:
+    return any(path == one or path.startswith(one.rstrip(os.sep) + os.sep) for one in folders)
+
+
+def tell_refusal(place: Place, error: RefusedError) -> None:
+    """Write the event of a path that was refused (XC-008).
+
+    A disk that refuses that hides no refusal.
+    """
+    from council.store.events import append, loose_records
+
+    data = {"guard": "path", "code": error.code, "message": error.message}
+    event = Event(type="guard.rejected", agent=place.environ.get("COUNCIL_AGENT", ""), data=data)
+    try:  # noqa: SIM105 - contextlib is slow to import
+        append(place.paths, loose_records([event], "", place.now()))
+    except CouncilError:
+        pass
