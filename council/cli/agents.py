@@ -14,6 +14,7 @@ import typer
 from council.cli.edge import Output
 from council.cli.options import EVERYWHERE, Command, Option
 from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
+from council.core.protocol_ids import role_word
 from council.operations.place import Place
 
 TYPE_CHECKING = False
@@ -142,14 +143,15 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
             (
                 one.agent.id,
                 f"{one.agent.emoji} {one.name}" if one.settled else one.name,
+                one.protocol_id,
                 ", ".join(entry.account for entry in one.identities),
                 one.agent.driver,
                 one.agent.role,
             )
             for one in found
         ]
-        columns = ("agent", "name", "account", "driver", "role")
-        table = as_text(rows_view(columns, rows, whole=("agent", "account")))
+        columns = ("agent", "name", "protocol", "account", "driver", "role")
+        table = as_text(rows_view(columns, rows, whole=("agent", "protocol", "account")))
         lines = [table if rows else "no agents yet; next: council agent add ID"]
         if not json and source_is_there(place):
             source = os.path.relpath(place.paths.ego)
@@ -189,7 +191,7 @@ def _shown(place: Place, one: Profile) -> str:
     ]
     told: dict[str, Any] = {
         "agent id": agent.id,
-        "protocol id": one.protocol_id,
+        "protocol id": _protocol(one),
         "account": ", ".join(entries),
         "handles": ", ".join(agent.handles),
         "takes part in": ", ".join(
@@ -205,6 +207,12 @@ def _shown(place: Place, one: Profile) -> str:
     width = max(map(len, told))
     lines = [f"{what:<{width}}  {text or '-'}" for what, text in told.items()]
     return "\n".join([f"{agent.emoji} {one.name}", *lines])
+
+
+def _protocol(one: Profile) -> str:
+    if one.entry is None:
+        return f"{one.protocol_id} (has not joined)" if one.protocol_id else ""
+    return f"{one.entry.id} ({role_word(one.entry.id)}, {one.entry.status}, {one.entry.version})"
 
 
 def remove(

@@ -11,12 +11,14 @@ from council.core.agents import Agent
 from council.core.errors import CouncilError, NotFoundError
 from council.core.identities import Identity, Registry
 from council.core.ids import checked_name
+from council.core.protocol_ids import is_protocol_id, role_word
 from council.core.record import Record
+from council.core.registry import Entry
+from council.core.registry import Registry as ProtocolRegistry
 from council.operations.place import Place
-from council.store import identities, souls
+from council.store import identities, protocol_registry, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
-from council.wire.identifiers import is_agent as is_protocol_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 class Profile(Record):
     """All that is known of one agent, with every id it has (XC-101).
 
-    `roles` are its roles in the open conversations, by their names; `soul` is
-    where its `SOUL.md` lies, "" when there is none.
+    `roles` are its roles in the open conversations, by their names; `entry` is
+    what the registry of the protocol says of it, None while it has not joined;
+    `soul` is where its `SOUL.md` lies, "" when there is none.
     """
 
     agent: Agent
     identities: list[Identity]
     roles: dict[str, str]
+    entry: Entry | None = None
     soul: str = ""
     settled: bool = False
 
@@ -45,7 +49,12 @@ class Profile(Record):
 
     @property
     def protocol_id(self) -> str:
-        """The id in protocol messages, such as `W3`, "" without one: it is one of the handles."""
+        """The id in protocol messages, such as `W3`, "" without one.
+
+        The one that was assigned, else a handle that it proposes.
+        """
+        if self.entry is not None:
+            return self.entry.id
         return next((one for one in self.agent.handles if is_protocol_id(one)), "")
 
     def to_record(self) -> dict[str, Any]:
@@ -58,6 +67,7 @@ class Profile(Record):
             "discordUserId": first.account if first else None,
             "accounts": [entry.account for entry in self.identities],
             "protocolId": self.protocol_id or None,
+            "protocol": None if self.entry is None else _standing(self.entry),
             "handles": one.handles,
             "conversations": [
                 {"name": name, "role": role or None} for name, role in self.roles.items()
@@ -74,6 +84,15 @@ class Profile(Record):
         }
 
 
+def _standing(entry: Entry) -> dict[str, Any]:
+    return {
+        "role": role_word(entry.id),
+        "status": str(entry.status),
+        "version": entry.version,
+        "maxDepth": entry.max_depth,
+    }
+
+
 def profiles(place: Place) -> tuple[list[Profile], list[str]]:
     """Return all agents of the workspace and of the registry, and what could not be used.
 
@@ -83,9 +102,10 @@ def profiles(place: Place) -> tuple[list[Profile], list[str]]:
     registry = identities.load(place.paths)
     ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
     roles, faults = roles_of(place)
-    found = [_profile(place, one, registry, roles) for one in ids]
+    joined, broken = _joined(place)
+    found = [_profile(place, one, registry, roles, joined) for one in ids]
     where = os.path.relpath(place.paths.identities, place.root)
-    return found, [f"{where}: {fault}" for fault in registry.faults] + faults
+    return found, [f"{where}: {fault}" for fault in registry.faults] + faults + broken
 
 
 def profile(place: Place, agent_id: str) -> Profile:
@@ -97,19 +117,33 @@ def profile(place: Place, agent_id: str) -> Profile:
     """
     registry = identities.load(place.paths)
     must_be_known(place, agent_id, registry)
-    return _profile(place, agent_id, registry, roles_of(place)[0])
+    return _profile(place, agent_id, registry, roles_of(place)[0], _joined(place)[0])
+
+
+def _joined(place: Place) -> tuple[ProtocolRegistry, list[str]]:
+    """Return who has joined the protocol; a registry that is broken is a fault and stops nobody."""
+    try:
+        return protocol_registry.load(place.paths), []
+    except CouncilError as error:
+        return ProtocolRegistry(), [error.message]
 
 
 def _profile(
-    place: Place, agent_id: str, registry: Registry, roles: dict[str, dict[str, str]]
+    place: Place,
+    agent_id: str,
+    registry: Registry,
+    roles: dict[str, dict[str, str]],
+    joined: ProtocolRegistry,
 ) -> Profile:
     one = agent_of(place.root, place.settings, agent_id)
+    entry = joined.of_agent(agent_id)
     soul = souls.path_of(place.paths, place.settings, agent_id)
     has_soul = os.path.lexists(soul)
     return Profile(
         agent=one,
         identities=registry.of_agent(agent_id),
         roles=roles.get(agent_id, {}),
+        entry=entry if entry is not None and entry.is_here else None,
         soul=soul if has_soul else "",
         settled=has_soul or agent_id in place.settings.agents,
     )
