@@ -114,6 +114,46 @@ _STATED = (
     ),
 )
 
+# What one agent hands another (P8-011, P8-021).
+_HANDED = (
+    Option(name="text", metavar="[TEXT|-]", help="The message, or - to read standard input."),
+    Option(
+        name="file", flags=("--file",), metavar="PATH", help="Read the message from a file (UTF-8)."
+    ),
+    Option(name="to", flags=("--to",), metavar="AGENT", help="Whom it is for."),
+    Option(
+        name="as_",
+        flags=("--as", "--from"),
+        metavar="AGENT",
+        help="Who asks; else COUNCIL_AGENT or the agent's folder.",
+    ),
+    Option(
+        name="trace",
+        flags=("--trace",),
+        metavar="ID",
+        help="What it belongs to; inside a run it is known.",
+    ),
+    Option(
+        name="session",
+        flags=("--session",),
+        metavar="KEY",
+        help="The transcript; else the usual one of the agent.",
+    ),
+    Option(
+        name="ref",
+        flags=("--ref",),
+        metavar="ARTIFACT",
+        many=True,
+        help="An artifact that goes with it; once for each.",
+    ),
+    Option(
+        name="input",
+        flags=("--input",),
+        metavar="FILE|-",
+        help="The whole request as one JSON document; options count before it.",
+    ),
+)
+
 # The commands that write nothing that lasts: they work whatever version the settings are of.
 READING = frozenset(
     (
@@ -155,6 +195,46 @@ READING = frozenset(
 )
 
 HOT: dict[str, Command] = {
+    "agent message": Command(
+        name="agent message",
+        panel="Delegation",
+        summary="Leave an agent a message; nothing is run.",
+        example='council agent message --to sage --as henry --trace t1 "The brief has changed."',
+        options=(
+            *_HANDED,
+            Option(
+                name="priority",
+                flags=("--priority",),
+                metavar="P0|P1|P2",
+                choices=("P0", "P1", "P2"),
+                help="P0 comes first in the inbox; else P1.",
+            ),
+            *EVERYWHERE,
+        ),
+    ),
+    "agent call": Command(
+        name="agent call",
+        panel="Delegation",
+        summary="Have an agent do one thing, under guard, and wait for its answer.",
+        example='council agent call --to sage --as henry --trace t1 "Check these figures." --json',
+        options=(
+            *_HANDED,
+            Option(
+                name="limit",
+                flags=("--limit",),
+                metavar="NAME=NUMBER",
+                many=True,
+                help="A tighter limit, such as timeoutMs=30000; once for each.",
+            ),
+            Option(
+                name="schema",
+                flags=("--schema",),
+                metavar="FILE",
+                help="The JSON Schema that the answer must have.",
+            ),
+            *EVERYWHERE,
+        ),
+    ),
     "respond": Command(
         name="respond",
         panel="Conversations",

@@ -163,6 +163,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
     "agent": (
         ("agents", "add register list show edit remove scan"),
+        ("delegation", "message call"),
         ("protocol_agents", "join leave caps query liveness select"),
     ),
     "agent group": (("protocol_agents", "add remove list"),),

@@ -1,0 +1,79 @@
+"""The form that a caller expects of a result: a JSON Schema, and where a result breaks it.
+
+The validator is loaded only where a form is expected. It fetches nothing: a
+schema must hold everything it refers to.
+
+Source: P8-027.
+"""
+
+from __future__ import annotations
+
+import json
+
+from council.core.errors import InvalidInputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FENCE = "```"
+
+
+def check_schema(schema: Any) -> None:
+    """Let a schema pass that is one; None expects nothing.
+
+    Raises:
+        InvalidInputError: It is no JSON Schema.
+    """
+    if schema is None:
+        return
+    if not isinstance(schema, dict):
+        raise InvalidInputError("the expected schema is no JSON Schema", "give an object")
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        raise InvalidInputError(
+            f"the expected schema is no JSON Schema: {_line(error.message)} at {error.json_path}",
+            "correct the schema",
+        ) from None
+
+
+def mismatch(text: str, schema: Any) -> str:
+    """Return where and how a result breaks the form that is expected of it, "" if it does not."""
+    if schema is None:
+        return ""
+    try:
+        result = json.loads(_bare(text))
+    except ValueError as error:
+        return f"the result is not JSON: {_line(str(error))}"
+    except RecursionError:
+        return "the result is not JSON that can be read: it is nested too deeply"
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    registry: Any = Registry()  # resolves nothing that lies outside the schema
+    try:
+        fault = best_match(validator_for(schema)(schema, registry=registry).iter_errors(result))
+    except Unresolvable as error:
+        return f"the expected schema refers to what it does not hold: {_line(str(error))}"
+    except RecursionError:
+        return "the expected schema refers to itself without end"
+    return f"at {fault.json_path}: {_line(fault.message)}" if fault else ""
+
+
+def _bare(text: str) -> str:
+    """Return a text without the fence that models like to put around JSON."""
+    plain = text.strip()
+    if plain.startswith(_FENCE) and plain.endswith(_FENCE) and "\n" in plain:
+        return plain[plain.index("\n") : -len(_FENCE)]
+    return plain
+
+
+def _line(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= 200 else plain[:199] + "…"
