@@ -164,6 +164,10 @@ EVENTS: dict[str, tuple[str, str]] = {
     "agent.call.start": ("An agent called another one.", "sessionKey:text task:text depth:whole"),
     "agent.call.end": ("A call was answered.", "task:text status:text"),
     "agent.call.error": ("A call came to nothing.", "task:text status:text code:text message:text"),
+    "agent.call.repeated": (
+        "The same was asked again soon after: the earlier answer was given.",
+        "number:whole status:text",
+    ),
     "guard.rejected": ("A guard refused a call or a message.", "guard:text code:text message:text"),
     "artifact.publish": (
         "Content was published as an artifact.",
