@@ -16,6 +16,9 @@ from council.core.events import Event
 from council.core.owed import MAX_ATTEMPTS, Wake
 
 
+HEARD = "heard"
+
+
 def tasks_of_turn(channel: Channel) -> list[Task]:
     """Return the tasks for the turn under way, in the order of their attempts."""
     mine = [
@@ -54,7 +57,7 @@ def task_started(
     """Claim a run; its time begins now. `outcome` is `claimed`, "" if it is not due any more.
 
     `ends_at` is the end of its lease, None for an agent that answers by itself.
-    What the agent says after `newest` belongs to this turn.
+    What the agent says after `newest` belongs to this turn; up to there it has heard all.
     """
     new = channel.copy()
     if not _is_due(new, due):
@@ -63,6 +66,7 @@ def task_started(
     new.anchor = max(new.anchor, newest)
     new.tasks[due.task] = _task(new, due, TaskState.R, driver, now)
     new.tasks[due.task].ends_at = ends_at
+    new.tasks[due.task].extra = {HEARD: newest}
     label = f"council-{new.channel_id}-{due.agent}"
     data = {"task": due.task, "driver": driver, "attempt": due.attempt, "label": label}
     event = Event(type="task.started", agent=due.agent, data=data)

@@ -17,7 +17,7 @@ from council.drivers import run_log
 from council.drivers.environment import run_environment, secrets_of
 from council.drivers.presets import PRESETS
 from council.drivers.processes import run_process
-from council.drivers.runs import Answer, failed
+from council.drivers.runs import NO_ANSWER, Answer, failed
 from council.drivers.tool_reports import ToolReports
 
 TYPE_CHECKING = False
@@ -160,7 +160,7 @@ def _text(content: bytes, max_bytes: int) -> str:
     if "\0" in text:
         raise InvalidInputError("output holds a NUL character")
     if not text.strip():
-        raise InvalidInputError("no answer")
+        raise InvalidInputError(NO_ANSWER)
     return text
 
 

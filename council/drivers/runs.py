@@ -9,6 +9,8 @@ from datetime import timedelta
 
 from council.core.record import Record
 
+NO_ANSWER = "no answer"
+
 
 class Run(Record):
     """One turn that an agent is woken for.

@@ -1,6 +1,6 @@
-"""The heartbeat: whatever is due in any conversation is done, once.
+"""The heartbeat: whatever is due in any conversation or room is done, once.
 
-Three steps. Look at the open conversations without a lock and without writing
+Three steps. Look at conversations and rooms without a lock and without writing
 to them: at those alone that the note of an earlier heartbeat does not vouch
 for. Most of the time nothing is due and that is all. Otherwise, under the
 heartbeat's own lock, advance what is due and claim the runs that are owed,
@@ -18,8 +18,9 @@ import time
 from datetime import datetime, timedelta
 
 from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import is_name
 from council.operations.place import Place
-from council.operations.report import Beaten, Report
+from council.operations.report import Report
 from council.store.files import explaining, make_folder
 from council.store.lock import Lock, try_lock
 from council.store.survey import Survey
@@ -27,8 +28,12 @@ from council.store.survey import Survey
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-    from council.operations.looking import Looked
+    from council.operations.looking import Look
+    from council.operations.report import Reported
+    from council.operations.room_looks import RoomLook
+    from council.operations.serving import Served
 
 
 _LOOK_AGAIN_S = 0.2
@@ -39,7 +44,7 @@ def beat(place: Place, only: str = "", *, dry_run: bool = False) -> Report:
 
     Args:
         place: The workspace.
-        only: Serve just this conversation; "" serves all.
+        only: Serve just the conversation or the channel of this name; "" serves all.
         dry_run: Say what would be done and do nothing.
 
     Raises:
@@ -69,32 +74,50 @@ def beat_in_turn(place: Place) -> None:
 def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False) -> Report:
     now = place.now()
     report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark))
-    survey = None if only else _survey(place, now)
-    if survey is not None:
-        report.idle = survey.idle
-    names = [only] if survey is None else survey.doubtful
-    busy: list[Beaten] = []
-    if names:
-        from council.operations.looking import Look
-
-        look = Look(place, survey, now)
-        looked = look.at_all(names, report, must_exist=must_exist)
-        if not dry_run:
-            for name in looked.ended:
-                place.conversations.clear_ended(name, now)
-            busy = _to_serve(place, looked)
+    surveys = [] if only else _surveys(place, now, report)
+    looks = _looks(place, only, surveys, now)
+    for look in looks:
+        look.at_all(report, must_exist=must_exist)
     if dry_run:
         return _without_archived(place, report)
+    busy = _to_serve(place, looks)
     all_started = _serve(place, busy, now, report) if busy else True
-    if survey is not None:
-        if busy and survey.is_kept:
-            look.again_at([seen.name for seen in busy])
+    for look in looks:
+        look.again()
+    for survey in surveys:
         survey.keep()
+    if not only:
         _do_the_rest(place, now, report)
     _end(place)
     if not all_started:
         report.take_over(beat(place))  # a place, or the floor, is free again
     return _without_archived(place, report)
+
+
+def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> list[Look | RoomLook]:
+    """Return who looks at the conversations and the rooms that have to be opened."""
+    looks: list[Look | RoomLook] = []
+    names, ids = _of_name(place, only) if only else ([], [])
+    of_councils, of_rooms = None, None
+    if surveys:
+        of_councils, of_rooms = surveys[0], surveys[-1]
+        names, ids = of_councils.doubtful, of_rooms.doubtful if len(surveys) > 1 else []
+    if names:
+        from council.operations.looking import Look
+
+        looks.append(Look(place, names, of_councils, now))
+    if ids:
+        from council.operations.room_looks import RoomLook
+
+        looks.append(RoomLook(place, ids, of_rooms, now))
+    return looks
+
+
+def _of_name(place: Place, name: str) -> tuple[list[str], list[str]]:
+    """Return the conversation and the channel that a name stands for: either, or both."""
+    if not is_name(name) or not os.path.lexists(f"{place.paths.channels}/{name}.md"):
+        return [name], []
+    return [name] if place.conversations.is_open(name) else [], [name]
 
 
 def _do_the_rest(place: Place, now: datetime, report: Report) -> None:
@@ -114,47 +137,70 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
         scan_if_changed(place)
 
 
+def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+    """Bring calls and messages to their end whose process died (P8-028)."""
+    try:
+        if not os.listdir(f"{place.paths.control}/delegation/calls"):
+            return
+    except OSError:
+        return
+    from council.operations.unfinished import finish_all
+
+    finish_all(place)
+
+
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
 # there is anything to do and loads no module before; tasks go before the board, which tells
 # of everything. What is done for tasks goes into `report.tasks`.
 _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
     ("identities", _scan),
+    ("calls", _finish_calls),
 )
 
 
-def _survey(place: Place, now: datetime) -> Survey:
-    backoff_s = [one.total_seconds() for one in place.settings.retry_backoff]
+def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
+    """Return what need not be opened: of conversations, and of rooms where there are any."""
+    backoff_s: list[Any] = [one.total_seconds() for one in place.settings.retry_backoff]
+    # Where several machines write, a time of change is the word of another clock.
+    trusting = not place.settings.force_network_fs
     with explaining("list", place.paths.shared):
-        # Where several machines write, a time of change is the word of another clock.
-        return Survey(place.paths, backoff_s, now, trusting=not place.settings.force_network_fs)
+        found = [Survey(place.paths, backoff_s, now, trusting=trusting)]
+        report.idle = found[0].idle
+        if os.path.isdir(place.paths.channels):
+            from council.store.room_survey import RoomSurvey
+
+            rules = [*backoff_s, sorted(place.settings.channels.items())]
+            found.append(RoomSurvey(place.paths, rules, now, trusting=trusting))
+            report.idle_rooms = found[1].idle
+    return found
 
 
-def _to_serve(place: Place, looked: Looked) -> list[Beaten]:
-    """Return the conversations in which something can be done now."""
-    if not looked.queue:
-        return looked.busy
-    from council.store.slots import Slots
+def _to_serve(place: Place, looks: list[Look | RoomLook]) -> list[Served]:
+    """Return the conversations and rooms in which something can be done now."""
+    if not any(look.busy for look in looks):
+        if not any(look.queue for look in looks):
+            return []
+        from council.store.slots import Slots
 
-    slots = Slots(place.paths.places, place.settings.max_runs)
-    if looked.busy or slots.taken() < slots.max_runs:
-        # All who wait are looked at together, or a younger one passes an older.
-        return looked.busy + looked.queue
-    return []
+        slots = Slots(place.paths.places, place.settings.max_runs)
+        if slots.taken() >= slots.max_runs:
+            return []
+    # All who wait are looked at together, or a younger one passes an older.
+    return [one for look in looks for one in look.to_serve(beat_in_turn)]
 
 
-def _serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> bool:
+def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> bool:
     """Advance and claim under the heartbeat's lock, then start.
 
     Returns:
         Whether all were started; else somebody else is owed a start in their place.
     """
-    from council.operations.runs import start
     from council.operations.serving import serve
 
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
-        jobs = serve(place, busy, now, report)
-    started = [start(place, job, beat_in_turn) for job in jobs]  # each, whatever became of one
+        claimed = serve(place, busy, now, report)
+    started = [one.start() for one in claimed]  # each, whatever became of one
     return all(started) and not report.passed_over
 
 
@@ -180,11 +226,13 @@ def _without_archived(place: Place, report: Report) -> Report:
 def wait(
     place: Place, only: str, longest: timedelta, tell: Callable[[str], None]
 ) -> tuple[Report, bool]:
-    """Beat until nothing is open (or `only` is not), or the time is up.
+    """Beat until nothing is open and no room is at work (or not `only`), or the time is up.
+
+    A room that sleeps, or in which nobody has said anything yet, is not waited for.
 
     Args:
         place: The workspace.
-        only: Wait for just this conversation; "" waits for all.
+        only: Wait for just this conversation or channel; "" waits for all.
         longest: How long to wait.
         tell: Takes a line for people whenever something was done.
 
@@ -197,12 +245,14 @@ def wait(
         beat(place, only, dry_run=True)  # raises when there is none of that name
     while True:
         report = _beat(place, only)
-        for seen in report.conversations:
+        done: list[Reported] = [*report.conversations, *report.rooms, *report.tasks]
+        for seen in done:
             if seen.changed:
                 tell(seen.to_text())
         whole.take_over(report)
         names = place.conversations.names()
         still_open = only in names if only else bool(names)
+        still_open = still_open or any(one.awaited for one in report.all_rooms())
         if not still_open or time.monotonic() >= ends_at:
             return whole, still_open
         time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))

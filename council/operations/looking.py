@@ -14,23 +14,17 @@ from datetime import datetime
 from council.core import machine, owed
 from council.core.errors import CouncilError
 from council.core.owed import Wake
-from council.core.record import Record
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.store.naming import standing_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.operations.gate import Gate
+    from council.operations.serving import Served
     from council.store.survey import Survey
-
-
-class Looked(Record):
-    """What was found: where something is due, where somebody waits for a place, what has ended."""
-
-    busy: list[Beaten] = []  # noqa: RUF012 - Record copies it
-    queue: list[Beaten] = []  # noqa: RUF012 - Record copies it
-    ended: list[str] = []  # noqa: RUF012 - Record copies it
 
 
 class Look:
@@ -38,27 +32,38 @@ class Look:
 
     Args:
         place: The workspace.
+        names: Which have to be opened.
         survey: Where to note who is idle, None to note nothing.
         now: The time of the look.
+
+    Attributes:
+        busy: Where something is due.
+        queue: Where somebody waits for a place and nothing else is due.
     """
 
-    def __init__(self, place: Place, survey: Survey | None, now: datetime) -> None:
+    def __init__(
+        self, place: Place, names: list[str], survey: Survey | None, now: datetime
+    ) -> None:
+        self.busy: list[Beaten] = []
+        self.queue: list[Beaten] = []
         self._place = place
+        self._names = names
         self._survey = survey
         self._now = now
         self._gate: Gate | None = None
+        self._ended: list[str] = []
+        self._served: list[str] = []
 
-    def at_all(self, names: list[str], report: Report, *, must_exist: bool = False) -> Looked:
-        """Look at all of `names` and report each; one that is broken hides no other.
+    def at_all(self, report: Report, *, must_exist: bool = False) -> None:
+        """Look at all and report each; one that is broken hides no other.
 
         Raises:
             CouncilError: One that must exist cannot be read.
         """
-        looked = Looked()
-        for name in names:
+        for name in self._names:
             conversation_id, has_ended = standing_of(self._place.paths, name)
             if has_ended and not must_exist:
-                looked.ended.append(name)
+                self._ended.append(name)
                 continue
             try:
                 seen, due, waits = self._at(name, conversation_id)
@@ -69,14 +74,28 @@ class Look:
                 continue
             report.conversations.append(seen)
             if due:
-                looked.busy.append(seen)
+                self.busy.append(seen)
             elif waits:
-                looked.queue.append(seen)
-        return looked
+                self.queue.append(seen)
 
-    def again_at(self, names: list[str]) -> None:
-        """Note those who are idle now that they have been served."""
-        for name in names:
+    def to_serve(self, afterwards: Callable[[Place], object]) -> list[Served]:
+        """Return those in which something is due or somebody waits, to be served.
+
+        `afterwards` is what a run does when its place is free again.
+        """
+        from council.operations.claiming import ServedConversation
+
+        chosen = self.busy + self.queue
+        self._served = [seen.name for seen in chosen]
+        return [ServedConversation(self._place, seen, self._now, afterwards) for seen in chosen]
+
+    def again(self) -> None:
+        """Clear away what has ended, and note those that were served and are idle now."""
+        for name in self._ended:
+            self._place.conversations.clear_ended(name, self._now)
+        if self._survey is None or not self._survey.is_kept:
+            return
+        for name in self._served:
             conversation_id, has_ended = standing_of(self._place.paths, name)
             if conversation_id and not has_ended:
                 try:

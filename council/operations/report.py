@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from council.core.owed import Archive, Notify, Wake
     from council.core.step import Step
     from council.operations.place import Place
+    from council.operations.room_report import BeatenRoom
 
     class Reported(Protocol):
         """What a heartbeat found and did in one thing that it serves."""
@@ -134,7 +135,8 @@ class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
     `idle` are the conversations that were not opened, as they were noted: name,
-    id and note. `conversations` are the others. `tasks` is what was found and done
+    id and note. `conversations` are the others. `idle_rooms` and `rooms` are the
+    same of channels. `tasks` is what was found and done
     for task contexts. `passed_over`: somebody was, so that another is owed a start.
     """
 
@@ -142,6 +144,8 @@ class Report(Record):
     halted: bool = False
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
     idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
+    rooms: list[BeatenRoom] = []  # noqa: RUF012 - Record copies it
+    idle_rooms: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
     tasks: list[Reported] = []  # noqa: RUF012 - Record copies it
     errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
     passed_over: bool = False
@@ -149,13 +153,23 @@ class Report(Record):
     @property
     def changed(self) -> bool:
         """Whether anything was done."""
-        return any(one.changed for one in (*self.conversations, *self.tasks))
+        found: list[Reported] = [*self.conversations, *self.rooms, *self.tasks]
+        return any(one.changed for one in found)
 
     def everything(self) -> list[Beaten]:
         """Return all conversations, opened or not, in the order of their names."""
         if not self.idle:
             return self.conversations
         found = [*self.conversations, *(Beaten.from_note(*one) for one in self.idle)]
+        return sorted(found, key=lambda one: one.name)
+
+    def all_rooms(self) -> list[BeatenRoom]:
+        """Return all channels, opened or not, in the order of their names."""
+        if not self.idle_rooms:
+            return self.rooms
+        from council.operations.room_report import BeatenRoom
+
+        found = [*self.rooms, *(BeatenRoom.from_note(one[0], one[2]) for one in self.idle_rooms)]
         return sorted(found, key=lambda one: one.name)
 
     def take_over(self, later: Report) -> None:
@@ -174,6 +188,10 @@ class Report(Record):
             seen.moved_to = seen.moved_to or before.moved_to
             seen.reason = seen.reason or before.reason
             self.conversations[at] = seen
+        if later.all_rooms():
+            from council.operations.room_report import joined
+
+            self.rooms, self.idle_rooms = joined(self.all_rooms(), later.all_rooms()), []
         self.tasks = taken_over(self.tasks, later.tasks)
         self.errors = later.errors
 
@@ -186,7 +204,7 @@ class Report(Record):
         return {
             "now": render_instant(self.now),
             "conversations": found,
-            "channels": [],
+            "channels": [one.to_record() for one in self.all_rooms()],
             "tasks": [one.to_record() for one in self.tasks],
             "changed": self.changed,
             "halted": self.halted,
@@ -199,6 +217,7 @@ class Report(Record):
         lines += [one.to_text() for one in self.conversations]
         if self.idle and self.conversations:
             lines.sort(key=_name_in)
+        lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")

@@ -16,7 +16,7 @@ from council.core.channel_owed import PostGuide, Remind, Reply, pending
 from council.core.channels import Channel, ChannelStep, Member, Message, MessageKind
 from council.core.record import Record
 from council.store.channel_rules import floor_rules
-from council.store.channels import Channels, Seen
+from council.store.channels import Channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,13 +79,9 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
         NotFoundError: There is no such channel.
         InvalidStateError: It cannot be read.
     """
-    return outlook(channels(place).see(channel_id), now, rules_of(place))
-
-
-def outlook(seen: Seen, now: datetime, rules: FloorRules) -> Outlook:
-    """Return what bringing up to date would come to."""
-    step = floor.settle(seen.channel, seen.messages, now, rules=rules)
-    owed = pending(step.channel, now)
+    seen = channels(place).see(channel_id)
+    step = floor.settle(seen.channel, seen.messages, now, rules=rules_of(place))
+    owed = pending_in(place, step.channel, now)
     ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
     return Outlook(
         channel=step.channel,
@@ -94,6 +90,11 @@ def outlook(seen: Seen, now: datetime, rules: FloorRules) -> Outlook:
         owed=owed,
         due=not seen.settled or ours or step.channel != seen.channel,
     )
+
+
+def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...]:
+    """Return what a channel owes to the world, with the pauses the settings ask for."""
+    return pending(channel, now, backoff=place.settings.retry_backoff)
 
 
 def advance(place: Place, channel_id: str, now: datetime) -> ChannelStep:

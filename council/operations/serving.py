@@ -1,44 +1,83 @@
-"""Serving: the conversations in which something is due are advanced, runs are claimed.
+"""Serving: what is due anywhere is advanced, and runs are claimed, oldest first over all.
 
 This is the part of a heartbeat that writes. It is called under the
 heartbeat's own lock, and only when there is something to do: an idle
-heartbeat does not even load it.
+heartbeat does not even load it. Conversations (`claiming`) and rooms
+(`attending`) share the halt, the caps, the rests and the places.
 
-Source: C0-026 to C0-037, XC-016, `architecture.md` section 3.
+Source: C0-026 to C0-037, XC-016, XC-109, `architecture.md` section 3.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from council.core import machine
 from council.core.agents import Agent
-from council.core.conversation import Conversation, TaskState
 from council.core.errors import CouncilError, NotFoundError
-from council.core.events import Event
-from council.core.owed import Notify, Wake, current_phase
-from council.core.procedures import SYNTHESIZE
+from council.core.owed import Wake
 from council.core.record import Record
-from council.core.step import Step
-from council.core.tasks import task_queued, task_refused, task_started
-from council.operations import prompting
-from council.operations.gate import RESTS, Gate, charge, heard_at
-from council.operations.launching import LEASE_MARGIN
+from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
-from council.operations.report import Beaten, Report, owed_by, seen_of
-from council.operations.runs import Job
+from council.operations.report import Report
 from council.store.agents import agent as agent_of
 from council.store.slots import Slot, Slots
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
 
-class _Owed(Record):
-    """A wake that is due in a conversation; `by_hand` for an agent that answers by itself.
+    class Served(Protocol):
+        """What a heartbeat found something to do in: a conversation or a room."""
+
+        name: str
+
+        @property
+        def owner(self) -> str:
+            """The id under which its runs are counted."""
+
+        def advance(self, report: Report) -> None:
+            """Take the steps that are due; what is done is written down in the report.
+
+            Raises:
+                CouncilError: It cannot be read or written.
+            """
+
+        def withdraw(self, report: Report) -> None:
+            """Take it out of the report: it could not be served."""
+
+        def wakes(self) -> list[Wake]:
+            """Return the runs that are owed now."""
+
+        def heard_at(self, agent: str) -> datetime | None:
+            """Return when an agent was last heard there."""
+
+        def goes_on_without(self, agent: str) -> bool:
+            """Tell whether nobody waits there for an agent that rests."""
+
+        def hand_over(self, wake: Wake) -> None:
+            """Put the prompt where an agent that answers by itself finds it.
+
+            Raises:
+                CouncilError: The prompt cannot be made or written.
+            """
+
+        def claim(self, mine: list[Owed], places: dict[str, Slot]) -> list[Claimed]:
+            """Write down which of its wakes are started, wait for a place or are refused.
+
+            Raises:
+                CouncilError: It cannot be written.
+            """
+
+
+class Owed(Record):
+    """A wake that is due in something served.
 
     `halted` lets it wait, `refusal` is why no run may be started for it; `final`
     if nobody waits for it then.
     """
 
-    name: str
+    of: Served
     wake: Wake
     agent: Agent
     halted: bool = False
@@ -51,96 +90,91 @@ class _Owed(Record):
         return self.agent.driver == "manual"
 
 
-def serve(place: Place, busy: list[Beaten], now: datetime, report: Report) -> list[Job]:
-    """Advance the busy conversations and claim what they are owed, oldest first."""
-    states: dict[str, Conversation] = {}
-    for seen in busy:
-        seen.woken = []
+class Claimed(Record):
+    """A run that was claimed: what it is counted for, its task, and how it is started.
+
+    `start` tells whether it could be started; the place goes over to it either way.
+    """
+
+    owner: str
+    task: str
+    start: Callable[[], bool]
+
+
+def serve(place: Place, served: list[Served], now: datetime, report: Report) -> list[Claimed]:
+    """Advance what is served and claim the runs it is owed, oldest first."""
+    owed: list[Owed] = []
+    advanced: list[Served] = []
+    for one in served:
         try:
-            states[seen.name] = _advance(place, seen, now)
+            one.advance(report)
+            owed += [
+                Owed(of=one, wake=wake, agent=agent_of(place.root, place.settings, wake.agent))
+                for wake in one.wakes()
+            ]
+            advanced.append(one)
         except CouncilError as error:
-            report.conversations.remove(seen)
+            one.withdraw(report)
             if not isinstance(error, NotFoundError):  # else somebody else has archived it
-                report.errors.append((seen.name, error))
-    owed = [
-        _Owed(name=name, wake=one, agent=agent_of(place.root, place.settings, one.agent))
-        for name, state in states.items()
-        for one in owed_by(place, state, now)
-        if isinstance(one, Wake)
-    ]
-    owed.sort(key=lambda one: (one.wake.due_at, one.name))
-    _pass_gate(place, owed, states, now)
+                report.errors.append((one.name, error))
+    owed.sort(key=lambda one: (one.wake.due_at, one.of.name))
+    _pass_gate(place, owed, now)
     slots = Slots(place.paths.places, place.settings.max_runs)
     places: dict[str, Slot] = {}
-    jobs: list[Job] = []
+    claimed: list[Claimed] = []
     try:
         places = _take_places([one for one in owed if not one.halted and not one.refusal], slots)
-        for seen in busy:
-            if seen.name in states:
-                mine = [one for one in owed if one.name == seen.name]
-                jobs += _claim_reporting(place, seen, states[seen.name], mine, places, report)
-        charge(place, [job.state.conversation_id for job in jobs])
+        for thing in advanced:
+            mine = [one for one in owed if one.of is thing]
+            claimed += _claim_reporting(thing, mine, places, report)
+        charge(place, [one.owner for one in claimed])
     except CouncilError:
-        jobs.clear()  # what cannot be counted is not started; its leases end
+        claimed.clear()  # what cannot be counted is not started; its leases end
         raise
     finally:
-        started = {job.wake.task for job in jobs}
+        started = {one.task for one in claimed}
         for task, slot in places.items():
             if task not in started:
                 slot.release()
-    return jobs
+    return claimed
 
 
-def _pass_gate(
-    place: Place, owed: list[_Owed], states: dict[str, Conversation], now: datetime
-) -> None:
+def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:
     """Say of each who is due whether a run may be started; the oldest use up what is left."""
     gate = Gate(place, now)
     for one in owed:
         one.halted = gate.halted
         if not one.halted and not one.by_hand:
-            state = states[one.name]
-            heard = heard_at(state, one.agent.id)
-            one.refusal = gate.admits(state.conversation_id, one.agent.id, heard)
+            agent = one.agent.id
+            one.refusal = gate.admits(one.of.owner, agent, one.of.heard_at(agent))
             # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
-            nobody_waits = state.phase == SYNTHESIZE or current_phase(state).skips
-            one.final = nobody_waits and one.refusal.startswith(RESTS)
+            one.final = one.refusal.startswith(RESTS) and one.of.goes_on_without(agent)
 
 
 def _claim_reporting(
-    place: Place,
-    seen: Beaten,
-    state: Conversation,
-    mine: list[_Owed],
-    places: dict[str, Slot],
-    report: Report,
-) -> list[Job]:
-    """Claim for one conversation; what goes wrong there stops no other one."""
-    handed: list[_Owed] = []
+    thing: Served, mine: list[Owed], places: dict[str, Slot], report: Report
+) -> list[Claimed]:
+    """Claim for one of those that are served; what goes wrong there stops no other one."""
+    handed: list[Owed] = []
     for one in mine:
         try:
             if one.by_hand and not one.halted:
-                _hand_over(place, state, one.wake)
+                thing.hand_over(one.wake)
             handed.append(one)
         except CouncilError as error:  # a broken template, say: owed until it is mended
-            report.errors.append((seen.name, error))
+            report.errors.append((thing.name, error))
     try:
-        jobs = _claim(place, seen, state, handed, places)
+        claimed = thing.claim(handed, places)
         report.passed_over = report.passed_over or any(one.final for one in handed)
-        return jobs
+        return claimed
     except NotFoundError:
         return []  # it was cancelled while we looked
     except CouncilError as error:
-        report.errors.append((seen.name, error))
+        report.errors.append((thing.name, error))
         return []
 
 
-def _hand_over(place: Place, state: Conversation, wake: Wake) -> None:
-    claimed = task_started(state, wake, driver="manual", now=place.now(), ends_at=None)
-    prompting.hand_over(place, claimed.state, wake)
-
-
-def _take_places(owed: list[_Owed], slots: Slots) -> dict[str, Slot]:
+def _take_places(owed: list[Owed], slots: Slots) -> dict[str, Slot]:
     """Take places in the order given, by task; nobody gets one that an older wake was refused.
 
     A place may become free while we go through the list: whoever was refused
@@ -158,101 +192,3 @@ def _take_places(owed: list[_Owed], slots: Slots) -> dict[str, Slot]:
             break
         refused.add(one.agent.id)
     return places
-
-
-def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
-    """Take the steps that are due in one conversation, and archive it when it has ended."""
-
-    def change(state: Conversation) -> Step:
-        step = machine.advance(state, now)
-        fresh = seen_of(seen.name, state, step)
-        for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
-            setattr(seen, field, getattr(fresh, field))
-        return step
-
-    # With many conversations in the queue, most want a place and nothing else.
-    view = place.conversations.page(seen.name, now)
-    untouched = view.standing == "clean" and view.state.finished_at is None
-    if untouched and not machine.advance(view.state, now).events:
-        return view.state
-    edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
-    seen.edited = seen.edited and edited.state.rev != seen.rev
-    if edited.state.finished_at is not None:
-        from council.operations import archive  # minutes are the matter of an end alone
-
-        seen.archived = archive.archive(place, edited.state)
-    return edited.state
-
-
-def _claim(
-    place: Place, seen: Beaten, state: Conversation, mine: list[_Owed], places: dict[str, Slot]
-) -> list[Job]:
-    """Claim the wakes that have a place, hand over those by hand, queue the rest.
-
-    What is put down for people and agents to read is put down before the
-    claim: killed in between, the next heartbeat writes the same files again.
-    """
-    now = place.now()
-    notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
-    queued = [
-        not (one.by_hand or one.final)
-        and one.wake.task in state.tasks
-        and one.wake.task not in places
-        for one in mine
-    ]
-    if all(queued) and not notices:
-        return []
-    for notice in notices:
-        prompting.write_notice(place, state, notice)
-    prompting.take_back(place, state, before=state.tour)
-    started: list[_Owed] = []
-
-    def change(state: Conversation) -> Step:
-        started.clear()
-        step = Step(state=state.copy())
-        for notice in notices:
-            if step.state.notified_tour < notice.tour:
-                step.state.notified_tour = notice.tour
-                data = {"tour": notice.tour}
-                step.events.append(
-                    Event(type="coordinator.notified", agent=notice.agent, data=data)
-                )
-        for one in mine:
-            if one.wake not in owed_by(place, step.state, now):
-                continue  # it answered, or the round went on, while we looked
-            taken = _take(place, step.state, one, one.wake.task in places, now)
-            step = step.then(taken)
-            task = taken.state.tasks.get(one.wake.task)
-            if task is not None and task.state is TaskState.R:
-                started.append(one)
-        if any(one.final for one in mine):
-            step = step.then(machine.advance(step.state, now))
-        return step
-
-    state = place.conversations.edit(seen.name, change, actor="heartbeat", now=now).state
-    seen.woken = [one.wake.agent for one in started]
-    return [
-        Job(
-            name=seen.name,
-            agent=one.agent,
-            wake=one.wake,
-            state=state,
-            slot=places[one.wake.task],
-        )
-        for one in started
-        if not one.by_hand
-    ]
-
-
-def _take(place: Place, state: Conversation, one: _Owed, has_place: bool, now: datetime) -> Step:
-    driver = one.agent.driver
-    if one.halted:
-        return task_queued(state, one.wake, driver=driver, now=now)
-    if one.refusal:
-        return task_refused(state, one.wake, one.refusal, driver=driver, now=now, final=one.final)
-    if one.by_hand:
-        return task_started(state, one.wake, driver=driver, now=now, ends_at=None)
-    if has_place:
-        ends_at = now + place.settings.timeout_of(one.agent.settings) + LEASE_MARGIN
-        return task_started(state, one.wake, driver=driver, now=now, ends_at=ends_at)
-    return task_queued(state, one.wake, driver=driver, now=now)

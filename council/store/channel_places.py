@@ -17,7 +17,7 @@ _PARTS = ("obj", "displaced", "conflicts")
 
 def channels_folder(workspace: Workspace) -> str:
     """Return the folder of the state documents and message logs of all channels."""
-    return resolve_inside(workspace.shared, "channels")
+    return workspace.channels
 
 
 class ChannelPlaces:

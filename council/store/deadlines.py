@@ -24,7 +24,6 @@ from binascii import crc32
 from council import __version__
 from council.core.record import Record
 from council.store import files
-from council.store.looks import LOOK_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +77,8 @@ class Note(Record):
 
     def line(self, at: int) -> Line:
         """Return id, due, found and look of one conversation."""
-        look = self.looks[at * LOOK_BYTES : (at + 1) * LOOK_BYTES]
+        size = len(self.looks) // len(self.names)
+        look = self.looks[at * size : (at + 1) * size]
         return self.ids[at], self.due[at], self.found[at], look
 
 

@@ -218,6 +218,11 @@ class Workspace:
         return resolve_inside(self.shared, "events")
 
     @property
+    def channels(self) -> str:
+        """The folder of the documents and message logs of channels."""
+        return resolve_inside(self.shared, "channels")
+
+    @property
     def protocol(self) -> str:
         """The folder of document 002: registry, contexts, inboxes, log, answers."""
         return resolve_inside(self.shared, "protocol")

@@ -61,7 +61,7 @@ class Survey:
         self._workspace = workspace
         self._rules = rules
         self._now = render_instant(now)
-        self._parts = workspace.live_file_parts() if trusting else None
+        self._parts = self._file_parts() if trusting else None
         self._taken: dict[str, tuple[str, bytes]] = {}
         self._fresh: dict[str, tuple[str, str, Any, bytes]] = {}
         self._note = self._read()
@@ -71,12 +71,20 @@ class Survey:
         many = len(self.idle) + len(self.doubtful) >= CROWD
         self.is_kept = many and self._parts is not None
 
+    def _file_parts(self) -> tuple[str, str] | None:
+        """Return what stands before and after the name in the name of a live file."""
+        return self._workspace.live_file_parts()
+
+    @property
+    def _note_file(self) -> str:
+        return self._workspace.deadlines
+
     def _read(self) -> Note | None:
-        if self._parts is None or not os.path.lexists(self._workspace.deadlines):
+        if self._parts is None or not os.path.lexists(self._note_file):
             return None
         from council.store.deadlines import read_note
 
-        return read_note(self._workspace.deadlines, self._all_rules(), self._now)
+        return read_note(self._note_file, self._all_rules(), self._now)
 
     def _all_rules(self) -> list[Any]:
         return [*(self._parts or ()), *self._rules]
@@ -112,9 +120,9 @@ class Survey:
     def _others(self) -> set[str]:
         """Return every name that a live file or a pointer bears and that is not idle."""
         idle = [name for name, _, _ in self.idle]
-        pointers = _listed(self._workspace.open_names)
+        pointers = listed(self._workspace.open_names)
         pointers.difference_update(idle)
-        live = _listed(os.path.dirname(self._workspace.control))
+        live = listed(os.path.dirname(self._workspace.control))
         if self._parts is None:
             return pointers | {self._workspace.conversation_name(one) for one in live}
         before, after = self._parts
@@ -163,10 +171,11 @@ class Survey:
         if note is not None:
             lines.update((note.names[at], note.line(at)) for at in self._held)
         fresh = Note.of(lines, since=self._now, taken_ns=self._taken_ns)
-        keep_note(self._workspace.deadlines, self._all_rules(), fresh, before=note)
+        keep_note(self._note_file, self._all_rules(), fresh, before=note)
 
 
-def _listed(folder: str) -> set[str]:
+def listed(folder: str) -> set[str]:
+    """Return the names in a folder, none where there is no such folder."""
     try:
         return set(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,0 +1,60 @@
+"""What an agent is shown that has the floor of a room: the prompt, and the file that hands it over.
+
+Source: DG-117, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of others is data).
+"""
+
+from __future__ import annotations
+
+from council.core.channels import Channel
+from council.core.conversation import TaskState
+from council.core.owed import Wake
+from council.core.room_sight import MOST_MESSAGES, parts
+from council.operations import rooms
+from council.operations.place import Place
+from council.operations.prompts import boundary, render_prompt
+from council.store.agents import persona_of
+from council.store.files import make_folder, remove, replace
+from council.store.keys import run_key
+from council.store.settings import language
+
+
+def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
+    """Return the prompt of a turn in a room.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+        CouncilError: The log cannot be read.
+    """
+    newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
+    seen = parts(channel, newest, wake.agent, wake.task)
+    persona = persona_of(place.root, place.settings, wake.agent)
+    return render_prompt(
+        "turn",
+        seen,
+        lang=language(place.settings, "", place.environ),
+        root=place.root,
+        checklist="",
+        persona=persona,
+        boundary=boundary(run_key(place.paths), seen, avoid=persona),
+        file=f"{place.paths.channels}/{channel.channel_id}.jsonl",
+        compiled_in=f"{place.paths.control}/room-prompts",
+    )
+
+
+def hand_over(place: Place, channel: Channel, wake: Wake) -> None:
+    """Put the prompt of a turn where an agent that answers by itself finds it.
+
+    Raises:
+        CouncilError: The prompt cannot be made or written.
+    """
+    folder = place.paths.tasks(wake.agent)
+    make_folder(folder)
+    text = turn_prompt(place, channel, wake)
+    replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
+
+
+def take_back(place: Place, channel: Channel) -> None:
+    """Take away the prompts that were handed over for turns that are over."""
+    for task in channel.tasks.values():
+        if task.driver == "manual" and task.state is not TaskState.R:
+            remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")
