@@ -1,0 +1,334 @@
+"""Runs for tasks: claimed in the context, started, and what came back taken in.
+
+A worker of the workspace is run for each message that asks something of it. It
+reads one line, or a prompt with that line at its end, and what it prints is
+taken for messages; mere words are its answer. Whatever becomes of the run, it
+ends in the context: with messages, or failed with its reason.
+
+Source: PR-503, PR-536, PR-554, PR-558, PR-559, PR-598, C0-046, XC-016, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from council.core import exchange_runs, orchestrator
+from council.core.agents import Agent
+from council.core.answering import composed
+from council.core.errors import CouncilError, NotFoundError
+from council.core.events import Event
+from council.core.exchange import Exchange, ExchangeStep
+from council.core.exchange_owed import Compose, Split, Work
+from council.core.messages import Message, inline
+from council.core.record import Record
+from council.core.trust import run_token
+from council.drivers.runs import Answer, failed
+from council.operations import task_prompts
+from council.operations.crew import Crew
+from council.operations.exchanging import change
+from council.operations.gate import Gate
+from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
+from council.operations.place import Place
+from council.store import artifacts, files
+from council.store.keys import run_key
+from council.store.slots import Slot
+from council.core.payload import flags_and_pairs
+from council.wire.working import Told, fits, read_output, referring, reply, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Owed = Work | Split | Compose
+
+MANUAL = "manual"
+# Who is registered and no agent of the workspace answers by itself, with `msg send`.
+OUTSIDE = "inbox"
+# The phase that a run for a task shows to a driver.
+PHASE = "TASK"
+_ENDS_WORK = frozenset("SECX")
+
+
+class Due(Record):
+    """A run that a context is owed; `agent` is None for a worker that nobody here can start.
+
+    `refusal` is why it may not be started now, `elsewhere` whether another worker may be asked.
+    """
+
+    context: str
+    exchange: Exchange
+    owed: Owed
+    agent: Agent | None
+    refusal: str = ""
+    elsewhere: bool = False
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether nothing is run: the worker answers by itself."""
+        return self.agent is None or self.agent.driver == MANUAL
+
+    @property
+    def driver(self) -> str:
+        """By which driver it is woken."""
+        return self.agent.driver if self.agent is not None else OUTSIDE
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        """Who comes first: P0, P1, P2, then who has waited longest."""
+        return self.owed.priority, self.owed.due_at.isoformat(), self.owed.run
+
+
+def queue(crew: Crew, due: Due) -> None:
+    """Write down that a run waits for a place."""
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_queued(exchange, due.owed, driver=due.driver, now=crew.now)
+
+    change(crew, due.context, rule)
+
+
+def refuse(crew: Crew, due: Due) -> None:
+    """Write down that a run may not be started."""
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_refused(
+            exchange,
+            due.owed,
+            due.refusal,
+            driver=due.driver,
+            now=crew.now,
+            elsewhere=due.elsewhere,
+            rules=crew.rules,
+        )
+
+    change(crew, due.context, rule)
+
+
+def claim(crew: Crew, due: Due) -> bool:
+    """Claim a run; who answers by itself gets what it has to read. False: it is owed no more."""
+    agent = due.agent
+    if agent is not None and agent.driver == MANUAL:
+        _hand_over(crew, due, agent)
+    ends_at = None
+    if not due.by_hand:
+        assert agent is not None
+        ends_at = crew.now + crew.place.settings.timeout_of(agent.settings) + LEASE_MARGIN
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_started(
+            exchange, due.owed, driver=due.driver, now=crew.now, ends_at=ends_at, rules=crew.rules
+        )
+
+    return change(crew, due.context, rule).step.outcome == "claimed"
+
+
+def _hand_over(crew: Crew, due: Due, agent: Agent) -> None:
+    """Put what a worker has to read where a person finds it."""
+    folder = crew.place.paths.tasks(agent.id)
+    files.make_folder(folder)
+    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent, by_hand=True)
+    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+
+
+def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object]) -> bool:
+    """Start a claimed run in a process of its own; the place goes over to it.
+
+    Returns:
+        False when it could not be started: a failed run with its reason.
+    """
+    place, agent, owed = crew.place, due.agent, due.owed
+    assert agent is not None
+
+    def settle(answer: Answer) -> Settled:
+        return _settled(place, due, answer)
+
+    try:
+        prompt = task_prompts.prompt_of(crew, due.exchange, owed, agent)
+    except CouncilError as error:  # a template of the workspace is broken
+        slot.release()
+        settle(failed(error.message))
+        return False
+    wanted = Launch(
+        agent=agent,
+        owner=due.context,
+        name=due.context,
+        task=owed.run,
+        phase=PHASE,
+        tour=owed.number,
+        prompt=prompt,
+        token=run_token(run_key(place.paths), due.context, 0, agent.id, owed.number),
+        traceparent=task_prompts.traceparent_of(due.exchange, owed),
+        variables=task_prompts.variables_of(crew, due.exchange, owed),
+        slot=slot,
+    )
+    return launch(place, wanted, settle, afterwards)
+
+
+def _settled(place: Place, due: Due, answer: Answer) -> Settled:
+    """Write down what came back of a run."""
+    crew = Crew(place, place.now())
+    failure = "" if answer.ok else answer.reason
+    if isinstance(due.owed, Work) and answer.ok and not answer.by_tool:
+        rule = _taken(crew, due, answer)
+    elif isinstance(due.owed, Work) and answer.ok:
+        rule = _ended(crew, due)
+    elif answer.ok:
+        rule = _by_orchestrator(crew, due, answer.text)
+    else:
+        rule = _failed(crew, due, answer)
+    try:
+        changed = change(crew, due.context, rule)
+    except NotFoundError:  # purged meanwhile: nobody waits for it any more
+        return Settled(failure=failure)
+    finally:
+        files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
+    return Settled(failure=failure, retry_s=_retry_in(crew, changed.kept.exchange))
+
+
+def _retry_in(crew: Crew, exchange: Exchange) -> float:
+    """Return the seconds until somebody is asked again, 0 for nobody."""
+    from council.core.exchange_owed import next_due
+
+    due_at = next_due(exchange) if exchange.is_open else None
+    waits = [
+        hop.again.due_at
+        for task in exchange.tasks.values()
+        for hop in task.hops
+        if hop.again is not None
+    ]
+    if due_at is None or not waits:
+        return 0.0
+    return max(0.0, (min(waits) - crew.now).total_seconds())
+
+
+def _failed(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_failed(
+            exchange,
+            due.owed.run,
+            answer.reason or "no answer",
+            now=crew.now,
+            timed_out=answer.timed_out,
+            rules=crew.rules,
+        )
+
+    return rule
+
+
+def _ended(crew: Crew, due: Due) -> Callable[[Exchange], ExchangeStep]:
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_ended(exchange, due.owed.run, now=crew.now)
+
+    return rule
+
+
+def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], ExchangeStep]:
+    """Take what the orchestrator's agent said of how to split a request, or its answer."""
+    from council.core.splitting import divided, undivided
+
+    run = due.owed.run
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        if isinstance(due.owed, Compose):
+            return composed(exchange, text.strip(), crew.now, run=run, rules=crew.rules)
+        parts = task_prompts.parts_in(text)
+        if not parts:
+            return undivided(exchange, crew.registry, crew.now, rules=crew.rules).then(
+                exchange_runs.run_ended(exchange, run, now=crew.now)
+            )
+        return divided(exchange, parts, crew.registry, crew.now, run=run, rules=crew.rules)
+
+    return rule
+
+
+def _taken(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
+    """Take what a worker printed as its messages."""
+    owed = due.owed
+    assert isinstance(owed, Work)
+    posted = due.exchange.posted_as(owed.message)
+    assert posted is not None  # a message that somebody has to act on is kept
+    request = posted.message
+    messages, events = _messages_of(crew, due, request, answer)
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        step = ExchangeStep(exchange=exchange, events=list(events))
+        for number, message in enumerate(messages, start=1):
+            taken = orchestrator.receive(
+                step.exchange,
+                message,
+                crew.registry,
+                crew.now,
+                run=owed.run if number == len(messages) else "",
+                rules=crew.rules,
+            )
+            step = step.then(taken)
+        return step.then(exchange_runs.run_ended(step.exchange, owed.run, now=crew.now))
+
+    return rule
+
+
+def _messages_of(
+    crew: Crew, due: Due, request: Message, answer: Answer
+) -> tuple[list[Message], list[Event]]:
+    """Return the messages of a worker in the words of V5, and what could not be taken."""
+    owed = due.owed
+    worker = owed.worker
+    said = read_output(answer.text, request)
+    events: list[Event] = []
+    messages: list[Message] = []
+    for told in said.messages:
+        if told.message.sender != worker:
+            reason = f"sent as {told.message.sender} in a run of {worker}"
+            events.append(_refused(worker, told.message.kind, "E13", reason))
+            continue
+        messages.append(_whole(crew, due, told))
+    for faulty in said.faulty:
+        first = faulty.errors[0].code if faulty.errors else "E10"
+        code = first if faulty.version == "V5" else "E10"
+        details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
+        events.append(_refused(worker, "", code, details))
+        data = f"desc=no valid message;details={details}"
+        messages.append(reply(request, "E", data, worker=worker, state="F", code=code))
+    ends = any(one.kind in _ENDS_WORK for one in messages)
+    if said.words and not ends:
+        ref = "" if fits(said.words) else _published(crew, due, said.words)
+        messages.append(wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens))
+    elif said.words:
+        told_by = {"chars": len(said.words), "reason": "words beside a message"}
+        events.append(Event(type="message.ignored", agent=worker, data=told_by))
+    return messages, events
+
+
+def _refused(worker: str, kind: str, code: str, reason: str) -> Event:
+    data = {"type": kind or None, "code": code, "reason": reason}
+    return Event(type="message.refused", agent=worker, data=data)
+
+
+def _whole(crew: Crew, due: Due, told: Told) -> Message:
+    """Return a message; DATA that was too long for it is published, and it refers to that."""
+    if not told.whole:
+        return told.message
+    pairs = referring(told.whole, _published(crew, due, told.whole))
+    data = ";".join(f"{name}={value}" for name, value in pairs.items())
+    flags, found = flags_and_pairs(data)
+    return told.message.copy(data=data, pairs=tuple(found.items()), flags=tuple(flags))
+
+
+def _published(crew: Crew, due: Due, text: str) -> str:
+    done = artifacts.publish(
+        crew.place.paths,
+        text.encode("utf-8", "replace"),
+        content_type="text/plain; charset=utf-8",
+        publisher=due.agent.id if due.agent else due.owed.worker,
+        trace=due.exchange.trace_id,
+        now=crew.now,
+    )
+    return done.artifact_id
+
+
+def pass_gate(gate: Gate, dues: list[Due]) -> list[Due]:
+    """Return those that may be started, in order; of the others say why not."""
+    for one in dues:
+        if one.by_hand or gate.halted:
+            continue
+        assert one.agent is not None
+        one.refusal = gate.refuses(one.context, one.agent.id)
+    return [one for one in dues if not one.refusal]

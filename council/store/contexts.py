@@ -1,0 +1,397 @@
+"""The contexts of document 002 on the disk: one JSON document each, one lock each.
+
+`protocol/contexts/<CTX>.json` while a context is open, under `closed/` once it
+is over. Everything that follows from a revision for other files (events, lines
+of log, letters in inboxes, the answer to the user) stands in the document
+together with the revision and is copied after it. Whoever finds that a copy is
+missing makes it up before anything else happens to that context; a small note
+beside the documents says which revision has been told. It is a cache: when in
+doubt, it is looked up what is there already.
+
+Source: XC-001, XC-008, PR-571, PR-585, `store.md` section 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
+from council.core.exchange import Exchange
+from council.core.exchange_records import exchange_from_record, exchange_to_record
+from council.core.ids import text_digest
+from council.core.record import Record
+from council.core.times import render_instant
+from council.store import events as event_log
+from council.store import files, inboxes, protocol_log
+from council.store.lock import Lock
+from council.store.paths import resolve_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Any
+
+    from council.core.events import Event
+    from council.store.paths import Workspace
+
+    Rule = Callable[[Exchange], "Change"]
+
+SCHEMA_VERSION = 1
+CLOSED = "closed"
+_SUFFIX = ".json"
+_ID_REST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_ID_CHARS = 8
+
+
+class Post(Record):
+    """A letter on its way: whose inbox it goes to and what it says."""
+
+    inbox: str
+    sender: str
+    receiver: str
+    text: str
+    priority: str = "P1"
+    task: str = ""
+
+
+class Change(Record):
+    """What one revision of a context is and what follows from it.
+
+    Args:
+        exchange: The context from now on.
+        events: What happened.
+        log: The lines of the log, in order.
+        posts: The letters, in order.
+        answer: What is put down for the user to read, "" for nothing.
+    """
+
+    exchange: Exchange
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    log: list[str] = []  # noqa: RUF012 - Record copies it
+    posts: list[Post] = []  # noqa: RUF012 - Record copies it
+    answer: str = ""
+
+
+class Kept(Record):
+    """A context as it stands on the disk; `outbox` is what follows from its revision."""
+
+    exchange: Exchange
+    is_closed: bool
+    outbox: dict[str, Any]
+
+
+def is_context(text: str) -> bool:
+    """Tell whether `text` can name a context: `S` and up to seven letters or digits (PR-572)."""
+    return text[:1] == "S" and 1 < len(text) <= _ID_CHARS and not set(text[1:]) - _ID_REST
+
+
+class Contexts:
+    """The contexts of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.folder = resolve_inside(workspace.protocol, "contexts")
+        self.closed_folder = resolve_inside(self.folder, CLOSED)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the open contexts, in no order.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        return _ids_in(self.folder)
+
+    def closed_ids(self) -> list[str]:
+        """Return the ids of those that are over, in no order."""
+        return _ids_in(self.closed_folder)
+
+    def exists(self, context: str) -> bool:
+        """Tell whether there is or was such a context."""
+        return any(os.path.lexists(path) for path in self._paths(context))
+
+    def answer_path(self, context: str) -> str:
+        """Return the file of the answer to the user."""
+        return self._beside("answers", f"{context}.md")
+
+    def read(self, context: str) -> Kept:
+        """Return a context as it stands, without lock and without writing.
+
+        Raises:
+            NotFoundError: There is no such context.
+            InvalidStateError: Its document is broken; it is left as it is.
+        """
+        # It may be put among those that are over between the first look and the second.
+        for path in (*self._paths(context), self._paths(context)[0]):
+            standing = files.read_stable(path)
+            if standing is not None:
+                return _kept(standing.data, path)
+        raise _unknown(context)
+
+    def open(self, make: Callable[[str], Change], now: datetime, *, context: str = "") -> Kept:
+        """Make a new context.
+
+        Args:
+            make: Makes its first revision, given its id.
+            now: The present.
+            context: The id it is to have, "" for the next free number.
+
+        Raises:
+            InvalidStateError: There is one with that id.
+            CouncilError: The system refuses.
+        """
+        while True:
+            chosen = context or self.reserve()
+            self._make_folders()
+            with self._lock(chosen):
+                if not self.exists(chosen):
+                    return self._commit(make(chosen), 1, now, self._paths(chosen)[0])
+            if context:
+                raise InvalidStateError(f"there is a context {context}", "choose another id")
+
+    def edit(self, context: str, rule: Rule, now: datetime) -> Kept:
+        """Change a context while nobody else does; what stays the same is not written.
+
+        Raises:
+            NotFoundError: There is no such context.
+            InvalidStateError: Its document is broken; it is left as it is.
+            CouncilError: The rule or the system refuses.
+        """
+        if not self.exists(context):
+            raise _unknown(context)
+        with self._lock(context):
+            kept = self.read(context)
+            self._tell(kept, context)
+            change = rule(kept.exchange)
+            follows = change.events or change.log or change.posts or change.answer
+            if not follows and change.exchange == kept.exchange:
+                return self._put_away(kept, context)
+            at = self._paths(context)[kept.is_closed]
+            return self._commit(change, kept.exchange.rev + 1, now, at)
+
+    def is_told(self, kept: Kept) -> bool:
+        """Tell whether everything that follows from a revision is known to be done."""
+        exchange = kept.exchange
+        is_put_away = exchange.is_open or kept.is_closed
+        return is_put_away and _number_in(self._told_path(exchange.context)) == exchange.rev
+
+    def catch_up(self, context: str) -> None:
+        """Do what somebody who died has left undone. Repeatable.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        with self._lock(context):
+            kept = self.read(context)
+            self._tell(kept, context)
+            self._put_away(kept, context)
+
+    def _commit(self, change: Change, rev: int, now: datetime, path: str) -> Kept:
+        """Write a revision, then tell of it."""
+        context = change.exchange.context
+        kept = Kept(
+            exchange=change.exchange.copy(rev=rev, updated_at=now),
+            is_closed=path == self._paths(context)[1],
+            outbox=self._outbox(change, rev, now),
+        )
+        document = {
+            "schemaVersion": SCHEMA_VERSION,
+            "exchange": exchange_to_record(kept.exchange),
+            "outbox": kept.outbox,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        files.replace(path, text.encode("utf-8", "replace"))
+        self._tell(kept, context, is_fresh=True)
+        return self._put_away(kept, context)
+
+    def _outbox(self, change: Change, rev: int, now: datetime) -> dict[str, Any]:
+        exchange, at = change.exchange, render_instant(now)
+        digest = text_digest(exchange.trace_id)
+        letters = []
+        for number, post in enumerate(change.posts):
+            letter = inboxes.Letter(
+                id=f"{exchange.context}:{rev}-{digest[:8]}:{number}",
+                at=at,
+                sender=post.sender,
+                receiver=post.receiver,
+                text=post.text,
+                priority=post.priority,
+                context=exchange.context,
+                task=post.task,
+                trace=exchange.trace_id,
+            )
+            letters.append({"inbox": post.inbox, "letter": letter.to_record()})
+        return {
+            "events": event_log.revision_records(
+                change.events, exchange.context, rev, digest, now, exchange.trace_id
+            ),
+            "day": at[:10],
+            "log": change.log,
+            "letters": letters,
+            "answer": change.answer,
+            # From where on a copy can stand that a process made before it died.
+            "since": {
+                "log": protocol_log.log_size(self.workspace, at[:10]) if change.log else 0,
+                "inbox": {
+                    one: inboxes.inbox_size(self.workspace, one)
+                    for one in sorted({post.inbox for post in change.posts})
+                },
+            },
+        }
+
+    def _tell(self, kept: Kept, context: str, *, is_fresh: bool = False) -> None:
+        """Copy what follows from a revision to where it belongs.
+
+        Args:
+            kept: The context.
+            context: Its id.
+            is_fresh: Whether it was written a moment ago by ourselves: no copy can be there.
+        """
+        told_path = self._told_path(context)
+        if not is_fresh and _number_in(told_path) == kept.exchange.rev:
+            return
+        outbox, since = kept.outbox, kept.outbox["since"]
+        event_log.append(self.workspace, outbox["events"])
+        known = None if is_fresh else since["log"]
+        protocol_log.log(self.workspace, outbox["day"], outbox["log"], since=known)
+        by_inbox: dict[str, list[inboxes.Letter]] = {}
+        for one in outbox["letters"]:
+            by_inbox.setdefault(one["inbox"], []).append(inboxes.letter_of(one["letter"]))
+        for owner, letters in by_inbox.items():
+            known = None if is_fresh else since["inbox"][owner]
+            inboxes.deliver(self.workspace, owner, letters, since=known)
+        if outbox["answer"]:
+            path = self.answer_path(context)
+            files.make_folder(os.path.dirname(path))
+            files.replace(path, outbox["answer"].encode("utf-8", "replace"))
+        _write_quickly(told_path, str(kept.exchange.rev))
+
+    def _put_away(self, kept: Kept, context: str) -> Kept:
+        """Put a context that is over among the others that are."""
+        if kept.is_closed or kept.exchange.is_open:
+            return kept
+        live, closed = self._paths(context)
+        with files.explaining("move", live):
+            os.rename(live, closed)
+        return kept.copy(is_closed=True)
+
+    def reserve(self) -> str:
+        """Return the id of a context that is to be made: the next number nobody was given."""
+        self._make_folders()
+        counter = self._beside(".told", "next")
+        with Lock(self._beside(".locks", "next")):
+            number = max(1, _number_in(counter))
+            while self.exists(f"S{number}"):
+                number += 1
+            # A power cut may take it back: the loop above finds what was given out.
+            _write_quickly(counter, str(number + 1))
+        return f"S{number}"
+
+    def _make_folders(self) -> None:
+        for folder in (self.closed_folder, *map(self._folder, (".locks", ".told"))):
+            files.make_folder(folder)
+
+    def _lock(self, context: str) -> Lock:
+        return Lock(self._beside(".locks", context))
+
+    def _told_path(self, context: str) -> str:
+        return self._beside(".told", context)
+
+    def _folder(self, name: str) -> str:
+        return resolve_inside(self.workspace.protocol, name)
+
+    def _beside(self, folder: str, name: str) -> str:
+        return resolve_inside(self._folder(folder), name)
+
+    def _paths(self, context: str) -> tuple[str, str]:
+        """Return where a context lies while it is open, and where once it is over."""
+        if not is_context(context):
+            raise NotFoundError(f"no context {context!r}", "a context is called S1 or so")
+        name = context + _SUFFIX
+        return os.path.join(self.folder, name), os.path.join(self.closed_folder, name)
+
+
+def _ids_in(folder: str) -> list[str]:
+    with files.explaining("list", folder):
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return []
+    ids = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+    return [one for one in ids if is_context(one)]
+
+
+def _unknown(context: str) -> NotFoundError:
+    return NotFoundError(f"no context {context}", "see: council task list --all")
+
+
+def _kept(data: bytes, path: str) -> Kept:
+    """Return what a document holds.
+
+    Raises:
+        InvalidStateError: It is broken.
+        NewerVersionError: A newer version wrote it.
+    """
+    try:
+        document = json.loads(data)
+        version = document["schemaVersion"]
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise NewerVersionError(path, version, SCHEMA_VERSION)
+        exchange = exchange_from_record(document["exchange"])
+        outbox = _checked_outbox(document["outbox"])
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise InvalidStateError(
+            f"{path} is no context: {error}", "put back what it held, or move it away"
+        ) from None
+    is_closed = os.path.basename(os.path.dirname(path)) == CLOSED
+    return Kept(exchange=exchange, is_closed=is_closed, outbox=outbox)
+
+
+def _checked_outbox(outbox: Any) -> dict[str, Any]:
+    """Return an outbox that can be told from.
+
+    Raises:
+        ValueError: It cannot; also TypeError and LookupError.
+    """
+    for one in outbox["events"]:
+        if not (isinstance(one["eventId"], str) and isinstance(one["at"], str)):
+            raise ValueError("an event of its outbox is none")
+    for one in outbox["letters"]:
+        inboxes.letter_of(one["letter"])
+        int(outbox["since"]["inbox"][one["inbox"]])
+    lines, since = outbox["log"], outbox["since"]["log"]
+    words = (outbox["day"], outbox["answer"], *lines)
+    if not all(isinstance(word, str) for word in words) or not isinstance(since, int):
+        raise ValueError("its outbox is none")
+    return dict(outbox)
+
+
+def _number_in(path: str) -> int:
+    """Return the number that a note holds, 0 when there is none that can be used."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        text = os.read(descriptor, 32)
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+    return int(text) if text.isdigit() and len(text) < 20 else 0
+
+
+def _write_quickly(path: str, text: str) -> None:
+    """Write a note that may be lost: without it, what it says is found out."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, text.encode("ascii"))
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
