@@ -355,7 +355,13 @@ def check(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
 
 
 def prompt(
-    kind: Annotated[str, typer.Argument(metavar="turn|vote|synthesis", help="Which prompt.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="Which prompt: turn, vote, synthesis, orchestrator, worker or research.",
+        ),
+    ],
     as_: As = "",
     name: Name = "",
     lang: Lang = "",
@@ -366,9 +372,14 @@ def prompt(
     """Print the prompt an agent would get now."""
 
     def command(place: Place) -> Output:
-        from council.operations.prompting import prompt_of
+        if kind in ("orchestrator", "worker", "research"):
+            from council.operations.protocol_prompts import protocol_prompt_of
 
-        text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
+            text = protocol_prompt_of(place, kind, who=as_, lang=lang)
+        else:
+            from council.operations.prompting import prompt_of
+
+            text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
         return Output(record={"kind": kind, "prompt": text}, text=text)
 
     do("prompt", json, root, now, command)

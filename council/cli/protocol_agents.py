@@ -44,7 +44,9 @@ def join(
     as_: As = "",
     role: Annotated[
         str,
-        typer.Option("--role", metavar="ROLE", help="worker, orchestrator or router; or W, O, R."),
+        typer.Option(
+            "--role", metavar="ROLE", help="Its role: worker, orchestrator, router; or W, O, R."
+        ),
     ] = "",
     caps: Caps = "",
     desc: Annotated[
@@ -187,10 +189,11 @@ def _standard() -> Output:
 
 def query(
     pattern: Annotated[
-        str, typer.Argument(metavar="[FILTER]", help="*, W*, O*, R*, or one id.")
+        str, typer.Argument(metavar="[FILTER]", help="Whom: *, W*, O*, R*, or one id.")
     ] = "*",
     status: Annotated[
-        str, typer.Option("--status", metavar="STATUS", help="active, unavailable or left.")
+        str,
+        typer.Option("--status", metavar="STATUS", help="Only these: active, unavailable or left."),
     ] = "",
     filter_: Annotated[
         str, typer.Option("--filter", metavar="FILTER", help="The same as the argument.")

@@ -62,7 +62,8 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
     from council.operations.prompt_samples import is_under_way, phase_of, sample, untouched
 
     if kind not in PROMPT_KINDS:
-        raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(PROMPT_KINDS)}")
+        known = (*PROMPT_KINDS, "orchestrator", "worker", "research")
+        raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(known)}")
     wanted = agent or place.environ.get("COUNCIL_AGENT", "")
     try:
         state = place.conversations.read(conversation_name(place, name))
