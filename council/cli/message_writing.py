@@ -8,6 +8,7 @@ Source: PR-007, PR-303, PR-315, PR-547, PR-589, PR-601 to PR-610, `cli.md` secti
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -177,11 +178,12 @@ def convert(
             numbered,
         )
         from council.operations.messages import Sidecar, most_bytes
+        from council.operations.permitted import permitted
 
         target, forced = forced_version(to) or "", forced_version(version)
         if target == "V5D":
             raise UsageError("nothing is written in V5D", "it is a draft; write V5")
-        kept = Sidecar(sidecar, target)
+        kept = Sidecar(permitted(sidecar, os.environ, writing=True), target)
         alone = is_alone(message)
 
         def answer(given: Given) -> tuple[list[str], list[str], int]:

@@ -50,6 +50,7 @@ def run_environment(
         COUNCIL_TASK_ID=run.task,
         COUNCIL_PHASE=run.phase,
         COUNCIL_TOUR=str(run.tour),
+        COUNCIL_CWD=run.cwd or run.root,
         traceparent=run.traceparent or traceparent(run.conversation, run.task),
     )
     seen.update(run.variables)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
 from council.core.record import Record
+from council.operations.permitted import permitted
 from council.operations.place import open_place
 from council.store.settings import Settings, language
 from council.store.sidecars import add_to_sidecar, read_sidecar
@@ -96,7 +97,8 @@ def sign(
     if not session:
         context = message.fields.get("ctx") or NO_SESSION
         session = context if is_digits(context[1:]) else NO_SESSION
-    key = read_key(key_file) if key_file else make_key(key_path(place.paths))
+    given = permitted(key_file, place.environ)
+    key = read_key(given) if given else make_key(key_path(place.paths))
     with Nonces(place.paths) as nonces:
         nonce = signing.next_nonce(nonces.last(session))
         if nonce is None:
@@ -139,7 +141,7 @@ def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> l
         NotFoundError: There is no key.
         InvalidStateError: The note of what was used cannot be understood.
     """
-    key = read_key(key_file or key_path(place.paths))
+    key = read_key(permitted(key_file, place.environ) or key_path(place.paths))
     verdicts = []
     with Nonces(place.paths) as nonces:
         for found in messages:

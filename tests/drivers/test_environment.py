@@ -40,6 +40,7 @@ def test_a_run_sees_only_the_variables_that_are_allowed(tmp_path):
         "COUNCIL_TASK_ID": f"{CONVERSATION}.1.henry.1",
         "COUNCIL_PHASE": "COLLECT",
         "COUNCIL_TOUR": "1",
+        "COUNCIL_CWD": str(tmp_path),
         "traceparent": traceparent(CONVERSATION, f"{CONVERSATION}.1.henry.1"),
     }
 
