@@ -112,8 +112,8 @@ class Call(Record):
     """One accepted call of a trace, as its ledger tells of it.
 
     `state` is `waiting` for a place, `running`, how it ended, or `lost` when
-    its caller died before the answer. `path` ends with the caller. `result` is
-    what was answered.
+    its caller died before the answer. `path` ends with the caller. `brief` is
+    the name of the brief of the hand-off, `result` what was answered.
     """
 
     number: int
@@ -127,6 +127,7 @@ class Call(Record):
     message: str
     refs: list[str] = []  # noqa: RUF012 - Record copies it
     limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    brief: str = ""
     state: str = WAITING
     at: datetime
     started_at: datetime | None = None

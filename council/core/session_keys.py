@@ -8,6 +8,7 @@ Source: P8-012, P8-022, P8-058, A-97.
 
 from __future__ import annotations
 
+from council.core.briefs import checked_trace
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, UsageError
 
@@ -15,30 +16,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_TRACE_REST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_TRACE_START = _TRACE_REST - frozenset("._-")
-_SESSION_LETTERS = _TRACE_REST | frozenset(":@+")
-TRACE_MAX_CHARS = 100
+_SESSION_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_SESSION_LETTERS = _SESSION_START | frozenset("._-:@+")
 SESSION_MAX_CHARS = 180
 _INBOX = ":inbox"
 _WORKFLOW = ":workflow:"
 
 
-def checked_trace(text: str) -> str:
-    """Return a trace id that can name files.
+def named_trace(text: str) -> str:
+    """Return the trace that was named.
 
     Raises:
-        UsageError: None was given.
-        InvalidInputError: It is none.
+        UsageError: None was.
+        RefusedError: It is a path.
+        InvalidInputError: It is no trace id.
     """
     if not text:
         raise UsageError("which trace?", "say --trace ID; inside a run it is known")
-    if len(text) > TRACE_MAX_CHARS or text[0] not in _TRACE_START or set(text) - _TRACE_REST:
-        raise InvalidInputError(
-            f"not a trace id: {text[:80]!r}",
-            f"use letters, digits, -, _ and ., up to {TRACE_MAX_CHARS}",
-        )
-    return text
+    return checked_trace(text)
 
 
 def inbox_session(receiver: str) -> str:
@@ -68,7 +63,7 @@ def checked_session(key: str, *, for_call: bool) -> str:
     if (
         not key
         or len(key) > SESSION_MAX_CHARS
-        or key[0] not in _TRACE_START
+        or key[0] not in _SESSION_START
         or set(key) - _SESSION_LETTERS
     ):
         raise InvalidInputError(

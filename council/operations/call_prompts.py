@@ -43,6 +43,7 @@ def call_prompt(place: Place, agent: Agent, call: Call, schema: Any, trace: str)
             {"id": one, "path": os.path.relpath(content_path(place.paths, one), place.root)}
             for one in call.refs
         ],
+        "brief": os.path.relpath(f"{place.paths.briefs}/{call.brief}.json", place.root),
         "path": [*call.path, call.target],
         "depth": call.depth,
         "max_depth": call.limits[rules.DEPTH],

@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from council.core import delegation as rules
 from council.core.artifacts import ids_in
+from council.core.briefs import Brief
 from council.core.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError
 from council.operations import unfinished
@@ -22,7 +23,7 @@ from council.operations.chains import call_task, call_token, variables_of
 from council.operations.handing_over import Answered, Request, answered, reject
 from council.operations.launching import Launch, run_here
 from council.operations.place import Place
-from council.store import artifacts, files
+from council.store import artifacts, briefs, files
 from council.store.slots import Slot, Slots
 from council.store.traces import edit_trace
 from council.store.waits import Wait, begin_wait
@@ -140,6 +141,7 @@ def _run(
     from council.operations.gate import charge
 
     task = call_task(chain.trace, call.number, call.target)
+    call.brief = _hand_over(place, chain.trace, call)
     prompt = call_prompt(place, agent, call, request.schema, chain.trace)
     charge(place, [call.owner])
     call.state, call.started_at = rules.RUNNING, place.now()
@@ -174,6 +176,28 @@ def _run(
         _tell_of_tool_calls(place, chain, call, request)
     unfinished.tell_of_end(place, chain.trace, call)
     return answered(result)
+
+
+def _hand_over(place: Place, trace: str, call: Call) -> str:
+    """Write the brief of the hand-off; return its name (P8-041)."""
+    limits = call.limits
+    brief = Brief(
+        trace=trace,
+        from_agent=call.caller,
+        to_agent=call.target,
+        goal=call.message,
+        inputs=[
+            f"who asked whom: {rules.shown_path([*call.path, call.target])}"[: rules.SUMMARY_CHARS]
+        ],
+        constraints=[
+            f"{rules.TIMEOUT} {limits[rules.TIMEOUT]}",
+            f"{rules.TOOL_CALLS} {limits[rules.TOOL_CALLS]}",
+            f"depth {call.depth} of {rules.DEPTH} {limits[rules.DEPTH]}",
+        ],
+        refs=list(call.refs),
+        created_at=place.now(),
+    )
+    return briefs.write(place.paths, brief).name
 
 
 def _write(place: Place, trace: str, call: Call) -> None:

@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from council.core.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
 from council.core.ids import split_task_id, task_id
-from council.core.session_keys import checked_trace
+from council.core.session_keys import named_trace
 from council.core.trace_context import trace_around, trace_of
 from council.core.trust import is_token, run_token
 from council.operations.place import Place, speaker
@@ -69,7 +69,7 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
     """
     agent = speaker(place, sender)
     if not place.is_in_run:
-        named = checked_trace(trace or trace_around(place.environ))
+        named = named_trace(trace or trace_around(place.environ))
         return _at_work(place, agent, named) or Chain(trace=named, owner=named, path=[agent])
     chain = _chain_of_run(place, agent)
     if isinstance(chain, Chain) and trace and trace != chain.trace:

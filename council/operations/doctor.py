@@ -53,6 +53,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         repair: Mend what can be mended safely.
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
+    from council.operations.doctor_delegation import examine_delegation
     from council.operations.doctor_running import examine_running
 
     findings = []
@@ -67,6 +68,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         *_conversations(place, repair),
         *_heartbeat(place),
         *examine_running(place, repair=repair),
+        *examine_delegation(place),
         *_failures(place),
         *findings,
     ]

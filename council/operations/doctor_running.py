@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.core.bounds import LIMITS
+from council.core.delegation import DEFAULTS
 from council.core.times import render_instant
 from council.operations.doctor import Finding
 from council.operations.gate import reached_today, resting_agents
@@ -86,10 +87,10 @@ def _limits(place: Place) -> list[Finding]:
             what="limits",
             ok=False,
             found=f"no limit is called {name}",
-            fix=f"there are: {', '.join(LIMITS)}",
+            fix=f"there are: {', '.join((*LIMITS, *DEFAULTS))}",
         )
         for name in place.settings.limits
-        if name not in LIMITS
+        if name not in LIMITS and name not in DEFAULTS
     ]
     return found + [
         Finding(what="limits", ok=False, found=f"{cap} is reached", fix="wait, or raise it")

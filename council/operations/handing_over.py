@@ -180,6 +180,7 @@ def event_of_start(trace: str, call: Call) -> tuple[Event, str]:
         "task": task,
         "depth": call.depth,
         "path": [*call.path, call.target],
+        "brief": call.brief,
     }
     return _event("agent.call.start", call, data, call.refs), f"{task}:start"
 

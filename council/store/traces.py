@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 
+from council.core.briefs import checked_trace
 from council.core.delegation import Trace
 from council.core.delegation_records import (
     SCHEMA_VERSION,
@@ -26,7 +27,6 @@ from council.core.delegation_records import (
 )
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.core.record import Record
-from council.core.session_keys import checked_trace
 from council.store import files
 from council.store.lock import Lock, try_lock
 from council.store.paths import resolve_inside
@@ -54,6 +54,15 @@ def trace_path(workspace: Workspace, trace_id: str) -> str:
     """Return the ledger of a trace."""
     folder = os.path.join(delegation_folder(workspace), "traces")
     return resolve_inside(folder, checked_trace(trace_id) + _END)
+
+
+def traces(workspace: Workspace) -> list[str]:
+    """Return the ids of all traces that have a ledger."""
+    try:
+        names = os.listdir(os.path.join(delegation_folder(workspace), "traces"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(one.removesuffix(_END) for one in names if one.endswith(_END))
 
 
 def read_trace(workspace: Workspace, trace_id: str) -> Trace:
