@@ -137,6 +137,17 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
         scan_if_changed(place)
 
 
+def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+    """Mark agents of the protocol that fell silent as unavailable (PR-422)."""
+    if os.path.lexists(f"{place.paths.protocol}/registry.json"):
+        from council.store.liveness_note import is_due
+
+        if is_due(place.paths.protocol, now):
+            from council.operations.registry import expire_liveness
+
+            expire_liveness(place, now)
+
+
 def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Bring calls and messages to their end whose process died (P8-028)."""
     try:
@@ -154,6 +165,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
 # of everything. What is done for tasks goes into `report.tasks`.
 _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
     ("identities", _scan),
+    ("liveness", _expire),
     ("calls", _finish_calls),
 )
 

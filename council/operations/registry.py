@@ -36,6 +36,7 @@ from council.operations.place import Place
 from council.store import protocol_registry, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.liveness_note import is_due
 from council.store.protocol_registry import Mail, RegistryChange
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
@@ -318,7 +319,7 @@ def expire_liveness(place: Place, now: datetime) -> list[str]:
     Raises:
         InvalidStateError: The registry is not to be changed by a program.
     """
-    if not protocol_registry.is_due(place.paths, now):
+    if not is_due(place.paths.protocol, now):
         return []
     gone: list[str] = []
 

@@ -174,7 +174,7 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
         speaks = found.version if found.version in ("V4", "V5") else "V4"
         done = registry.receive(place, message, speaks=speaks)
         return Sent(
-            outcome="refused" if done.outcome == "refused" else "registered",
+            outcome="refused" if done.code else done.outcome,
             code=done.code,
             reason=done.reason,
             answers=done.answers,

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+REGISTRY = "registry.json"
+_NOTE = ".told/liveness"
 _NEVER = "-"
 _MOST_BYTES = 200
 
@@ -28,20 +30,23 @@ def facts_of(path: str) -> str | None:
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
-def is_due(path: str, note: str, now: datetime) -> bool:
-    """Tell whether the file has to be opened by now; without a file never."""
-    facts = facts_of(path)
+def is_due(folder: str, now: datetime) -> bool:
+    """Tell whether the registry in the folder of the protocol has to be opened by now.
+
+    Where there is no registry it never has.
+    """
+    facts = facts_of(f"{folder}/{REGISTRY}")
     if facts is None:
         return False
-    known, _, due = text_in(note).rpartition(" ")
+    known, _, due = text_in(f"{folder}/{_NOTE}").rpartition(" ")
     if known != facts:
         return True
     return due != _NEVER and (not due.isdigit() or int(due) <= now.timestamp())
 
 
-def write(note: str, facts: str, due: datetime | None) -> None:
-    """Note when something is due next, None for never."""
-    write_text(note, f"{facts} {_NEVER if due is None else int(due.timestamp())}")
+def write(folder: str, facts: str, due: datetime | None) -> None:
+    """Note when somebody falls silent next, None for never, for the registry of those facts."""
+    write_text(f"{folder}/{_NOTE}", f"{facts} {_NEVER if due is None else int(due.timestamp())}")
 
 
 def text_in(path: str) -> str:

@@ -101,27 +101,17 @@ def change(
             _tell_loosely(workspace, done, now)
 
 
-def note_due(workspace: Workspace, rules: ProtocolRules) -> datetime | None:
+def note_due(workspace: Workspace, rules: ProtocolRules) -> None:
     """Note when somebody falls silent next, for heartbeats that have nothing else to do."""
+    # What the file is comes first: of one that is changed in between the note says nothing.
     facts = liveness_note.facts_of(registry_path(workspace))
-    due = next_due(load(workspace), rules)
     if facts is not None:
-        liveness_note.write(_note_path(workspace), facts, due)
-    return due
-
-
-def is_due(workspace: Workspace, now: datetime) -> bool:
-    """Tell whether somebody may have fallen silent; a False needs no look at the registry."""
-    return liveness_note.is_due(registry_path(workspace), _note_path(workspace), now)
+        liveness_note.write(workspace.protocol, facts, next_due(load(workspace), rules))
 
 
 def registry_path(workspace: Workspace) -> str:
     """Return the file of the registry."""
-    return resolve_inside(workspace.protocol, "registry.json")
-
-
-def _note_path(workspace: Workspace) -> str:
-    return _beside(workspace, os.path.join(".told", "liveness"))
+    return resolve_inside(workspace.protocol, liveness_note.REGISTRY)
 
 
 def _beside(workspace: Workspace, name: str) -> str:
