@@ -91,7 +91,8 @@ class Chain(Record):
 
     Args:
         trace: The trace it belongs to.
-        owner: What the trace was begun for: the id of a conversation, else the trace.
+        owner: What the trace was begun for: a conversation, a channel or a context; ""
+            where a person began it.
         depth: The depth of a call made from here, 0 for a person or a turn.
         path: The agents in line, from the first to the one who calls.
         limits: The limits that hold for the call above, empty where there is none.
@@ -100,12 +101,17 @@ class Chain(Record):
     """
 
     trace: str
-    owner: str
+    owner: str = ""
     depth: int = 0
     path: list[str]
     limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
     in_run: bool = False
     ends_at: datetime | None = None
+
+    @property
+    def counted_for(self) -> str:
+        """Return the id that its runs are counted for."""
+        return self.owner or self.trace
 
 
 class Call(Record):

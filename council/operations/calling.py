@@ -143,7 +143,7 @@ def _run(
     task = call_task(chain.trace, call.number, call.target)
     call.brief = _hand_over(place, chain.trace, call)
     prompt = call_prompt(place, agent, call, request.schema, chain.trace)
-    charge(place, [call.owner])
+    charge(place, [chain.counted_for])
     call.state, call.started_at = rules.RUNNING, place.now()
     _write(place, chain.trace, call)
     unfinished.tell_of_start(place, chain.trace, call)
@@ -151,7 +151,7 @@ def _run(
     wanted = Launch(
         # What the program prints is the answer, whatever it does in a conversation.
         agent=agent.copy(settings=agent.settings.copy(answer="stdout")),
-        owner=call.owner,
+        owner=chain.counted_for,
         name=chain.trace,
         task=task,
         phase=PHASE,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.core.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
+from council.core.errors import NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
 from council.core.session_keys import named_trace
 from council.core.trace_context import trace_around, trace_of
@@ -70,7 +71,7 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
     agent = speaker(place, sender)
     if not place.is_in_run:
         named = named_trace(trace or trace_around(place.environ))
-        return _at_work(place, agent, named) or Chain(trace=named, owner=named, path=[agent])
+        return _at_work(place, agent, named) or Chain(trace=named, path=[agent])
     chain = _chain_of_run(place, agent)
     if isinstance(chain, Chain) and trace and trace != chain.trace:
         return Refusal(
@@ -83,6 +84,9 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
 
 def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
     task = place.environ.get("COUNCIL_TASK_ID", "")
+    context = place.environ.get("COUNCIL_CONTEXT", "")
+    if context:
+        return _chain_of_task(place, agent, task, context)
     parts = split_task_id(task)
     if parts is None:
         return _unknown_run(task)
@@ -95,12 +99,38 @@ def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
     trace = owner.removeprefix(_CALLS)
     call = read_trace(place.paths, trace).call(number)
     if call is None or call.state != RUNNING or call.target != agent:
-        return Refusal(
-            guard=CHAIN,
-            code="E15",
-            message=f"the call that this run answers ({task}) is not under way any more",
-        )
+        return _over(task)
     return _continued(call, trace)
+
+
+def _chain_of_task(place: Place, agent: str, task: str, context: str) -> Chain | Refusal:
+    """Return the line of a run for a task of document 002, whose depth counts on (XC-106)."""
+    from council.core.conversation import TaskState
+    from council.store.contexts import Contexts
+
+    try:
+        exchange = Contexts(place.paths).read(context).exchange
+    except (NotFoundError, RefusedError):
+        return _unknown_run(task)
+    run = exchange.runs.get(task)
+    if run is None:
+        return _unknown_run(task)
+    expected = run_token(run_key(place.paths), context, 0, agent, run.number)
+    if not is_token(place.environ.get("COUNCIL_TOKEN", ""), expected):
+        return _unknown_run(task)
+    if run.state is not TaskState.R:
+        return _over(task)
+    hops = exchange.tasks[run.task].hops if run.task in exchange.tasks else []
+    depth = next((one.depth + 1 for one in hops if one.number == run.hop), 0)
+    return Chain(trace=exchange.trace_id, owner=context, depth=depth, path=[agent], in_run=True)
+
+
+def _over(task: str) -> Refusal:
+    return Refusal(
+        guard=CHAIN,
+        code="E15",
+        message=f"what this run was started for ({task[:80]}) is not under way any more",
+    )
 
 
 def _unknown_run(task: str) -> Refusal:
@@ -125,7 +155,7 @@ def _continued(call: Call, trace: str) -> Chain:
     begun = call.started_at or call.at
     return Chain(
         trace=trace,
-        owner=call.owner or trace,
+        owner=call.owner,
         depth=call.depth + 1,
         path=[*call.path, call.target],
         limits=dict(call.limits),

@@ -213,7 +213,7 @@ def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
     if gate.halted:
         said = "the workspace is halted: no run is started (council resume --all)"
         return Refusal(guard=rules.HALT, code="E30", message=said)
-    said = gate.refuses(chain.owner, agent)
+    said = gate.refuses(chain.counted_for, agent)
     if not said:
         return None
     if said.startswith(RESTS):

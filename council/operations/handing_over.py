@@ -16,7 +16,6 @@ from council.core.errors import CouncilError, InvalidInputError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
-from council.core.trace_context import trace_of
 from council.operations.chains import call_task
 from council.operations.place import Place
 from council.operations.profiles import must_be_known
@@ -127,11 +126,10 @@ def compact(
 
 
 def write_event(
-    place: Place, event: Event, event_id: str, chain_trace: str, owner: str, at: datetime
+    place: Place, event: Event, event_id: str, trace: str, owner: str, at: datetime
 ) -> None:
     """Write an event of a call or a message, which has an id of its own."""
-    conversation = owner if trace_of(owner) != owner else ""
-    append(place.paths, [event.to_record(event_id, chain_trace, conversation, render_instant(at))])
+    append(place.paths, [event.to_record(event_id, trace, owner, render_instant(at))])
 
 
 def reject(
