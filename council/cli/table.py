@@ -148,8 +148,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Messages and tasks": {
         "msg": (
             GROUP,
-            "Messages between agents, versions V1 to V5: read, check, write, convert, sign.",
+            "Messages between agents, versions V1 to V5: read, write, convert, sign, send.",
         ),
+        "task": (GROUP, "What is being done for requests: by whom, since when, what is next."),
+        "ctx": (GROUP, "Contexts, in which the messages of one request belong together."),
     },
     "Delegation": {
         "artifact": (GROUP, "Files of any size for all, named by their content."),
@@ -174,11 +176,14 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("messages", "parse validate"),
         ("message_writing", "build convert sign verify"),
         ("messages", "lint diff explain"),
+        ("message_sending", "send answer inbox log"),
     ),
+    "task": (("tasks", "list show cancel"),),
+    "ctx": (("contexts", "open close set show"),),
     "route": (("routes", "explain check"),),
     "artifact": (("artifacts", "publish fetch list verify gc"),),
     "brief": (("artifacts", "show"),),
-    "events": (("events", "tail schema"),),
+    "events": (("events", "tail story export schema"),),
 }
 
 # The summaries of groups inside groups, by their whole names.

@@ -160,12 +160,21 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
     finish_all(place)
 
 
+def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
+    """Do what is due in the contexts of document 002."""
+    if os.path.lexists(f"{place.paths.protocol}/contexts"):
+        from council.operations.orchestrating import serve_tasks
+
+        serve_tasks(place, now, report)
+
+
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
 # there is anything to do and loads no module before; tasks go before the board, which tells
 # of everything. What is done for tasks goes into `report.tasks`.
 _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
     ("identities", _scan),
     ("liveness", _expire),
+    ("tasks", _serve_tasks),
     ("calls", _finish_calls),
 )
 

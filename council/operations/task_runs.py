@@ -18,6 +18,7 @@ from council.core.events import Event
 from council.core.exchange import Exchange, ExchangeStep
 from council.core.exchange_owed import Compose, Split, Work
 from council.core.messages import Message, inline
+from council.core.payload import flags_and_pairs
 from council.core.record import Record
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
@@ -30,7 +31,6 @@ from council.operations.place import Place
 from council.store import artifacts, files
 from council.store.keys import run_key
 from council.store.slots import Slot
-from council.core.payload import flags_and_pairs
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False

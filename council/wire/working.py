@@ -102,8 +102,6 @@ def reply(
     budget: int | None = None,
 ) -> Message:
     """Return a worker's message about a request: same task, context, depth and priority."""
-    from council.core.payload import flags_and_pairs
-
     flags, pairs = flags_and_pairs(data)
     return Message(
         number=request.number + 1,
