@@ -1,6 +1,6 @@
-"""Events on a terminal or in a pipe, one a line.
+"""Events on a terminal or in a pipe: one a line, or as a story.
 
-Source: XC-005, `cli.md` section 2 (`events tail`).
+Source: XC-005, `cli.md` section 2 (`events tail`, `events story`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,17 @@ import json
 import sys
 import time
 from collections import deque
+from textwrap import wrap
 from typing import Any
 
 from council.operations.place import Place
 from council.store.events import tail
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.story import Story, Told
+
+_WIDEST_NAME = 16
 _LOOK_AGAIN_S = 0.2
 
 
@@ -38,6 +44,39 @@ def print_tail(place: Place, newest: int, *, follow: bool, as_json: bool) -> Non
             _print(record, as_json)
         else:
             last.append(record)
+
+
+def told(story: Story, width: int) -> str:
+    """Return a story as people read it: a line for each event, wrapped below itself."""
+    about = story.subject
+    head = f"{about.kind} {about.name or about.id}"
+    head += f" of {about.owner}" if about.owner else ""
+    if about.name and about.name != about.id:
+        head += f" ({about.id})"
+    lines = [head]
+    if not story.told:
+        return f"{head}: nothing has happened yet"
+    column = max(len(_who(one)) for one in story.told)
+    column = min(max(column, 4), _WIDEST_NAME)
+    day = ""
+    for one in story.told:
+        at = str(one.event.get("at"))
+        if at[:10] != day:
+            day = at[:10]
+            lines += ["", day]
+        start = f"{at[11:19]}  {_who(one):<{column}}  "
+        body = wrap(_said(one), max(20, width - len(start)), break_on_hyphens=False) or [""]
+        lines.append(start + body[0])
+        lines += [" " * len(start) + rest for rest in body[1:]]
+    return "\n".join(lines)
+
+
+def _said(one: Told) -> str:
+    return f"[{one.where}] {one.said}" if one.where else one.said
+
+
+def _who(one: Told) -> str:
+    return one.who or "-"
 
 
 def _print(record: dict[str, Any], as_json: bool) -> None:

@@ -161,14 +161,24 @@ EVENTS: dict[str, tuple[str, str]] = {
         "An agent left another one a message.",
         "sessionKey:text chars:whole priority:text",
     ),
-    "agent.call.start": ("An agent called another one.", "sessionKey:text task:text depth:whole"),
-    "agent.call.end": ("A call was answered.", "task:text status:text"),
-    "agent.call.error": ("A call came to nothing.", "task:text status:text code:text message:text"),
+    "agent.call.start": (
+        "An agent called another one.",
+        "sessionKey:text task:text depth:whole path:texts",
+    ),
+    "agent.call.end": ("A call was answered.", "task:text status:text toolCalls?:whole"),
+    "agent.call.error": (
+        "A call came to nothing.",
+        "task:text status:text code:text message:text toolCalls?:whole guard?:text-"
+        " retryAfterMs?:whole path?:texts",
+    ),
     "agent.call.repeated": (
         "The same was asked again soon after: the earlier answer was given.",
         "number:whole status:text",
     ),
-    "guard.rejected": ("A guard refused a call or a message.", "guard:text code:text message:text"),
+    "guard.rejected": (
+        "A guard refused something an agent wanted.",
+        "guard:text code:text message:text depth?:whole retryAfterMs?:whole path?:texts",
+    ),
     "artifact.publish": (
         "Content was published as an artifact.",
         "size:whole contentType:text new:flag",
@@ -198,6 +208,11 @@ EVENTS: dict[str, tuple[str, str]] = {
         "An agent and the registry agreed on a version.",
         "id:text version:text",
     ),
+    "group.changed": (
+        "A group got other members.",
+        "group:text members:texts word:text who:texts",
+    ),
+    "group.refused": ("A change of a group was refused.", "group:text reason:text"),
     "agent.available": ("An agent gave a sign of life again.", "id:text"),
     "agent.unavailable": (
         "An agent gave no sign of life for too long.",
@@ -206,6 +221,20 @@ EVENTS: dict[str, tuple[str, str]] = {
     "liveness.dropped": (
         "A second sign of life within a cycle was dropped.",
         "id:text heardAt:instant nextFrom:instant",
+    ),
+    # Contexts of document 002
+    "context.set": ("A value of a context was set or removed.", "key:text value:text-"),
+    "message.refused": (
+        "A message of an agent was refused.",
+        "type:text- code:text reason:text",
+    ),
+    "message.ignored": (
+        "Words that an agent wrote beside its message were let be.",
+        "chars:whole reason:text",
+    ),
+    "message.unconverted": (
+        "A message cannot be written in the version of who gets it.",
+        "message:whole to:text version:text reason:text",
     ),
     # The workspace
     "council.halted": ("No more runs are started.", "reason:text"),

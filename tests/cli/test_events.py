@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import council as package
 from tests.cli.commands import wait_until
 
 
@@ -111,3 +113,76 @@ def test_runs_that_fail_and_are_tried_again_are_events(council):
     wait_until(lambda: len(attempts()) >= 2, seconds=40)
 
     assert attempts()[:2] == [1, 2]
+
+
+def sleepy(council) -> None:
+    """Let an agent that fails and one that answers by hand open a conversation."""
+    (council.root / "council.toml").write_text(
+        'retry_backoff = ["1h", "1h"]\n[agents.owl]\nargv = ["/bin/false"]\n'
+    )
+    assert council("convene", "A weather bot?", "--agents", "owl,gecko").code == 0
+    wait_until(lambda: "task.failed" in types(council), seconds=40)
+
+
+@pytest.mark.req("P8-082", "P8-086", "P8-005")
+def test_a_story_tells_when_who_what_and_why_in_order_and_without_json(council):
+    sleepy(council)
+
+    told = council("events", "story", "active", "--json").json()
+
+    assert (told["kind"], told["name"]) == ("conversation", "active")
+    assert told["events"][0]["type"] == "conversation.opened"
+    assert [one["at"] for one in told["events"]] == sorted(one["at"] for one in told["events"])
+    text = council("events", "story", "active").out
+    lines = text.splitlines()
+    assert lines[0] == f"conversation active ({told['id']})"
+    assert any(line.endswith("owl    attempt 1 failed: exit 1") for line in lines)
+    assert "{" not in text
+    assert all(len(line) <= 80 for line in lines)
+    assert "tentative 1 échouée" in council("events", "story", "active", "--lang", "fr").out
+
+
+@pytest.mark.req("P8-082")
+def test_everything_that_has_an_id_has_a_story(council):
+    sleepy(council)
+    whole = council("events", "story", "active", "--json").json()
+
+    def story(wanted: str) -> list[tuple[str, str]]:
+        told = council("events", "story", wanted, "--json").json()
+        return [(told["kind"], one["type"]) for one in told["events"]]
+
+    owner, trace = whole["id"], whole["traceId"]
+    everything = [one["type"] for one in whole["events"]]
+    assert [kind for _, kind in story(owner)] == everything
+    assert story(trace) == [("trace", one) for one in everything]
+    assert story(f"{owner}.1.owl.1") == [("task", "task.started"), ("task", "task.failed")]
+    assert story(f"{owner}.1.gecko") == [("turn", "task.started")]
+    assert story("owl") == [("agent", "task.started"), ("agent", "task.failed")]
+    assert "[active] attempt 1 failed" in council("events", "story", "owl").out
+    nothing = council("events", "story", "nobody", "--json")
+    assert nothing.code == 5
+    assert nothing.json()["error"]["code"] == "not-found"
+
+
+def test_only_the_newest_of_a_story_are_told_where_that_is_wanted(council):
+    sleepy(council)
+
+    told = council("events", "story", "active", "--lines", "1", "--json").json()
+
+    assert [one["type"] for one in told["events"]] == ["task.failed"]
+
+
+def test_the_story_of_an_archived_conversation_is_still_told(opened, now):
+    assert opened("archive", now=now).code == 0
+
+    told = opened("events", "story", "active", "--json").json()
+
+    assert told["events"][-1]["type"] == "conversation.archived"
+
+
+@pytest.mark.req("P8-081")
+def test_the_schema_is_printed_as_it_is_published(council):
+    published = Path(package.__file__).parent / "schemas" / "event.json"
+
+    assert council("events", "schema").out == published.read_text(encoding="utf-8")
+    assert council("events", "schema", "--json").json() == json.loads(published.read_text())

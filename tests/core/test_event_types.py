@@ -96,7 +96,7 @@ def test_a_line_without_trace_agent_or_id_is_no_event():
 
 @pytest.mark.req("P8-083")
 def test_what_passes_between_two_agents_names_both_and_the_limits_and_the_task():
-    data = {"sessionKey": "agent:b:workflow:t", "task": "t", "depth": 1}
+    data = {"sessionKey": "agent:b:workflow:t", "task": "t", "depth": 1, "path": ["a", "b"]}
     fields = {"from_agent": "a", "to_agent": "b", "limits": {"maxDepth": 3}, "task_hash": "ab"}
 
     line = _line(type="agent.call.start", data=data, **fields)
