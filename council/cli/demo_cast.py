@@ -81,7 +81,8 @@ def take_away(place: Place, cast: Cast) -> None:
         if file.endswith(".notice.md"):  # to a coordinator who is ours alone
             remove(os.path.join(told, file))
     for agent in (*cast.participants, cast.coordinator):
-        for folder in (place.paths.tasks(agent), place.paths.agent(agent)):
+        state = (place.paths.agent_state(agent), place.paths.sessions(agent))
+        for folder in (place.paths.tasks(agent), *state, place.paths.agent(agent)):
             if os.path.isdir(folder) and not os.listdir(folder):
                 os.rmdir(folder)
 

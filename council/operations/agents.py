@@ -27,7 +27,7 @@ from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations.place import Place, speaker
 from council.operations.profiles import must_be_known, roles_of
-from council.store import identities, souls
+from council.store import agent_folders, identities, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import agent_of_directory, known_agents
 from council.store.files import explaining, make_folder, sync_folder
@@ -119,7 +119,7 @@ def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.R
 
 
 def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed:
-    """Add an agent: its `SOUL.md` if there is none, and its account if one is given.
+    """Add an agent: what its folder lacks, and its account if one is given.
 
     Raises:
         ConflictError: It is there already and differs.
@@ -145,6 +145,7 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
     if not has_soul:
         whole = {**_usual(place, agent_id), **facts}
         written = souls.write_facts(place.paths, place.settings, agent_id, whole)
+    agent_folders.make(place.paths, agent_id)
     return _changed(agent_id, made, written, ADDED)
 
 

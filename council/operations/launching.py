@@ -22,6 +22,7 @@ from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
 from council.operations.gate import charge, note_failure, note_success
 from council.operations.place import Place
+from council.store.agent_folders import make_run_state
 from council.store.files import make_folder, replace
 from council.store.slots import Slot
 
@@ -149,6 +150,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
     prompt_file = place.paths.run_file(wanted.task, "prompt.md")
     try:
         make_folder(place.paths.runs, mode=0o700)
+        state = make_run_state(place.paths, agent.id)
         replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
     except CouncilError as error:
         return failed(error.message)
@@ -173,7 +175,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         model=agent.model,
         token=wanted.token,
         traceparent=wanted.traceparent,
-        variables=wanted.variables,
+        variables={"COUNCIL_AGENT_DIR": state, **wanted.variables},
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
         max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),

@@ -75,12 +75,12 @@ def _folders(place: Place) -> tuple[list[str], list[str]]:
         return [], [agents]
     from council.store.agents import agent_workspace
 
-    own = place.paths.agent(agent)
+    own = (place.paths.agent(agent), place.paths.agent_state(agent), place.paths.sessions(agent))
     works = agent_workspace(place.root, place.settings, agent)
     # Who works in the root, or above the folders of the others, has no folder of its own by that.
     return [
         folder
-        for folder in map(os.path.realpath, (own, works))
+        for folder in map(os.path.realpath, (*own, works))
         if not agents.startswith(folder.rstrip(os.sep) + os.sep) and folder != agents
     ], [agents]
 

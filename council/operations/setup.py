@@ -2,7 +2,7 @@
 
 It never overwrites anything; calling it again adds only what is missing.
 
-Source: C0-024, C0-053, C0-054, `cli.md` section 2 (`init`).
+Source: C0-024, C0-053, C0-054, P8-002, P8-003, `cli.md` section 2 (`init`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
+from council.store import agent_folders
 from council.store.agents import default_emoji
 from council.store.files import explaining, make_folder, write_new
 from council.store.naming import prepare_control
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 PACKAGE_SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skill")
 AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")
-IGNORED = ("/memory/shared/", "/memory/agents/*/tasks/")
+IGNORED = (
+    "/memory/shared/",
+    "/memory/agents/*/tasks/",
+    "/memory/agents/*/agent/",
+    "/memory/agents/*/sessions/",
+)
 
 
 class SetUp(Record):
@@ -72,14 +78,20 @@ def _complete(root: str, agents: tuple[str, ...], lang: str, environ: Mapping[st
     programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
     _write(root, "council.toml", _settings_text(lang, programs), made)
     paths = _paths(root)
-    for folder in (paths.shared, paths.minutes, paths.agents):
+    shared = (paths.shared, paths.artifacts, paths.briefs)
+    for folder in (*shared, paths.minutes, paths.agents):
         if not os.path.isdir(folder):
             make_folder(folder)
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
         _write(root, os.path.relpath(f"{paths.agent(agent)}/SOUL.md", root), _soul(agent), made)
+        made += [_relative(path, root) for path in agent_folders.make(paths, agent)]
     _copy_skill(root, os.path.relpath(paths.skills, root), made)
     return SetUp(root=root, made=made, programs=programs, ignore=_ignore_lines(root))
+
+
+def _relative(path: str, root: str) -> str:
+    return os.path.relpath(path, root) + (os.sep if path.endswith(os.sep) else "")
 
 
 def _paths(root: str) -> Workspace:

@@ -124,8 +124,8 @@ class Workspace:
         root: Its folder.
         paths: Places that `[paths]` of the settings moves, by the names `shared`,
             `conversation` (with `{name}` in it), `agents`, `minutes`, `identities`,
-            `artifacts`, `briefs`, `board`, `ego`, `prompts` and `skills`; relative to
-            the root, or absolute, or from `~`.
+            `artifacts`, `briefs`, `board`, `ego`, `prompts`, `skills` and `run_state`
+            (with `{agent}` in it); relative to the root, or absolute, or from `~`.
         strict: Whether only those count as speaking who show who they are (XC-014).
     """
 
@@ -142,7 +142,9 @@ class Workspace:
 
     def _place(self, key: str) -> str:
         """Return a place as it is configured: a person may lead it out of the root, a link not."""
-        path = self._moved.get(key) or _DEFAULTS[key]
+        return self._placed(self._moved.get(key) or _DEFAULTS[key])
+
+    def _placed(self, path: str) -> str:
         if "{shared}" in path:
             path = path.replace("{shared}", self.shared)
         path = os.path.expanduser(path)
@@ -304,6 +306,21 @@ class Workspace:
     def agent(self, agent: str) -> str:
         """Return the folder of one agent."""
         return resolve_inside(self.agents, checked_name(agent, "agent id"))
+
+    def agent_state(self, agent: str) -> str:
+        """Return the folder of what an agent's runs keep between them (P8-004)."""
+        return os.path.join(self._run_state(agent), "agent")
+
+    def sessions(self, agent: str) -> str:
+        """Return the folder of the transcripts of an agent (P8-004)."""
+        return os.path.join(self._run_state(agent), "sessions")
+
+    def _run_state(self, agent: str) -> str:
+        pattern = self._moved.get("run_state")
+        if not pattern:
+            return self.agent(agent)
+        whole = pattern if "{agent}" in pattern else f"{pattern}/{{agent}}"
+        return self._placed(whole.replace("{agent}", checked_name(agent, "agent id")))
 
     def tasks(self, agent: str) -> str:
         """Return the folder in which an agent finds prompts and notices."""

@@ -11,7 +11,6 @@ Source: P8-004, P8-012, P8-013, P8-022.
 from __future__ import annotations
 
 import json
-import os
 
 from council.core.record import Record
 from council.store import added_lines
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
-SESSIONS = "sessions"
 END = ".jsonl"
 
 MESSAGE = "message"
@@ -84,8 +82,7 @@ def transcript_path(workspace: Workspace, agent: str, session: str) -> str:
     Raises:
         RefusedError: The key leads out of the agent's folder.
     """
-    folder = os.path.join(workspace.agent(agent), SESSIONS)
-    return resolve_inside(folder, session + END)
+    return resolve_inside(workspace.sessions(agent), session + END)
 
 
 def transcript_size(workspace: Workspace, agent: str, session: str) -> int:

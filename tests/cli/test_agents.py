@@ -221,3 +221,70 @@ def test_the_sample_source_is_offered_and_taken_over(council):
         "agentName": "Developer",
     }
     assert "kept home-developer: 5" in council("agent", "scan").out
+
+
+# folders
+
+
+@pytest.mark.req("P8-002")
+def test_every_agent_gets_a_folder_with_its_parts_and_a_policy(council):
+    made = council("init", "--agents", "owl", "--json").json()["made"]
+    assert council("agent", "add", "gecko").code == 0
+
+    for agent in ("owl", "gecko"):
+        home = soul(council, agent).parent
+        assert {one.name for one in home.iterdir()} == {
+            *("SOUL.md", "policy.json"),
+            *("skills", "memory", "tasks", "notes"),
+        }
+        assert json.loads((home / "policy.json").read_text())["call"]["allow"] == ["*"]
+    assert "memory/agents/owl/policy.json" in made
+    assert "memory/agents/owl/skills/" in made
+
+
+@pytest.mark.req("P8-002")
+def test_what_stands_in_the_folder_of_an_agent_stays_and_what_lacks_is_added(council):
+    council("init", "--agents", "owl")
+    home = soul(council, "owl").parent
+    (home / "policy.json").write_text('{"call": {"deny": ["*"]}}')
+    (home / "notes").rmdir()
+    (home / "skills/fly.md").write_text("how to fly")
+
+    assert council("agent", "add", "owl").code == 0
+
+    assert (home / "policy.json").read_text() == '{"call": {"deny": ["*"]}}'
+    assert (home / "notes").is_dir()
+    assert (home / "skills/fly.md").read_text() == "how to fly"
+
+
+@pytest.mark.req("P8-003")
+def test_init_makes_what_agents_share(council):
+    assert council("init").code == 0
+    shared = council.root / "memory/shared"
+    assert (shared / "artifacts").is_dir()
+    assert (shared / "briefs").is_dir()
+
+
+@pytest.mark.req("P8-004")
+@pytest.mark.parametrize(
+    ("setting", "where"),
+    [
+        ("", "memory/agents/owl"),
+        ('[paths]\nrun_state = "state/{agent}"\n', "state/owl"),
+        ('[paths]\nrun_state = "state"\n', "state/owl"),
+    ],
+)
+def test_folders_of_what_runs_leave_behind_are_there_after_the_first_run(council, setting, where):
+    council("init", "--agents", "owl,fox")
+    says = 'argv = ["sh", "-c", "echo $COUNCIL_AGENT_DIR"]'
+    (council.root / "council.toml").write_text(f"{setting}[agents.owl]\n{says}\n")
+    assert not (council.root / where / "sessions").exists()
+
+    council("convene", "Weather", "--agents", "owl,fox", "--phases", "collect", "--open")
+    council("respond", "Rain.", "--as", "fox")
+    assert council("heartbeat", "--wait", "20s").code == 0
+
+    assert (council.root / where / "agent").is_dir()
+    assert (council.root / where / "sessions").is_dir()
+    (minutes,) = (council.root / "conseils").glob("*.md")
+    assert str(council.root / where / "agent") in minutes.read_text()
