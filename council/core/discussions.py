@@ -179,6 +179,16 @@ def called_back(channel: Channel, now: datetime) -> ChannelStep:
     return ChannelStep(channel=new, events=[Event(type="summary.posted", data=data)])
 
 
+def unreachable(channel: Channel, now: datetime) -> ChannelStep:
+    """Note that the channel to call back to is gone: nobody can be told there any more."""
+    new = channel.copy()
+    if new.discussion is None or new.discussion.called_back_at is not None:
+        return ChannelStep(channel=new)
+    new.discussion.called_back_at = now
+    data = {"channel": new.discussion.callback, "summary": new.discussion.summary}
+    return ChannelStep(channel=new, events=[Event(type="summary.undelivered", data=data)])
+
+
 def minuted(channel: Channel, minutes: str) -> ChannelStep:
     """Note where the minutes of a completed discussion lie (DG-124)."""
     new = channel.copy()

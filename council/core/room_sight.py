@@ -43,6 +43,7 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
     said = shown(newest, agent)
     heard = heard_up_to(channel, agent)
     first = said[0].id if said else channel.seen + 1
+    guide = 1 if about is not None and 0 < about.guide_id < first else 0
     return {
         "procedure": "room",
         "channel": channel.channel_id,
@@ -58,7 +59,7 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
         "initiator": about.initiator if about is not None else "",
         "concluded": is_concluded(channel),
         "said": [_message(one, agent, heard) for one in said],
-        "leftOut": max(0, first - 1),
+        "leftOut": max(0, first - 1 - guide),
     }
 
 

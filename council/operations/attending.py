@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core import floor
 from council.core.channel_owed import CallBack
 from council.core.channel_tasks import task_queued, task_refused, task_started
 from council.core.channels import Channel, ChannelStep
@@ -21,7 +22,7 @@ from council.operations.place import Place
 from council.operations.report import Report
 from council.operations.room_looks import is_awaited
 from council.operations.room_report import BeatenRoom
-from council.operations.room_runs import RoomJob, start
+from council.operations.room_runs import RoomJob, said_already, start
 from council.operations.serving import Claimed, Owed
 from council.store.slots import Slot
 
@@ -134,6 +135,10 @@ class ServedRoom:
             for one in mine:
                 if one.wake not in rooms.pending_in(place, step.channel, now):
                     continue  # it spoke, or the floor went on, while we looked
+                ended = self._ended_before(session, step.channel, one.wake)
+                if ended is not None:
+                    step = step.then(ended)
+                    continue
                 taken = self._taken(step.channel, one, one.wake.task in places, session.newest)
                 if taken.outcome == "claimed":
                     started.append(one)
@@ -143,8 +148,20 @@ class ServedRoom:
         self._take(rooms.change(place, self.name, now, rule, actor="heartbeat"))
         self._describe()
         self._seen.woken = [one.wake.agent for one in started]
-        room_prompts.take_back(place, self._channel)
+        rooms.take_back(place, self._channel)
         return [self._claimed(one, places[one.wake.task]) for one in started if not one.by_hand]
+
+    def _ended_before(
+        self, session: ChannelSession, channel: Channel, wake: Wake
+    ) -> ChannelStep | None:
+        """Return the end of a turn whose words are there and whose run died; None for none."""
+        if wake.attempt == 1:
+            return None
+        text, run = said_already(session, channel, wake.agent)
+        if not run:
+            return None
+        now, rules = self._place.now(), session.rules
+        return floor.end(channel, wake.agent, run, text, now, rules=rules)
 
     @staticmethod
     def _waits_on(one: Owed, tasks: dict[str, Task], places: dict[str, Slot]) -> bool:

@@ -12,6 +12,7 @@ from council.core.events import Event
 from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
 from council.operations import rooms
 from council.operations.members import member_of, members_of
+from council.operations.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
     def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
         return step.then(floor.change_mode(step.channel, Mode(mode), now, rules=rules))
 
-    return rooms.change(place, channel_id, now, rule)
+    step = rooms.change(place, channel_id, now, rule)
+    rouse(place, step.channel)
+    return step
 
 
 def post(
@@ -166,6 +169,7 @@ def post(
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))
 
     step = rooms.change(place, channel_id, now, rule, actor=author)
+    rouse(place, step.channel)
     return said[0], step
 
 
@@ -218,7 +222,9 @@ def change_members(
             return step.then(ChannelStep(channel=step.channel, outcome="unchanged"))
         return step.then(floor.members_changed(step.channel, members, now, rules=rules))
 
-    return rooms.change(place, channel_id, now, rule)
+    step = rooms.change(place, channel_id, now, rule)
+    rouse(place, step.channel)
+    return step
 
 
 def post_by_moderator(

@@ -26,12 +26,13 @@ from council.core.owed import Archive
 from council.operations import rooms
 from council.operations.channels import channel_id_of, make_once, post_by_moderator
 from council.operations.members import members_of
+from council.operations.rousing import rouse
 from council.store import files
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from council.operations.place import Place
@@ -79,7 +80,9 @@ def create(
         raise ConflictError(
             f"there is a channel {made.channel_id!r} already", "choose another name"
         )
-    return rooms.advance(place, made.channel_id, now).channel
+    opened = rooms.advance(place, made.channel_id, now).channel
+    rouse(place, opened)
+    return opened
 
 
 def _check_callback(place: Place, callback: str) -> None:
@@ -146,18 +149,21 @@ def finish(place: Place, channel_id: str, now: datetime) -> tuple[ChannelStep, l
     """Do what a completed discussion still owes: call back and minutes. Repeatable."""
     channel = rooms.look(place, channel_id, now).channel
     troubles: list[CouncilError] = []
-    called = False
+    told: list[Callable[[Channel, datetime], ChannelStep]] = []
     for owed in pending(channel, now):
         if isinstance(owed, CallBack):
             try:
                 _call_back(place, channel, owed.channel)
-                called = True
+                told.append(discussions.called_back)
+            except NotFoundError as error:  # the channel is gone, and nobody else will be told
+                told.append(discussions.unreachable)
+                troubles.append(error)
             except CouncilError as error:
                 troubles.append(error)
 
     def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        if called:
-            step = step.then(discussions.called_back(step.channel, now))
+        for note in told:
+            step = step.then(note(step.channel, now))
         if any(isinstance(one, Archive) for one in pending(step.channel, now)):
             step = step.then(_archive(place, step.channel))
         return step

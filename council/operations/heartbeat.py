@@ -239,7 +239,7 @@ def _without_archived(place: Place, report: Report) -> Report:
         name
         for name, error in report.errors
         if isinstance(error, NotFoundError) and not place.conversations.is_open(name)
-    }
+    } - {one.name for one in report.rooms}
     report.errors = [one for one in report.errors if one[0] not in gone]
     return report
 

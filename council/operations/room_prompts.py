@@ -6,14 +6,13 @@ Source: DG-117, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of others i
 from __future__ import annotations
 
 from council.core.channels import Channel
-from council.core.conversation import TaskState
 from council.core.owed import Wake
 from council.core.room_sight import MOST_MESSAGES, parts
 from council.operations import rooms
 from council.operations.place import Place
 from council.operations.prompts import boundary, render_prompt
 from council.store.agents import persona_of
-from council.store.files import make_folder, remove, replace
+from council.store.files import make_folder, replace
 from council.store.keys import run_key
 from council.store.settings import language
 
@@ -51,10 +50,3 @@ def hand_over(place: Place, channel: Channel, wake: Wake) -> None:
     make_folder(folder)
     text = turn_prompt(place, channel, wake)
     replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
-
-
-def take_back(place: Place, channel: Channel) -> None:
-    """Take away the prompts that were handed over for turns that are over."""
-    for task in channel.tasks.values():
-        if task.driver == "manual" and task.state is not TaskState.R:
-            remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")

@@ -95,7 +95,7 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
         failure.clear()
         if not _is_open(step.channel, task):
             return step  # it ended its turn itself, or the room went on without it
-        posted = _posted(session, step.channel, job)
+        posted, _ = said_already(session, step.channel, job.agent.id)
         if not (answer.ok or silent or posted):
             failure.append(answer.reason or NO_ANSWER)
         elif answer.by_tool and not posted:
@@ -129,14 +129,19 @@ def _is_open(channel: Channel, task: str) -> bool:
     return any(one.id == task and one.state is TaskState.R for one in tasks_of_turn(channel))
 
 
-def _posted(session: ChannelSession, channel: Channel, job: RoomJob) -> str:
-    """Return what the run itself posted last in its turn, "" for nothing."""
-    mine = [
-        one.content
-        for one in session.messages
-        if one.run == job.wake.task and one.agent == job.agent.id and one.id > channel.anchor
+def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple[str, str]:
+    """Return what a run of this turn has posted last, and which; "" for nothing.
+
+    A message holds once it is in the log: a run that died before it could say
+    that its turn is over has spoken all the same.
+    """
+    runs = [one.id for one in tasks_of_turn(channel)]
+    said = [
+        one
+        for one in session.said_in(runs, channel.anchor)
+        if one.agent == agent and not is_empty_turn(one.content)
     ]
-    return mine[-1] if mine and not is_empty_turn(mine[-1]) else ""
+    return (said[-1].content, said[-1].run) if said else ("", "")
 
 
 def _message(channel: Channel, job: RoomJob, text: str, place: Place) -> Message:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from council.core import floor
 from council.core.channel_owed import PostGuide, Remind, Reply, pending
 from council.core.channels import Channel, ChannelStep, Member, Message, MessageKind
+from council.core.conversation import TaskState
 from council.core.record import Record
 from council.store.channel_rules import floor_rules
 from council.store.channels import Channels
@@ -138,6 +139,8 @@ def change(
                 session.say(step.events)
                 return step
             session.commit(step.channel, page=session.page, events=step.events, actor=actor)
+        if session.channel.tasks:
+            take_back(place, session.channel, since=before)
         return ChannelStep(
             channel=session.channel,
             events=step.events,
@@ -146,6 +149,20 @@ def change(
             allowed=step.allowed,
             model=step.model,
         )
+
+
+def take_back(place: Place, channel: Channel, *, since: Channel | None = None) -> None:
+    """Take away the prompts that were handed over for turns that are over.
+
+    Those that were over in `since` are taken for gone already.
+    """
+    from council.store.files import remove
+
+    for task in channel.tasks.values():
+        if task.driver != "manual" or task.state is TaskState.R:
+            continue
+        if since is None or task.id not in since.tasks or since.tasks[task.id].state is TaskState.R:
+            remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")
 
 
 def _follow_up(

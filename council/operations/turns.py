@@ -13,6 +13,7 @@ from council.core.channels import Channel, ChannelStep, Message, account_of
 from council.core.delivery import has_arrived
 from council.core.events import Event
 from council.operations import rooms
+from council.operations.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         return step.then(floor.begin(step.channel, agent, run, session.newest, now, rules=rules))
 
-    return rooms.change(place, channel_id, now, rule, actor=agent)
+    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    rouse(place, step.channel)
+    return step
 
 
 def end(
@@ -68,7 +71,9 @@ def end(
             session.post(Message(id=1, at=now, author=account, agent=agent, content=text, run=run))
         return step
 
-    return rooms.change(place, channel_id, now, rule, actor=agent)
+    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    rouse(place, step.channel)
+    return step
 
 
 def _lies_there(session: ChannelSession, channel: Channel) -> bool:
@@ -96,7 +101,9 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
     def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
         return step.then(hearing.wake(step.channel, now, by=by, rules=rules))
 
-    return rooms.change(place, channel_id, now, rule, actor=by)
+    step = rooms.change(place, channel_id, now, rule, actor=by)
+    rouse(place, step.channel)
+    return step
 
 
 def _make_sure(place: Place, channel_id: str) -> None:

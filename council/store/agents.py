@@ -83,6 +83,22 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     return text.strip() or settings.agent(agent_id).persona
 
 
+def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
+    """Tell whether something may wake an agent, without reading its facts; in doubt it does.
+
+    Ends of turns ask it, too often for a parser of YAML to be loaded.
+    """
+    driver = settings.agent(agent_id).implied_driver
+    if driver or not is_name(agent_id):
+        return driver not in ("", "manual")
+    try:
+        text = _soul_text(_soul_path(root, settings, agent_id))
+    except (OSError, CouncilError):
+        return False
+    front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
+    return "driver" in front or "preset" in front
+
+
 def known_agents(root: str, settings: Settings) -> list[str]:
     """Return the ids of all agents that have settings or a folder, in order."""
     try:

@@ -29,7 +29,7 @@ from council.store.places import decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -129,6 +129,12 @@ class ChannelSession(Document):
             if one.extra.get("key") == key and one.author == author:
                 return one
         return None
+
+    def said_in(self, runs: Iterable[str], after: int) -> list[Message]:
+        """Return what some runs said after a message, oldest first."""
+        wanted = set(runs)
+        found = log.read_tail(self.files.messages, self.channel.created_at, after=after)
+        return [one for one in found.messages if one.run in wanted and one.id > after]
 
     def commit(
         self,

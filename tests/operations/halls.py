@@ -1,0 +1,78 @@
+"""Workspaces with rooms whose agents are real little programs, for the tests of the operations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+
+from council.core.channels import Channel
+from council.operations import channels, discussing, rooms, showing, turns
+from council.operations.report import Report
+from tests.operations.tables import Table, script
+
+GUIDE = "## Topic\nUmbrellas\n\n## Goals\nA list.\n\n## Completion criteria\nAll agree.\n"
+MINUTE = timedelta(minutes=1)
+
+# Speaks so many cycles and then passes.
+TALKS = (
+    'cat >/dev/null; if [ "$COUNCIL_TOUR" -le {cycles} ]; then '
+    'echo "$COUNCIL_AGENT in cycle $COUNCIL_TOUR"; else echo NO_REPLY; fi'
+)
+PASSES = "cat >/dev/null; echo NO_REPLY"
+FAILS = "cat >/dev/null; exit 3"
+
+
+def talks(cycles: int) -> dict[str, object]:
+    """Return an agent that speaks in the first cycles and then passes."""
+    return script(TALKS.format(cycles=cycles))
+
+
+class Hall(Table):
+    """A workspace with rooms, and the operations on them at a chosen time."""
+
+    def room(self, *members: str, name: str = "weather", mode: str = "chat") -> Hall:
+        channels.create(self.place, mode, name, members or ("owl", "gecko"))
+        return self
+
+    def discuss(
+        self, *members: str, name: str = "umbrellas", by: str = "owl", callback: str = ""
+    ) -> Hall:
+        discussing.create(self.place, name, by, GUIDE, members, callback=callback)
+        return self
+
+    def post(self, text: str = "Will it rain?", by: str = "alice", name: str = "weather") -> Hall:
+        channels.post(self.place, name, by, text)
+        return self
+
+    def end(self, agent: str, text: str, name: str = "weather", run: str = "") -> str:
+        return turns.end(self.place, name, agent, run, text, post=True).outcome
+
+    def standing(self, name: str = "weather") -> Channel:
+        return showing.standing(self.place, name).channel
+
+    def said(self, name: str = "weather") -> list[str]:
+        """Return what was said in a room, `author: text`, without the guide."""
+        store = rooms.channels(self.place)
+        found = store.messages(store.see(name).channel)
+        return [f"{one.agent or one.author}: {one.content}" for one in found if one.kind != "guide"]
+
+    def kinds(self, *wanted: str, about: str = "") -> list[str]:
+        """Return `type agent` of events, once each, of one room or of all."""
+        known: dict[object, str] = {}
+        for one in self.events(*wanted):
+            if not about or one["conversationId"] == about:
+                known[one["eventId"]] = f"{one['type']} {one.get('agentId') or ''}".strip()
+        return list(known.values())
+
+
+def woken(report: Report) -> dict[str, list[str]]:
+    """Return whom a heartbeat has woken in which room."""
+    return {one.name: one.woken for one in report.all_rooms() if one.woken}
+
+
+def files_below(folder: str | os.PathLike[str]) -> Iterable[str]:
+    """Yield the paths of all files below a folder."""
+    for here, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.join(here, name)
