@@ -54,7 +54,7 @@ def liveness_text(found: Found, now: datetime) -> str:
         )
         for one in found.entries
     ]
-    columns = ("id", "agent", "status", "load", "queue", "last sign of life", "must show signs")
+    columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
     return as_text(rows_view(columns, rows, whole=("id", "agent", "status")))
 
 

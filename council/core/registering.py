@@ -244,8 +244,6 @@ def _entry(
         max_depth=before.max_depth if wish.max_depth is None else wish.max_depth,
         version=version,
         fallback=wish.fallback or before.fallback,
-        # Nobody starts who joins from outside: it has to be alive by itself.
-        watched=before.watched or not wish.is_own,
         joined_at=before.joined_at or now,
         seen_at=now,
         left_at=None,

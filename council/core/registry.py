@@ -72,7 +72,7 @@ class Entry(Record):
         fallback: What it also speaks, "" for nothing else.
         load: How busy it said it is, in percent.
         queue: How many messages wait for it, as it said.
-        watched: Whether it must show signs of life: it runs by itself.
+        watched: Whether it must show signs of life: from its first liveness message on.
         joined_at: When it was registered last.
         seen_at: When it showed its last sign of life.
         alive_at: When its last liveness message counted, None for never.
