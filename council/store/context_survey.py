@@ -230,6 +230,8 @@ class ContextSurvey:
                 return {}, b""
             if not all(isinstance(one, int) for one in numbers):
                 return {}, b""
+            if crc32(data[_HEAD_BYTES:]) != head["sum"]:
+                return {}, b""
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
             return {}, b""
         finally:
@@ -237,7 +239,7 @@ class ContextSurvey:
         return head, data[_HEAD_BYTES:]
 
     def _noted(self) -> list[Noted]:
-        if not self._head or crc32(self._body) != self._head["sum"]:
+        if not self._head:
             return []
         contexts, due, found, waits, looks = json.loads(self._body)
         data, size = bytes.fromhex(looks), _LOOK.size
