@@ -172,7 +172,7 @@ class Hop(Record):
         again: The next try, where one is owed.
         raised: Whether its budget was raised, or a simpler version asked for.
         result: DATA of the answer that ended it well.
-        returned: Whether its source was told how it ended.
+        returned: Whether it is over and its source was told how it ended.
     """
 
     number: int
@@ -201,6 +201,8 @@ class Hop(Record):
     def is_open(self) -> bool:
         """Tell whether the hop is not over: an attempt is under way, or one is owed."""
         last = self.attempt
+        if self.returned:
+            return False
         return self.again is not None or last is None or last.state not in ENDED
 
 

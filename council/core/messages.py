@@ -108,7 +108,7 @@ def compose(
         kind=kind,
         task=task,
         priority=priority,
-        state=state,
+        state=str(state),
         code=code,
         depth=depth,
         context=context,

@@ -18,6 +18,9 @@ from council.wire.messages import parse
 from council.wire.parsed import Parsed
 from council.wire.v5 import QUERY
 
+# What may lead deeper has to say why it does.
+_DEEPENS = ("R", "X")
+
 
 def message_of(line: str | Parsed, version: str | None = None) -> Message:
     """Return what a line says, in the words of V5.
@@ -76,14 +79,27 @@ def line_of(message: Message, version: str = "V5") -> str:
         "-" if message.budget is None else f"B{message.budget}",
         message.data,
     ]
-    # The strict check refuses a query because the table of types leaves it out (A-51).
-    line = _as_query(segments) if message.kind == QUERY else checked(segments, "V5")
+    allowed = _allowed(message)
+    line = _written(segments, allowed) if allowed else checked(segments, "V5")
     return line if version == "V5" else convert(line, version, lossy=True).text
 
 
-def _as_query(segments: list[str]) -> str:
+def _allowed(message: Message) -> set[str]:
+    """Return what the strict check would refuse in a message and the document wants all the same.
+
+    A query, which the table of types leaves out (A-51); and an answer at a depth
+    that its request gave a reason for: it repeats the depth and not the reason.
+    """
+    allowed = {"W_TYPE_Q"} if message.kind == QUERY else set()
+    if message.kind not in _DEEPENS:
+        allowed.add("W_DEPTH_EXCEPTIONAL")
+    return allowed
+
+
+def _written(segments: list[str], allowed: set[str]) -> str:
     line = "|".join(segments)
     found = parse(line, "V5")
-    if found.errors or found.segments != segments or set(found.warnings) - {"W_TYPE_Q"}:
-        checked(segments, "V5")
+    turned = {note.name for note in found.notes if note.code}
+    if found.errors or found.segments != segments or turned - allowed or segments[2] == "D":
+        return checked(segments, "V5")
     return line
