@@ -37,7 +37,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.wire.parsed import Parsed
+
     Owed = Work | Split | Compose
+    Taken = Callable[[Exchange, str], ExchangeStep]
 
 MANUAL = "manual"
 # Who is registered and no agent of the workspace answers by itself, with `msg send`.
@@ -215,14 +218,14 @@ def _failed(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], Exchan
 
 def _ended(crew: Crew, due: Due) -> Callable[[Exchange], ExchangeStep]:
     def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.run_ended(exchange, due.owed.run, now=crew.now)
+        return exchange_runs.run_ended(exchange, due.owed.run, now=crew.now, rules=crew.rules)
 
     return rule
 
 
 def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], ExchangeStep]:
     """Take what the orchestrator's agent said of how to split a request, or its answer."""
-    from council.core.splitting import divided, undivided
+    from council.core.splitting import divided
 
     run = due.owed.run
 
@@ -230,10 +233,6 @@ def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], Ex
         if isinstance(due.owed, Compose):
             return composed(exchange, text.strip(), crew.now, run=run, rules=crew.rules)
         parts = task_prompts.parts_in(text)
-        if not parts:
-            return undivided(exchange, crew.registry, crew.now, rules=crew.rules).then(
-                exchange_runs.run_ended(exchange, run, now=crew.now)
-            )
         return divided(exchange, parts, crew.registry, crew.now, run=run, rules=crew.rules)
 
     return rule
@@ -246,60 +245,82 @@ def _taken(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], Exchang
     posted = due.exchange.posted_as(owed.message)
     assert posted is not None  # a message that somebody has to act on is kept
     request = posted.message
-    messages, events = _messages_of(crew, due, request, answer)
+    rules, events = _heard(crew, due, request, answer)
 
     def rule(exchange: Exchange) -> ExchangeStep:
         step = ExchangeStep(exchange=exchange, events=list(events))
-        for number, message in enumerate(messages, start=1):
-            taken = orchestrator.receive(
-                step.exchange,
-                message,
-                crew.registry,
-                crew.now,
-                run=owed.run if number == len(messages) else "",
-                rules=crew.rules,
-            )
-            step = step.then(taken)
-        return step.then(exchange_runs.run_ended(step.exchange, owed.run, now=crew.now))
+        for number, taken in enumerate(rules, start=1):
+            # The last one ends the run: until then it may say more.
+            step = step.then(taken(step.exchange, owed.run if number == len(rules) else ""))
+        ended = exchange_runs.run_ended(step.exchange, owed.run, now=crew.now, rules=crew.rules)
+        return step.then(ended)
 
     return rule
 
 
-def _messages_of(
+def _heard(
     crew: Crew, due: Due, request: Message, answer: Answer
-) -> tuple[list[Message], list[Event]]:
-    """Return the messages of a worker in the words of V5, and what could not be taken."""
-    owed = due.owed
-    worker = owed.worker
+) -> tuple[list[Taken], list[Event]]:
+    """Return what follows from each thing that a worker printed, and what was left out of it."""
+    worker = due.owed.worker
     said = read_output(answer.text, request)
     events: list[Event] = []
-    messages: list[Message] = []
+    rules: list[Taken] = []
+    ends = False
     for told in said.messages:
-        if told.message.sender != worker:
-            reason = f"sent as {told.message.sender} in a run of {worker}"
-            events.append(_refused(worker, told.message.kind, "E13", reason))
+        message = told.message
+        if message.sender != worker:
+            reason = f"sent as {message.sender} in a run of {worker}"
+            events.append(_event(due, "message.refused", message, code="E13", reason=reason))
             continue
-        messages.append(_whole(crew, due, told))
+        ends = ends or message.kind in _ENDS_WORK
+        rules.append(_received(crew, _whole(crew, due, told)))
     for faulty in said.faulty:
-        first = faulty.errors[0].code if faulty.errors else "E10"
-        code = first if faulty.version == "V5" else "E10"
-        details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
-        events.append(_refused(worker, "", code, details))
-        data = f"desc=no valid message;details={details}"
-        messages.append(reply(request, "E", data, worker=worker, state="F", code=code))
-    ends = any(one.kind in _ENDS_WORK for one in messages)
-    if said.words and not ends:
+        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty))
+    if said.words and not (ends or said.faulty):
         ref = "" if fits(said.words) else _published(crew, due, said.words)
-        messages.append(wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens))
+        whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
+        rules.append(_received(crew, whole))
     elif said.words:
-        told_by = {"chars": len(said.words), "reason": "words beside a message"}
-        events.append(Event(type="message.ignored", agent=worker, data=told_by))
-    return messages, events
+        reason = f"{len(said.words)} letters beside a message"
+        events.append(_event(due, "message.ignored", request, reason=reason))
+    return rules, events
 
 
-def _refused(worker: str, kind: str, code: str, reason: str) -> Event:
-    data = {"type": kind or None, "code": code, "reason": reason}
-    return Event(type="message.refused", agent=worker, data=data)
+def _received(crew: Crew, message: Message) -> Taken:
+    def taken(exchange: Exchange, run: str) -> ExchangeStep:
+        return orchestrator.receive(
+            exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
+        )
+
+    return taken
+
+
+def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
+    """Answer a line with faults by the code of the first one; its worker is asked once more."""
+    first = faulty.errors[0].code if faulty.errors else "E10"
+    code = first if faulty.version == "V5" else "E10"
+    details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
+
+    def taken(exchange: Exchange, run: str) -> ExchangeStep:
+        return orchestrator.receive_fault(
+            exchange,
+            stands_for,
+            code,
+            crew.registry,
+            crew.now,
+            details=details,
+            run=run,
+            rules=crew.rules,
+        )
+
+    return taken
+
+
+def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
+    """Return the event of something that a worker said and that is not taken."""
+    about = {"ctx": due.context, "tid": message.task or None, "kind": message.kind}
+    return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
 
 
 def _whole(crew: Crew, due: Due, told: Told) -> Message:

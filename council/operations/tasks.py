@@ -144,7 +144,6 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
                 one,
                 crew.now,
                 reason=reason,
-                registry=crew.registry,
                 rules=crew.rules,
             )
             step = step.then(done)
