@@ -166,7 +166,7 @@ class ServedRoom:
     @staticmethod
     def _waits_on(one: Owed, tasks: dict[str, Task], places: dict[str, Slot]) -> bool:
         waits = one.wake.task in tasks and one.wake.task not in places
-        return waits and not one.by_hand and not one.final
+        return waits and not one.by_hand and not one.refusal
 
     def _taken(self, channel: Channel, one: Owed, has_place: bool, newest: int) -> ChannelStep:
         now, driver = self._place.now(), one.agent.driver

@@ -107,7 +107,7 @@ class ServedConversation:
         now = place.now()
         notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
         queued = [
-            not (one.by_hand or one.final)
+            not (one.by_hand or one.refusal)
             and one.wake.task in state.tasks
             and one.wake.task not in places
             for one in mine
