@@ -171,9 +171,15 @@ def _commit(workspace: Workspace, done: RegistryChange, rev: int, now: datetime)
     record = registry_to_record(registry)
     digest = os.urandom(4).hex()
     outbox = _outbox(workspace, done, f"{rev}-{digest}", now)
-    text = json.dumps({**record, _OUTBOX: outbox}, ensure_ascii=False, indent=1) + "\n"
-    files.replace(registry_path(workspace), text.encode("utf-8", "replace"))
+    files.replace(registry_path(workspace), _as_json({**record, _OUTBOX: outbox}))
     _tell(workspace, outbox, is_fresh=True)
+
+
+def _as_json(document: dict[str, Any]) -> bytes:
+    try:
+        return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        return (json.dumps(document, indent=1) + "\n").encode("ascii")
 
 
 def _outbox(workspace: Workspace, done: RegistryChange, rev: str, now: datetime) -> dict[str, Any]:
