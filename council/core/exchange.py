@@ -210,7 +210,7 @@ class Question(Record):
     """A question that is put to the user: of a worker (`hop` above 0), or before a worker is asked.
 
     `options` are the labels in order; () for an open question. `ends_at` is None
-    until it was put. `answer` is the label or the text, "" while it is open.
+    until it was put. `answer` is the label or the text, "" where nobody gave one.
     """
 
     message: int
@@ -224,6 +224,11 @@ class Question(Record):
     answered_at: datetime | None = None
     by: str = ""
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it waits for an answer; one that nobody gave in time does not."""
+        return self.answered_at is None
 
 
 class Task(Record):

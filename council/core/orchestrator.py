@@ -324,17 +324,20 @@ def cancel(
     now: datetime,
     *,
     reason: str = "",
+    registry: Registry | None = None,
     rules: TaskRules = RULES,
 ) -> ExchangeStep:
     """Cancel a task: everybody who works on it is told by U with state X.
 
     `outcome` is `cancelled`, or "" for a task that is over or unknown.
     """
-    desk = Desk(exchange, now, rules=rules)
+    desk = Desk(exchange, now, registry=registry, rules=rules)
     ended = desk.exchange.tasks.get(task)
     if ended is None or ended.is_over:
         return desk.step()
     cancel_task(desk, ended, reason or "cancelled")
+    if registry is not None:
+        settle(desk)
     return desk.step("cancelled")
 
 

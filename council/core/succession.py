@@ -60,6 +60,7 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
         next_message=1,
         next_task=len(ids) + 1 if anew else old.next_task,
         rev=0,
+        extra={},
     )
     numbers = _carry_messages(old, new, ids)
     _carry_tasks(old, new, ids, numbers)
