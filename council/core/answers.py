@@ -292,7 +292,8 @@ def _set_aside(state: Conversation, agent: str) -> None:
     """Make a draft of an answer in whose place another one comes. Changes `state`."""
     standing = state.entry_of(agent, state.tour)
     if standing is not None:
-        standing.kind = EntryKind.DRAFT
+        draft = standing.copy(kind=EntryKind.DRAFT)
+        state.entries = [draft if one is standing else one for one in state.entries]
 
 
 def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:

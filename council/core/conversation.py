@@ -110,9 +110,10 @@ class Participant(Record):
         return f"{self.emoji} {self.name or self.id}".strip()
 
 
-class Entry(Record):
+class Entry(Record, settled=True):
     """One text of the conversation: a contribution, a late one, an injection, a synthesis.
 
+    One that stands in a conversation is never changed: another takes its place.
     `id` is unique in the conversation and derived (`<tour>-<agent>`, with a
     suffix for further ones). `text` is byte for byte what was given. `digest`
     is the SHA-256 of the text, or for one that was sealed the salted digest,

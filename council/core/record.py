@@ -27,12 +27,19 @@ _UNCHANGING = frozenset(
 )
 
 
+# What nearly every value is and nothing can change; asked first, because a
+# long conversation has tens of thousands of them.
+_PLAIN: set[type] = {str, int, float, bool, type(None)}
+
+
 @dataclass_transform(kw_only_default=True)
 class Record:
     """A value made of the annotated attributes of its class.
 
     A default that is a list or a dict is copied for every new value. Fields
-    without a default must be given by name.
+    without a default must be given by name. A class that is `settled` promises
+    that nobody changes a value once it is part of another one, so copies of
+    that other one share it.
 
     Raises:
         TypeError: A required field is missing, or an unknown one is given.
@@ -42,7 +49,10 @@ class Record:
     _holders: tuple[str, ...] = ()
     _defaults: dict[str, object] = {}  # noqa: RUF012 - rebuilt for each subclass
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, settled: bool = False) -> None:
+        """Note the fields; the records of a `settled` class are shared between copies."""
+        if settled:
+            _PLAIN.add(cls)
         annotations = cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow
         own = [name for name in annotations if not name.startswith("_")]
         cls._fields = cls._fields + tuple(own)
@@ -78,7 +88,7 @@ class Record:
         return f"{type(self).__name__}({inside})"
 
     def copy(self, **changes: Any) -> Self:
-        """Return a copy that shares nothing mutable with this value, with `changes` applied.
+        """Return a copy with `changes` applied, which shares only what nobody changes.
 
         Raises:
             TypeError: A field to change is unknown.
@@ -97,16 +107,16 @@ class Record:
         return twin
 
 
-# What nearly every value is and nothing can change; asked first, because a
-# long conversation has tens of thousands of them.
-_PLAIN = frozenset((str, int, float, bool, type(None)))
-
-
 def _copied(value: Any) -> Any:
     if value.__class__ in _PLAIN:
         return value
     if isinstance(value, list):
-        return [_copied(item) for item in value]
+        return [item if item.__class__ in _PLAIN else _copied(item) for item in value]
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return value.copy() if isinstance(value, Record) else value
+        return {
+            key: item if item.__class__ in _PLAIN else _copied(item) for key, item in value.items()
+        }
+    if isinstance(value, Record):
+        return value.copy()
+    _PLAIN.add(value.__class__)  # such as an enumeration: asked first from now on
+    return value

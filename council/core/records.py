@@ -49,8 +49,13 @@ RULE_KEYS = {
 }
 
 
-def to_record(state: Conversation) -> dict[str, Any]:
-    """Return the JSON object of the state block, in the order in which it is written."""
+def to_record(state: Conversation, ledger: object = None) -> dict[str, Any]:
+    """Return the JSON object of the state block, in the order in which it is written.
+
+    Args:
+        state: The conversation.
+        ledger: What stands for the lines of its entries, None for the lines themselves.
+    """
     return {
         "schemaVersion": state.schema_version,
         "rev": state.rev,
@@ -113,7 +118,7 @@ def to_record(state: Conversation) -> dict[str, Any]:
             for one in state.rounds
         ],
         "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
-        "ledger": [entry_to_record(one) for one in state.entries],
+        "ledger": [entry_to_record(one) for one in state.entries] if ledger is None else ledger,
         **state.extra,
     }
 

@@ -36,8 +36,9 @@ def parse_instant(text: str) -> datetime:
 def render_instant(instant: datetime) -> str:
     """Write an instant as ISO 8601 UTC with `Z`, whole seconds."""
     # Not strftime: its %Y writes years before 1000 with too few digits to be read again.
-    plain = instant.astimezone(UTC).replace(tzinfo=None)
-    return plain.isoformat(timespec="seconds") + "Z"
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    return instant.isoformat(timespec="seconds")[: -len("+00:00")] + "Z"
 
 
 def parse_duration(text: str) -> timedelta:

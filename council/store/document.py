@@ -141,9 +141,14 @@ class Document:
             OSError: The system refuses. Before the journal line was on the disk
                 nothing has changed; after it the next session finishes.
         """
-        snapshots.keep(self.places.history, data, digest)
-        prepared = live.prepare(self.places.displaced, data, self.reading, digest)
+        snapshot = snapshots.Beginning(self.places.history, data, digest)
         try:
+            prepared = live.prepare(self.places.displaced, data, self.reading, digest)
+        except BaseException:
+            snapshot.give_up()
+            raise
+        try:
+            snapshot.finish()
             add_line()
         except BaseException:
             files.remove(prepared)

@@ -122,6 +122,16 @@ def sync_data(descriptor: int) -> None:
         os.fdatasync(descriptor)
 
 
+def set_out(descriptor: int) -> None:
+    """Let the system begin to bring a file to the disk; a hint that promises nothing."""
+    advise = getattr(os, "posix_fadvise", None)
+    if advise is not None:
+        try:  # noqa: SIM105 - contextlib is slow to import
+            advise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            pass
+
+
 def sync_folder(path: str) -> None:
     """Bring the names in a folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

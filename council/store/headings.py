@@ -164,8 +164,18 @@ def line_of(text: str) -> str:
 
 def label_line(emoji: str, name: str, agent: str) -> str:
     """Return emoji and display name as one line that cannot be taken for an id."""
-    label = line_of(f"{line_of(emoji)} {line_of(name) or agent}")
-    return label.replace("(agent:", "(agent ")
+    known = _labels.get((emoji, name, agent))
+    if known is not None:
+        return known
+    if len(_labels) >= _MANY_LABELS:
+        _labels.clear()
+    label = line_of(f"{line_of(emoji)} {line_of(name) or agent}").replace("(agent:", "(agent ")
+    _labels[emoji, name, agent] = label
+    return label
+
+
+_MANY_LABELS = 256
+_labels: dict[tuple[str, str, str], str] = {}  # one file shows the same few again and again
 
 
 def _table(prefixes: tuple[str, ...]) -> dict[str, str]:

@@ -13,14 +13,16 @@ from __future__ import annotations
 from council.core.conversation import Conversation, Entry, EntryKind, Status
 from council.core.owed import awaited, current_phase, next_phase, owing, takes_turns
 from council.core.procedures import PROCEDURES, SYNTHESIZE
-from council.core.records import to_record
+from council.core.records import entry_to_record, to_record
 from council.core.times import render_instant
 from council.store.headings import label_line, line_of, section_key, words_of
 from council.store.hints import hints_of
-from council.store.marks import EOF, block_text, brief_text, entry_text
+from council.store.marks import EOF, Listed, block_text, brief_text, compact, entry_text
 from council.store.sections import SIDE_SECTIONS, phase_of, section_of, sections_of, tour_of
 
 _LISTS = ("meta:", "p:", "conv:", "next:")
+_REMEMBERED = 4096
+_written: dict[int, tuple[Entry, str]] = {}  # a process writes the same entries again and again
 
 
 def label_of(state: Conversation, agent: str) -> str:
@@ -99,7 +101,20 @@ def items(state: Conversation) -> list[tuple[str, str]]:
             found += [heading(key), *(_aside(state, one, words) for one in aside)]
     found += [heading("h:convergence"), *_lines(words, _convergence(state, words))]
     found += [heading("h:next"), *_lines(words, _next(state, words))]
-    return [*found, ("state", block_text(to_record(state))), ("eof", EOF)]
+    block = block_text(to_record(state, Listed(lines=[_ledger_line(one) for one in state.entries])))
+    return [*found, ("state", block), ("eof", EOF)]
+
+
+def _ledger_line(entry: Entry) -> str:
+    """Return the line of an entry in the state block; nobody changes an entry, so it stays."""
+    known = _written.get(id(entry))
+    if known is not None and known[0] is entry:
+        return known[1]
+    if len(_written) >= _REMEMBERED:
+        _written.clear()
+    line = compact(entry_to_record(entry))
+    _written[id(entry)] = (entry, line)
+    return line
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
@@ -242,9 +257,19 @@ def default_gap(key: str, following: str) -> str:
         return "\n"
     if not key:
         return ""
-    kind, after = key.partition(":")[0], following.partition(":")[0]
+    kinds = key.partition(":")[0], following.partition(":")[0]
+    gap = _gaps.get(kinds)
+    if gap is None:
+        gap = _gaps[kinds] = _gap(*kinds)
+    return gap
+
+
+_gaps: dict[tuple[str, str], str] = {}
+
+
+def _gap(kind: str, after: str) -> str:
     if kind == after and kind + ":" in _LISTS:
         return "\n"
     if kind in ("h", "a") and after not in ("h", "state"):
         return "\n\n" if kind == "a" and after == "a" else "\n"
-    return "\n" if key == "state" and following == "eof" else "\n\n"
+    return "\n" if kind == "state" and after == "eof" else "\n\n"

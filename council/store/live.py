@@ -15,6 +15,7 @@ import os
 import stat
 import time
 
+from council.core.errors import InvalidStateError
 from council.core.record import Record
 from council.store import files, snapshots
 from council.store.files import Reading
@@ -150,7 +151,7 @@ def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -
             known = ""
         else:
             continue
-        late = _late(path, known, parts[1], history)
+        late = _late(path, known, parts[1], history, is_known)
         if late is None:
             continue
         digest = snapshots.digest_of(late.data)
@@ -166,7 +167,9 @@ def was_never_published(path: str, digest: str) -> bool:
     return os.path.basename(path).startswith(f"{_NEW}-{digest}-")
 
 
-def _late(path: str, known: str, named: str, history: str) -> Late | None:
+def _late(
+    path: str, known: str, named: str, history: str, is_known: Callable[[str], bool]
+) -> Late | None:
     """Return what a displaced file holds, None when it is a text of ours that never was live."""
     reading = files.read_stable(path)
     if reading is None:
@@ -175,17 +178,26 @@ def _late(path: str, known: str, named: str, history: str) -> Late | None:
     if not known and snapshots.digest_of(reading.data) == named:
         files.remove(path)  # its writer died before the exchange
         return None
-    if not reading.data or (not known and _is_beginning(reading.data, named, history)):
+    if not reading.data or (not known and _is_ours(reading.data, named, history, is_known)):
         settle(late)
         return None
     return late
 
 
-def _is_beginning(data: bytes, digest: str, history: str) -> bool:
-    """Tell whether `data` is what a dying writer managed to write of a known text."""
+def _is_ours(data: bytes, digest: str, history: str, is_known: Callable[[str], bool]) -> bool:
+    """Tell whether `data` is what a dying writer managed to write of the text named `digest`.
+
+    Of a text that never was committed the snapshot may be torn, too; but then
+    nobody can have seen it, and so nobody else has written here.
+    """
     if not snapshots.has(history, digest):
-        return False
-    return snapshots.get(history, digest).startswith(data)
+        return not is_known(digest)
+    try:
+        return snapshots.get(history, digest).startswith(data)
+    except InvalidStateError:
+        if is_known(digest):
+            raise
+        return True
 
 
 def settle(late: Late) -> None:

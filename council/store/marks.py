@@ -17,6 +17,7 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 OPEN = "<!--council"
@@ -189,29 +190,60 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_compact = json.JSONEncoder(ensure_ascii=False).encode
 _LISTED = ("participants", "convergence", "rounds", "tasks", "ledger")
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Return what writes JSON in one line; made once, it need not be made for every value."""
+    from json import encoder
+
+    plain = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return plain.encode
+    encode = make(
+        None, plain.default, encoder.encode_basestring, None, ": ", ", ", False, False, True
+    )
+    return lambda value: "".join(encode(value, 0))
+
+
+compact = _encoder()
+
+
+class Listed(Record):
+    """The items of a list as they are written in the state block, each in one line."""
+
+    lines: list[str]
 
 
 def block_text(record: dict[str, Any]) -> str:
     """Return the state block: one field a line, one participant, round, task or entry a line."""
     lines = [
-        f" {_compact(key)}: {_lines(value) if key in _LISTED else _compact(value)}"
+        f" {compact(key)}: {_lines(value) if key in _LISTED else compact(value)}"
         for key, value in record.items()
     ]
     body = "{\n" + ",\n".join(lines) + "\n}"
     try:
         body.encode()
     except UnicodeEncodeError:
-        body = json.dumps(record, indent=1)
+        body = json.dumps(_read(record), indent=1)
     body = body.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "\\u002d\\u002d")
     return f"{STATE}\n{body}\n{_CLOSE}"
 
 
+def _read(record: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: [json.loads(line) for line in value.lines] if isinstance(value, Listed) else value
+        for key, value in record.items()
+    }
+
+
 def _lines(value: Any) -> str:
     if isinstance(value, dict) and value:
-        inner = [f"  {_compact(key)}: {_compact(one)}" for key, one in value.items()]
+        inner = [f"  {compact(key)}: {compact(one)}" for key, one in value.items()]
         return "{\n" + ",\n".join(inner) + "\n }"
+    if isinstance(value, Listed):
+        return "[\n  " + ",\n  ".join(value.lines) + "\n ]" if value.lines else "[]"
     if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(f"  {_compact(one)}" for one in value) + "\n ]"
-    return str(_compact(value))
+        return "[\n" + ",\n".join(f"  {compact(one)}" for one in value) + "\n ]"
+    return compact(value)

@@ -96,25 +96,37 @@ def resolve_inside(root: str, path: str) -> str:
 
     Source: XC-009.
     """
+    whole = _named_inside(root, path)
+    _refuse_links(os.path.abspath(root), whole)
+    return whole
+
+
+def _named_inside(root: str, path: str) -> str:
+    """Do what `resolve_inside` does, without a look at the disk."""
     base = os.path.abspath(root)
-    parts = path.split("/")
-    if "\x00" in path or ".." in parts:
+    if "\x00" in path or ".." in path.split("/"):
         raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
     whole = os.path.normpath(os.path.join(base, path))
-    if whole != base and not whole.startswith(base.rstrip("/") + "/"):
+    above = base.rstrip("/") + "/"
+    if whole != base and not whole.startswith(above):
         raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
-    step = base
-    for part in os.path.relpath(whole, base).split("/"):
-        step = os.path.join(step, part)
+    return whole
+
+
+def _refuse_links(base: str, whole: str) -> None:
+    """Refuse a path below `base` of which a component is a symbolic link."""
+    end = len(base.rstrip("/"))
+    while 0 <= end < len(whole):
+        end = whole.find("/", end + 1)
+        step = whole if end < 0 else whole[:end]
         try:
             mode = os.lstat(step).st_mode
         except OSError:
-            break  # what does not exist is no link; what cannot be seen fails when it is opened
-        if stat.S_ISLNK(mode) and step != base:
+            return  # what does not exist is no link; what cannot be seen fails when it is opened
+        if stat.S_ISLNK(mode):
             raise RefusedError(
                 f"{step} is a symbolic link", "put the real file or folder in its place"
             )
-    return whole
 
 
 class Workspace:
@@ -135,6 +147,7 @@ class Workspace:
         self.strict = strict
         self.root = os.path.abspath(root)
         self._moved = dict(paths or {})
+        self._named: dict[str, str] = {}
 
     def inside(self, path: str) -> str:
         """Return a path of the workspace after the check of `resolve_inside`."""
@@ -142,17 +155,48 @@ class Workspace:
 
     def _place(self, key: str) -> str:
         """Return a place as it is configured: a person may lead it out of the root, a link not."""
-        return self._placed(self._moved.get(key) or _DEFAULTS[key])
+        return self._checked(self._name_of(key))
 
     def _placed(self, path: str) -> str:
+        return self._checked(self._name_at(path))
+
+    def _name_of(self, key: str) -> str:
+        """Return the path of a place; on the disk nothing is looked at."""
+        known = self._named.get(key)
+        if known is None:
+            known = self._named[key] = self._name_at(self._moved.get(key) or _DEFAULTS[key])
+        return known
+
+    def _name_at(self, path: str) -> str:
         if "{shared}" in path:
-            path = path.replace("{shared}", self.shared)
+            path = path.replace("{shared}", self._name_of("shared"))
         path = os.path.expanduser(path)
         if not os.path.isabs(path):
-            return resolve_inside(self.root, path)
+            return _named_inside(self.root, path)
         if path.startswith(self.root.rstrip("/") + "/"):
-            return resolve_inside(self.root, os.path.relpath(path, self.root))
+            return _named_inside(self.root, os.path.relpath(path, self.root))
         return os.path.normpath(path)
+
+    def _checked(self, path: str) -> str:
+        """Return a path after a look at each of its components below the root."""
+        if path.startswith(self.root.rstrip("/") + "/"):
+            _refuse_links(self.root, path)
+        return path
+
+    def _below(self, key: str, path: str) -> str:
+        """Return what lies below a place, after one look at all of its components."""
+        folder = self._name_of(key)
+        whole = _named_inside(folder, path)
+        if whole.startswith(self.root.rstrip("/") + "/"):
+            _refuse_links(self.root, whole)
+        else:
+            _refuse_links(folder, whole)
+        return whole
+
+    def _below_control(self, path: str) -> str:
+        beside = os.path.dirname(self._name_of("conversation"))
+        self._named.setdefault("beside", beside)
+        return self._below("beside", f".council/{path}" if path else ".council")
 
     @property
     def settings(self) -> str:
@@ -187,7 +231,7 @@ class Workspace:
     @property
     def artifacts_lock(self) -> str:
         """The lock under which artifacts come and go."""
-        return resolve_inside(self.control, "artifacts.lock")
+        return self._below_control("artifacts.lock")
 
     @property
     def briefs(self) -> str:
@@ -217,95 +261,100 @@ class Workspace:
     @property
     def events(self) -> str:
         """The folder of the event log, one file a day."""
-        return resolve_inside(self.shared, "events")
+        return self._below("shared", "events")
 
     @property
     def channels(self) -> str:
         """The folder of the documents and message logs of channels."""
-        return resolve_inside(self.shared, "channels")
+        return self._below("shared", "channels")
 
     @property
     def protocol(self) -> str:
         """The folder of document 002: registry, contexts, inboxes, log, answers."""
-        return resolve_inside(self.shared, "protocol")
+        return self._below("shared", "protocol")
 
     @property
     def control(self) -> str:
         """The folder `.council`, beside the conversations and so on their file system."""
-        return resolve_inside(os.path.dirname(self._conversation_pattern), ".council")
+        return self._below_control("")
 
     @property
     def runs(self) -> str:
         """The folder of the logs of agent runs."""
-        return resolve_inside(self.control, "runs")
+        return self._below_control("runs")
 
     @property
     def places(self) -> str:
         """The folder of the kernel locks that bound how many runs there are."""
-        return resolve_inside(self.runs, "places")
+        return self._below_control("runs/places")
 
     @property
     def heartbeat_lock(self) -> str:
         """The lock under which one heartbeat at a time claims runs."""
-        return resolve_inside(self.control, "heartbeat.lock")
+        return self._below_control("heartbeat.lock")
+
+    @property
+    def duty_lock(self) -> str:
+        """The lock of the one process that keeps the workspace going."""
+        return self._below_control("duty.lock")
 
     @property
     def beat_mark(self) -> str:
         """The empty file whose time stamp says when the last heartbeat ran."""
-        return resolve_inside(self.control, "last-heartbeat")
+        return self._below_control("last-heartbeat")
 
     @property
     def failure_log(self) -> str:
         """The file in which detached work that failed leaves its trace."""
-        return resolve_inside(self.control, "failures.log")
+        return self._below_control("failures.log")
 
     @property
     def tally(self) -> str:
         """The file of what runs have used up and which agents rest."""
-        return resolve_inside(self.control, "tally.json")
+        return self._below_control("tally.json")
 
     @property
     def scan_mark(self) -> str:
         """The note which state of the identity source was taken over last."""
-        return resolve_inside(self.control, "scanned.json")
+        return self._below_control("scanned.json")
 
     @property
     def deadlines(self) -> str:
         """The note of the heartbeat: until when it need not open which conversation."""
-        return resolve_inside(self.control, "deadlines.json")
+        return self._below_control("deadlines.json")
 
     @property
     def room_deadlines(self) -> str:
         """The same note for channels."""
-        return resolve_inside(self.control, "room-deadlines.json")
+        return self._below_control("room-deadlines.json")
 
     @property
     def halt_mark(self) -> str:
         """The file that halts all starting of runs by being there."""
-        return resolve_inside(self.control, "halted")
+        return self._below_control("halted")
 
     @property
     def hook_mark(self) -> str:
         """The file that says up to where the events have been given to the hooks."""
-        return resolve_inside(self.control, "hooks.json")
+        return self._below_control("hooks.json")
 
     def run_file(self, task: str, kind: str) -> str:
         """Return the file of one run: its `prompt.md` or its `log`."""
-        return resolve_inside(self.runs, f"{task}.{kind}")
+        return self._below_control(f"runs/{task}.{kind}")
 
     @property
     def key(self) -> str:
         """The file of the key that run tokens are made with."""
-        return resolve_inside(self.control, "key")
+        return self._below_control("key")
 
     @property
     def open_names(self) -> str:
         """The folder that says which conversation each open name stands for."""
-        return resolve_inside(self.control, "open")
+        return self._below_control("open")
 
     def agent(self, agent: str) -> str:
         """Return the folder of one agent."""
-        return resolve_inside(self.agents, checked_name(agent, "agent id"))
+        return self._below("agents", checked_name(agent, "agent id"))
 
     def agent_state(self, agent: str) -> str:
         """Return the folder of what an agent's runs keep between them (P8-004)."""
@@ -372,4 +421,4 @@ class Workspace:
             raise InvalidInputError(
                 f"not a conversation id: {conversation_id!r}", "a version 4 UUID is expected"
             )
-        return resolve_inside(self.control, conversation_id)
+        return self._below_control(conversation_id)

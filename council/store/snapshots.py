@@ -46,27 +46,96 @@ def keep(folder: str, data: bytes, digest: str = "") -> str:
             files.remove(temporary)
             raise
     else:
-        _write(folder, path, data)
+        _write(path, data)
     files.sync_folder(folder)
     return digest
 
 
-def _write(folder: str, path: str, data: bytes) -> None:
-    """Write a snapshot that is not there yet.
-
-    It gets its name before it is synced, so that one commit of the file
-    system's own journal holds both. Nothing speaks of it before that.
-    """
-    temporary, descriptor = files.open_temporary(folder, data, mode=0o444, like=None)
+def _write(path: str, data: bytes) -> None:
+    descriptor = _open(path, data)
     try:
-        os.rename(temporary, path)
         files.sync(descriptor)
     except BaseException:
-        files.remove(temporary)
         files.remove(path)
         raise
     finally:
         os.close(descriptor)
+
+
+def _open(path: str, data: bytes) -> int:
+    """Write a snapshot that is not there yet, for the caller to sync and close.
+
+    It has its name from the beginning, so that one commit of the file system's
+    own journal holds both. Nothing speaks of it before that, and one whose
+    writer died is written anew by whoever needs it.
+
+    Raises:
+        FileExistsError: It is there, whatever its condition.
+        OSError: The system refuses.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o444)
+    try:
+        files.write_all(descriptor, data)
+    except BaseException:
+        os.close(descriptor)
+        files.remove(path)
+        raise
+    return descriptor
+
+
+class Beginning:
+    """A snapshot that is on its way to the disk, and there only when `finish` returns.
+
+    What is written meanwhile shares its way there: two files that are brought
+    to the disk one after the other cost little more than one, if the second
+    was set out before the first is waited for.
+
+    Args:
+        folder: Where the snapshots lie.
+        data: The text.
+        digest: Its digest.
+
+    Raises:
+        OSError: The system refuses.
+    """
+
+    def __init__(self, folder: str, data: bytes, digest: str) -> None:
+        self._folder, self._path = folder, _path(folder, digest)
+        self._descriptor = -1
+        try:
+            self._descriptor = _open(self._path, data)
+        except FileExistsError:
+            keep(folder, data, digest)
+        else:
+            files.set_out(self._descriptor)
+
+    def finish(self) -> None:
+        """Wait until it is on the disk, with its name.
+
+        Raises:
+            OSError: The system refuses; there is no snapshot.
+        """
+        if self._descriptor < 0:
+            return
+        try:
+            files.sync(self._descriptor)
+            files.sync_folder(self._folder)
+        except BaseException:
+            self.give_up()
+            raise
+        self._close()
+
+    def give_up(self) -> None:
+        """Take it back."""
+        if self._descriptor >= 0:
+            files.remove(self._path)
+            self._close()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def is_kept(folder: str, digest: str, data: bytes) -> bool:

@@ -36,8 +36,7 @@ def render(state: Conversation) -> bytes:
     parts = []
     for number, (key, text) in enumerate(found):
         following = found[number + 1][0] if number + 1 < len(found) else ""
-        parts.append(text.encode("utf-8"))
-        parts.append(default_gap(key, following).encode("ascii"))
+        parts.append((text + default_gap(key, following)).encode("utf-8"))
     return b"".join(parts)
 
 

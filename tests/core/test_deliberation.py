@@ -299,9 +299,11 @@ def test_good_answer_to_the_second_asking_takes_the_place_of_the_first():
     state = say(debate(), "claude", GARBAGE).state
     text = form(position="Ship it.")
 
+    before = state
     state = say(state, "claude", text).state
 
     assert kinds_of(state, "claude") == ["draft", "contribution"]
+    assert kinds_of(before, "claude") == ["contribution"], "a rule changes no state it is given"
     assert state.entry_of("claude", 1).text == text
     assert owing(state) == ("gpt",)
 

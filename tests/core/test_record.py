@@ -75,3 +75,36 @@ def test_a_copy_takes_changes_and_keeps_its_kind():
 
 def test_a_kind_of_record_has_the_fields_of_its_parent_too():
     assert repr(Oak(root="r")) == "Oak(root='r', leaves=[], by_name={}, depth=1, acorns=0)"
+
+
+class Fact(Record, settled=True):
+    said: str
+    tags: list[str] = []  # noqa: RUF012 - Record copies it
+
+
+class Album(Record):
+    facts: list[Fact] = []  # noqa: RUF012 - Record copies it
+    first: Fact | None = None
+    by_name: dict[str, Fact] = {}  # noqa: RUF012 - Record copies it
+
+
+def test_what_is_settled_is_shared_between_copies_and_what_holds_it_is_not():
+    fact = Fact(said="so", tags=["a"])
+    one = Album(facts=[fact], first=fact, by_name={"so": fact})
+
+    other = one.copy()
+    other.facts.append(Fact(said="else"))
+    other.by_name.clear()
+
+    assert (one.facts, one.by_name) == ([fact], {"so": fact})
+    assert other.facts[0] is fact
+    assert other.first is fact
+
+
+def test_a_copy_of_something_settled_is_one_of_its_own():
+    fact = Fact(said="so", tags=["a"])
+
+    changed = fact.copy(said="no")
+    changed.tags.append("b")
+
+    assert (fact.said, fact.tags) == ("so", ["a"])

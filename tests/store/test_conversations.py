@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import stat
@@ -749,6 +750,28 @@ def test_a_snapshot_that_is_not_what_it_was_is_never_used(room: Room) -> None:
     for call in (room.read, room.touch):
         with pytest.raises(InvalidStateError, match="damaged"):
             call()
+
+
+@pytest.mark.req("XC-001")
+@pytest.mark.parametrize("snapshot", [None, b"", b"# Active conv"], ids=["none", "empty", "torn"])
+def test_a_text_that_a_power_cut_left_torn_before_its_commit_is_nobody_s_edit(
+    room: Room, snapshot: bytes | None
+) -> None:
+    room.answer("henry")
+    never = hashlib.sha256(b"a revision whose journal line never came").hexdigest()
+    torn = room.folder / "displaced" / f"new-{never}-0123456789abcdef"
+    torn.write_bytes(room.live.read_bytes()[:400] + b"\nhalf a li")
+    if snapshot is not None:
+        (room.folder / "obj" / never).write_bytes(snapshot)
+    before = room.live.read_bytes()
+
+    room.touch()
+
+    assert room.live.read_bytes() == before
+    assert list((room.folder / "conflicts").iterdir()) == []
+    room.answer("sage")
+    assert [agent for agent, _ in room.said()] == ["henry", "sage"]
+    assert "half a li" not in room.live.read_text()
 
 
 @pytest.mark.req("C0-015")

@@ -166,6 +166,17 @@ def test_block_holds_no_sign_that_could_end_the_comment():
     assert statefile.load(text, "file")[0].extra == state.extra
 
 
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LINES, inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_values_are_written_as_json_writes_them(value: object):
+    assert marks.compact(value) == json.dumps(value, ensure_ascii=False)
+
+
 @pytest.mark.req("C0-003", "C0-004", "C0-009", "C0-011", "C0-012", "C0-013")
 def test_file_has_the_form_of_the_document():
     state = said(said(opened(), "henry", "Yes."), "nova", "No.\nBLOCKING: too dear")
