@@ -154,6 +154,14 @@ EVENTS: dict[str, tuple[str, str]] = {
     "wake.refused": ("A channel that was calmed was not woken.", "reason:text message:whole"),
     "discussion.completed": ("A discussion was completed.", "summary:text cycles:whole"),
     "summary.posted": ("The summary of a discussion was posted.", "channel:text summary:text"),
+    "summary.undelivered": (
+        "The channel where the summary of a discussion belongs is gone.",
+        "channel:text summary:text",
+    ),
+    "prompt.shortened": (
+        "What an agent of a channel had not heard did not all fit into its prompt.",
+        "task:text leftOut:whole",
+    ),
     "initiator.reminded": ("Whoever called a discussion was reminded to complete it.", ""),
     "minutes.written": ("The minutes of a discussion were written.", "path:text"),
     # Delegation, routing, artifacts
@@ -239,6 +247,12 @@ EVENTS: dict[str, tuple[str, str]] = {
     # The workspace
     "council.halted": ("No more runs are started.", "reason:text"),
     "council.resumed": ("Runs are started again.", ""),
+    "service.started": ("Somebody keeps the workspace going from now on.", "process:whole"),
+    "service.stopped": ("Nobody keeps the workspace going any more.", "process:whole"),
+    "identities.changed": (
+        "The identity registry was changed.",
+        "added:texts changed:texts removed:texts",
+    ),
     "agent.rested": (
         "An agent that keeps failing is rested.",
         "until:instant failuresInARow:whole reason:text",

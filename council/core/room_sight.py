@@ -43,7 +43,9 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
     said = shown(newest, agent)
     heard = heard_up_to(channel, agent)
     first = said[0].id if said else channel.seen + 1
-    guide = 1 if about is not None and 0 < about.guide_id < first else 0
+    guide = about.guide_id if about is not None else 0
+    # What it was shown, what it said itself, and the guide, it knows.
+    known = max(heard, guide, *(one.id for one in newest if one.agent == agent), 0)
     return {
         "procedure": "room",
         "channel": channel.channel_id,
@@ -59,7 +61,7 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
         "initiator": about.initiator if about is not None else "",
         "concluded": is_concluded(channel),
         "said": [_message(one, agent, heard) for one in said],
-        "leftOut": max(0, first - 1 - guide),
+        "leftOut": max(0, first - 1 - known),
     }
 
 

@@ -25,6 +25,7 @@ from council.core.ids import checked_name
 from council.core.record import Record
 from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
+from council.operations import identifying
 from council.operations.place import Place, speaker
 from council.operations.profiles import must_be_known, roles_of
 from council.store import agent_folders, identities, souls
@@ -114,7 +115,7 @@ def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.R
         done.append(rules.register(registry, agent_id, account, name, known))
         return done[-1].registry
 
-    identities.change(place.paths, rule)
+    identifying.change(place, rule, by=agent_id)
     return done[-1]
 
 
@@ -239,7 +240,7 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
         return changed
 
     if registry.of_agent(agent_id):
-        identities.change(place.paths, rule)
+        identifying.change(place, rule)
     moved = _moved_aside(place, agent_id) if folder else ""
     return Removed(
         agent=agent_id, identities=gone, folder=moved, left=_left(place, agent_id, account)

@@ -175,6 +175,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "clôt la discussion : {summary}",
     ),
     "summary.posted": ("summary posted in {channel}", "synthèse publiée dans {channel}"),
+    "summary.undelivered": (
+        "no summary to {channel}: it is gone",
+        "pas de synthèse pour {channel} : il n'existe plus",
+    ),
+    "prompt.shortened": (
+        "{leftOut} messages did not fit into the prompt",
+        "{leftOut} messages de trop pour l'invite",
+    ),
     "initiator.reminded": (
         "was reminded to complete the discussion",
         "rappel : clore la discussion",
@@ -243,6 +251,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "arrêt : rien n'est lancé[ : {reason}]",
     ),
     "council.resumed": ("runs are started again", "les lancements reprennent"),
+    "service.started": ("keeps going from now on", "la ronde commence"),
+    "service.stopped": ("is kept going no more", "la ronde s'arrête"),
+    "identities.changed": (
+        "identities changed:[ added {added}][ changed {changed}][ removed {removed}]",
+        "identités modifiées :[ ajoutées {added}][ changées {changed}][ retirées {removed}]",
+    ),
     "agent.rested": (
         "rests until {until}, failed {failuresInARow} times in a row: {reason}",
         "au repos jusqu'à {until}, {failuresInARow} échecs de suite : {reason}",

@@ -6,12 +6,14 @@ Source: DG-117, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of others i
 from __future__ import annotations
 
 from council.core.channels import Channel
+from council.core.events import Event
 from council.core.owed import Wake
 from council.core.room_sight import MOST_MESSAGES, parts
 from council.operations import rooms
 from council.operations.place import Place
 from council.operations.prompts import boundary, render_prompt
 from council.store.agents import persona_of
+from council.store.events import append, loose_records
 from council.store.files import make_folder, replace
 from council.store.keys import run_key
 from council.store.settings import language
@@ -26,6 +28,10 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
     """
     newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
     seen = parts(channel, newest, wake.agent, wake.task)
+    if seen["leftOut"]:
+        data = {"task": wake.task, "leftOut": seen["leftOut"]}
+        event = Event(type="prompt.shortened", agent=wake.agent, data=data)
+        append(place.paths, loose_records([event], channel.channel_id, place.now()))
     persona = persona_of(place.root, place.settings, wake.agent)
     return render_prompt(
         "turn",

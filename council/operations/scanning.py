@@ -58,7 +58,7 @@ def scan(place: Place, file: str = "") -> Scan:
 def _taken_over(place: Place, source: str, document: object) -> Scan:
     from council.core.identity_scan import is_source
     from council.core.identity_scan import scan as take_over
-    from council.store import identities
+    from council.operations import identifying
     from council.store.agents import known_agents
 
     if not is_source(document):
@@ -70,7 +70,7 @@ def _taken_over(place: Place, source: str, document: object) -> Scan:
         done.append(take_over(registry, document, known))
         return done[-1].registry
 
-    identities.change(place.paths, rule)
+    identifying.change(place, rule)
     return Scan(source=source, done=done[-1])
 
 
