@@ -158,6 +158,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "brief": (GROUP, "What one agent handed another to work with."),
         "route": (GROUP, "Which agent something goes to, and why."),
         "events": (GROUP, "What happened, as events."),
+        "explain": (
+            "explaining",
+            "Say what something waits for, why, what was tried, and what happens next and when.",
+        ),
     },
 }
 

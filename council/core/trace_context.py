@@ -38,6 +38,15 @@ def trace_of(owner: str) -> str:
     return plain if is_w3c(plain) else owner
 
 
+def context_of(conversation_id: str) -> str:
+    """Return the context by which messages of document 002 name a conversation: 8 characters.
+
+    It is derived and nothing stores it: `S` and seven hexadecimal digits of the id.
+    """
+    plain = "".join(one for one in conversation_id.lower() if one in _HEX)
+    return f"S{plain[:7]:0<7}" if is_w3c(trace_of(conversation_id)) else f"S{span_of(plain)[:7]}"
+
+
 def is_w3c(trace: str) -> bool:
     """Tell whether a trace id is one of the W3C: 32 lower-case hex digits, not all zero."""
     return _is_hex(trace, 32)

@@ -1,0 +1,80 @@
+"""Reading the log of a run: what was started, how it ended, what it printed last.
+
+Drivers write it (`drivers/run_log`); values of secrets are masked in it already.
+
+Source: XC-017, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.operations.place import Place
+from council.store.files import explaining
+
+_HEAD_BYTES = 16 * 1024
+_TAIL_BYTES = 8 * 1024
+_LINES = 6
+_LINE_CHARS = 200
+_ERRORS = "--- standard error ---"
+_PRINTED = "--- standard output ---"
+
+
+class RunLog(Record):
+    """What the log of a run tells; "" for what it does not."""
+
+    path: str = ""
+    argv: str = ""
+    folder: str = ""
+    exit: str = ""
+    seconds: str = ""
+    outcome: str = ""
+    output: list[str] = []  # noqa: RUF012 - Record copies it
+
+
+def read_run_log(place: Place, task: str) -> RunLog:
+    """Return what the log of a task's run tells; an empty one when there is none to read."""
+    if not task:
+        return RunLog()
+    try:
+        path = place.paths.run_file(task, "log")
+        with explaining("read", path):
+            text = _ends_of(path)
+    except (CouncilError, FileNotFoundError):
+        return RunLog()
+    head, _, rest = text.partition(f"\n{_ERRORS}\n")
+    fields = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    errors, _, printed = rest.partition(f"\n{_PRINTED}\n")
+    said = errors.strip() or printed.removeprefix(_PRINTED).strip()
+    return RunLog(
+        path=os.path.relpath(path, place.root),
+        argv=_as_command(fields.get("argv", "")),
+        folder=fields.get("folder", ""),
+        exit=fields.get("exit", ""),
+        seconds=fields.get("duration", ""),
+        outcome=fields.get("outcome", ""),
+        output=[line[:_LINE_CHARS] for line in said.splitlines()[-_LINES:] if line.strip()],
+    )
+
+
+def _ends_of(path: str) -> str:
+    """Return the beginning and the end of a file, which may be long in between."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD_BYTES)
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(len(head), size - _TAIL_BYTES))
+        return (head + file.read()).decode("utf-8", "replace")
+
+
+def _as_command(argv: str) -> str:
+    """Return an argv, which the log holds as JSON, as one would type it."""
+    import json
+    import shlex
+
+    try:
+        words = json.loads(argv)
+    except ValueError:
+        return argv
+    return shlex.join(map(str, words)) if isinstance(words, list) else argv
