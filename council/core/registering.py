@@ -67,23 +67,17 @@ class Joining(Record):
     fallback: str = ""
 
 
-def joining_of(message: Message, agent: str = "", *, is_own: bool = False) -> Joining | str:
-    """Return what a J says, or what is wrong with it in a word."""
+def joining_of(message: Message, agent: str = "", *, is_own: bool = False) -> Joining | None:
+    """Return what a J says, None where its `max_depth` is no such number."""
     depth = message.pair("max_depth")
     if depth and not (depth.isascii() and depth.isdigit() and 0 < int(depth) <= HIGHEST_DEPTH + 1):
-        return "max_depth"
-    told = agent or message.pair("agent")
-    if told and not is_name(told):
-        return "agent"
-    caps = capabilities_of(message)
-    if caps is not None and not all(map(is_capability, caps)):
-        return "caps"
+        return None
     return Joining(
         proposed=message.sender,
-        agent=told,
+        agent=agent or message.pair("agent"),
         is_own=is_own,
         insists=message.pair("id") != ANY,
-        capabilities=caps,
+        capabilities=capabilities_of(message),
         description=message.pair("desc"),
         max_depth=int(depth) if depth else None,
         version=message.pair("version").upper(),
@@ -170,6 +164,8 @@ def join(
     )
     if role_of(wish.proposed or wish.role) == GROUP:
         return refused(registry, asked, "E13", "a group is made by O1 and does not join")
+    if fault := _fault(wish):
+        return refused(registry, asked, "E10", fault, speaks=speaks)
     if not chosen:
         return _conflict(registry, asked, wish, speaks)
     told = wish.version or (V4 if speaks == V4 else "")
@@ -199,6 +195,16 @@ def join(
         outcome=STANDS if stood else REGISTERED,
         id=chosen,
     )
+
+
+def _fault(wish: Joining) -> str:
+    """Return what a joining agent says of itself that cannot be, "" for nothing."""
+    wrong = next((one for one in wish.capabilities or () if not is_capability(one)), None)
+    if wrong is not None:
+        return f"{wrong!r} is no capability: small letters, digits and _"
+    if wish.agent and not is_name(wish.agent):
+        return f"{wish.agent!r} cannot name an agent"
+    return ""
 
 
 def _id_for(registry: Registry, wish: Joining) -> str:

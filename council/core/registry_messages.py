@@ -24,7 +24,7 @@ from council.core.registering import (
     joining_of,
     shake_hands,
 )
-from council.core.registry import Entry, EntryStatus, Registry
+from council.core.registry import HIGHEST_DEPTH, Entry, EntryStatus, Registry
 from council.core.registry_replies import (
     RegistryStep,
     Reply,
@@ -131,8 +131,9 @@ def _join(
     if is_handshake(message):
         return shake_hands(registry, message, now, rules)
     wish = joining_of(message, agent, is_own=is_own)
-    if isinstance(wish, str):
-        return refused(registry, message, _BAD_FORM, f"{wish}= cannot be so", speaks=speaks)
+    if wish is None:
+        reason = f"max_depth is a number from 1 to {HIGHEST_DEPTH + 1}"
+        return refused(registry, message, _BAD_FORM, reason, speaks=speaks)
     return join(registry, wish, now, rules, message, speaks=speaks)
 
 
