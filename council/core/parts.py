@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from council.core.desk import Desk
 from council.core.exchange import Again, Hop, Task
-from council.core.messages import COORDINATOR, is_inline
+from council.core.messages import COORDINATOR, inline, is_inline
 
 REQUEST_KEY = "request"
 _QUERY_CHARS = 100
+_CHOICE_CHARS = 40
 _REFERENCES = ("#CTX:", "#REF:", "#MSG:")
 
 
@@ -53,4 +54,6 @@ def _asked(desk: Desk, task: Task) -> str:
     if len(task.caps) > 1:
         listed = ",".join(task.caps)
         pairs += [f"caps={listed}"] if len(listed) <= _QUERY_CHARS // 2 else []
+    if task.choice:
+        pairs.append(f"choice={inline(task.choice, _CHOICE_CHARS)}")
     return ";".join(pairs)

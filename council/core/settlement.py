@@ -49,7 +49,8 @@ def _time_out(desk: Desk, task: Task) -> None:
         if attempt.ends_at is not None and desk.now >= attempt.ends_at:
             fail(desk, task, hop, "E21", "no answer in time")
         elif _is_gone(desk, attempt.worker) and not desk.is_run(task, hop):
-            fail(desk, task, hop, "E22", "no sign of life")
+            # It cannot be asked again before it comes back.
+            fail(desk, task, hop, "E22", "no sign of life", over=True)
 
 
 def _give_to_another(desk: Desk, task: Task) -> None:
