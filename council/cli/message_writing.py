@@ -210,7 +210,7 @@ def sign(
     as_: Annotated[
         str,
         typer.Option(
-            "--as", metavar="AGENT", help="Who signs, such as W1; the sender if left out."
+            "--as", metavar="AGENT", help="Who signs: W1, or an agent; the sender if left out."
         ),
     ] = "",
     session: Annotated[

@@ -79,21 +79,21 @@ def sign(
     Args:
         place: Where the key and the nonces lie.
         message: Its reading as V5.
-        signer: Who signs, as routes write it; "" takes the sender of the message.
+        signer: Who signs: a protocol id, or an agent that has joined; "" takes the sender of
+            the message, in a run the agent that it is of.
         session: The session, `S` and digits; "" takes the context of the message if it is such
             a one, else `S0`.
         key_file: The file of the key; "" is the one of the workspace, made if need be.
 
     Raises:
         RefusedError: The signer is not the sender of the message.
+        InvalidStateError: The registry that tells who the signer is cannot be understood.
         ConflictError: The session has no nonce left.
         InvalidMessageError: The message is no valid V5, or too long with the signature.
     """
     if message.errors:
         raise InvalidMessageError([fault.to_record() for fault in message.errors])
-    sender = message.fields["from"]
-    if signer and signer != sender:
-        raise RefusedError(f"{signer} cannot sign a message of {sender}", f"sign as {sender}")
+    _may_sign(place, signer, message.fields["from"])
     if not session:
         context = message.fields.get("ctx") or NO_SESSION
         session = context if is_digits(context[1:]) else NO_SESSION
@@ -106,6 +106,19 @@ def sign(
         signed = signing.sign(message.text, key, session, nonce)
         nonces.give(session, nonce)
     return Signed(text=signed, session=session, nonce=nonce)
+
+
+def _may_sign(place: Place, signer: str, sender: str) -> None:
+    """Let somebody sign what it sends itself; an agent signs as the id that it joined with."""
+    who = signer or (place.environ.get("COUNCIL_AGENT", "") if place.is_in_run else "")
+    if who in ("", sender):
+        return
+    from council.store.protocol_registry import load
+
+    entry = load(place.paths).of_agent(who)
+    own = entry.id if entry is not None and entry.is_here else ""
+    if own != sender.partition(".")[0]:
+        raise RefusedError(f"{own or who} cannot sign a message of {sender}", f"sign as {sender}")
 
 
 class Verified(Record):

@@ -22,6 +22,7 @@ from council.core.registering import Joining
 from council.operations import registry
 from council.operations.agents import add
 from council.operations.heartbeat import beat
+from council.operations.messages import sign
 from council.operations.place import Place
 from council.operations.profiles import profile
 from council.operations.registry_looks import protocol_id_of, query, weigh, whom
@@ -30,6 +31,7 @@ from council.store.events import tail
 from council.store.inboxes import read_inbox
 from council.store.protocol_log import read_log
 from council.wire.carried import message_of
+from council.wire.messages import parse
 from tests.cli.commands import tree
 from tests.operations.crashes import killed_at
 
@@ -307,3 +309,17 @@ def test_joining_goes_on_wherever_the_process_is_killed(place: Place, tmp_path: 
         if not was_killed:
             break
     assert number > 10
+
+
+def test_an_agent_signs_as_the_id_it_joined_with(place: Place):
+    add(place, "owl", {})
+    registry.join(place, Joining(agent="owl"))
+    own = parse("M1|W1>O1|S|T1|P1|D|-|0|S1|B5|done")
+    other = parse("M1|W2>O1|S|T1|P1|D|-|0|S1|B5|done")
+    run = Place(place.root, {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "t"}, place.now())
+
+    assert sign(place, own, signer="owl").text.startswith("M1|W1>O1|S|")
+    assert sign(run, own).text.startswith("M1|W1>O1|S|")
+    for who, signer in ((place, "owl"), (place, "fox"), (run, "")):
+        with pytest.raises(RefusedError, match="cannot sign a message of W2"):
+            sign(who, other, signer=signer)
