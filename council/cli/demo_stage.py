@@ -19,7 +19,7 @@ from rich.text import Text
 
 from council.cli.views import as_text, markdown_view
 from council.core.conversation import Conversation, Entry, EntryKind, has_answered
-from council.core.digest import excerpt, first_paragraph
+from council.core.excerpts import excerpt, first_paragraph
 from council.core.procedures import SYNTHESIZE
 from council.core.quotations import MISSING, check_quotations
 

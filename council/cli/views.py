@@ -25,7 +25,7 @@ from council.core.owed import (
 )
 from council.core.times import render_duration
 from council.operations.convene import DEFAULT_NAME
-from council.operations.doctor import Finding
+from council.operations.finding import Finding
 from council.operations.view import Overview, Standing
 
 _MARKS = {

@@ -13,7 +13,7 @@ from council.core.casting import role_parts
 from council.core.consensus import threshold_for
 from council.core.conversation import ClosedReason, Conversation, Entry, EntryKind
 from council.core.deliberation import counted, guidance, rules_of
-from council.core.digest import first_paragraph
+from council.core.excerpts import first_paragraph
 from council.core.handles import handles, named
 from council.core.ids import cuid
 from council.core.judgement import named_history

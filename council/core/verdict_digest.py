@@ -12,7 +12,7 @@ from __future__ import annotations
 from council.core.account import one_line
 from council.core.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.conversation import Conversation
-from council.core.digest import excerpt
+from council.core.excerpts import excerpt
 from council.core.judgement import Judgement, Objection, dissent, judge
 
 _POSITION_MAX_CHARS = 300

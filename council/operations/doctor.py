@@ -12,12 +12,12 @@ from datetime import timedelta
 
 from council.core.conversation import Conversation
 from council.core.errors import CouncilError
-from council.core.record import Record
 from council.core.step import Step
 from council.core.times import render_duration
 from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations.checking import check
+from council.operations.finding import Finding
 from council.operations.place import Place
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
@@ -25,24 +25,9 @@ from council.store.files import make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.core.agents import Agent
 
 STALE_BEAT = timedelta(minutes=45)
-
-
-class Finding(Record):
-    """One thing that was looked at; `fix` says what to do when it is not `ok`."""
-
-    what: str
-    ok: bool
-    found: str
-    fix: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
-        return {"what": self.what, "ok": self.ok, "found": self.found, "fix": self.fix or None}
 
 
 def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:

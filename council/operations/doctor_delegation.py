@@ -9,7 +9,7 @@ import os
 
 from council.core.errors import CouncilError
 from council.core.policies import EVERYBODY
-from council.operations.doctor import Finding
+from council.operations.finding import Finding
 from council.operations.place import Place
 from council.store.agents import known_agents
 from council.store.policies import policy_path, read_policy

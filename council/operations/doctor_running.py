@@ -10,7 +10,7 @@ from datetime import timedelta
 from council.core.bounds import LIMITS
 from council.core.delegation import DEFAULTS
 from council.core.times import render_instant
-from council.operations.doctor import Finding
+from council.operations.finding import Finding
 from council.operations.gate import reached_today, resting_agents
 from council.operations.halting import read_halt
 from council.operations.hooks import plan_of

@@ -15,7 +15,7 @@ from council.core.errors import CouncilError
 from council.core.times import render_duration
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Run
-from council.operations.doctor import Finding
+from council.operations.finding import Finding
 from council.operations.gate import is_halted, note_success
 from council.operations.place import Place
 from council.store.agents import agent as agent_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.account import display_name
 from council.core.conversation import Conversation, Entry
-from council.core.digest import excerpt
+from council.core.excerpts import excerpt
 from council.core.quotations import FOUND, NEAR, Quotation
 from council.core.quoted import Checker
 from council.store.quoting import inline

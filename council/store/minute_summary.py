@@ -21,7 +21,7 @@ from council.core.account import (
     stances,
 )
 from council.core.conversation import ClosedReason, Conversation, Entry, EntryKind, Origin
-from council.core.digest import excerpt, first_paragraph
+from council.core.excerpts import excerpt, first_paragraph
 from council.core.procedures import SYNTHESIZE
 from council.core.times import render_duration
 from council.store.minute_quotations import quotation_block

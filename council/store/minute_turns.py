@@ -13,7 +13,7 @@ from council.core.account import TIMEOUT, display_label, display_name
 from council.core.consensus import ABSENT
 from council.core.conversation import Conversation, Entry, EntryKind, Round
 from council.core.deliberation import asked_questions, guidance
-from council.core.digest import excerpt
+from council.core.excerpts import excerpt
 from council.core.fault_words import fault_in_words
 from council.core.flips import STANCE
 from council.core.handles import is_anonymous, named, pseudonyms

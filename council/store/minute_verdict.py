@@ -14,7 +14,7 @@ from council.core.account import display_label, display_name
 from council.core.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.conversation import ClosedReason, Conversation, Origin
 from council.core.deliberation import rules_of
-from council.core.digest import excerpt
+from council.core.excerpts import excerpt
 from council.core.handles import handles, named
 from council.core.judgement import Judgement, Objection, dissent
 from council.core.procedures import VOTE

@@ -10,7 +10,7 @@ from __future__ import annotations
 from council.core.account import display_name
 from council.core.conversation import Conversation, EntryKind, Origin
 from council.core.deliberation import guidance, rules_of
-from council.core.digest import excerpt
+from council.core.excerpts import excerpt
 from council.core.flips import STANCE, Flip
 from council.core.judgement import Judgement, below_floor, unreadable
 from council.core.quotations import MISSING

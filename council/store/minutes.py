@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 
 from council.core.account import absences, is_agreed, one_line
 from council.core.conversation import SCHEMA_VERSION, Conversation
-from council.core.digest import excerpt
 from council.core.errors import InvalidStateError
+from council.core.excerpts import excerpt
 from council.core.ids import slug
 from council.core.procedures import PROCEDURES
 from council.core.record import Record

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.conversation import Conversation, Entry, EntryKind, Participant, Round
-from council.core.digest import automatic_digest, excerpt, first_paragraph
+from council.core.digest import automatic_digest
+from council.core.excerpts import excerpt, first_paragraph
 from council.core.machine import advance, begin
 from council.core.quotations import FOUND, check_quotations
 
