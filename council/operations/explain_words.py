@@ -193,7 +193,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "council respond --as {agent} --name {name}[ (sa consigne : {prompt})] ; ou un pilote "
         "sous ‹agents.{agent}› dans council.toml",
     ),
-    "broken-file": ("its file cannot be read: {message}", "son fichier est illisible : {message}"),
+    "broken-file": (
+        "its file is not in order: {message}",
+        "son fichier n'est pas en ordre : {message}",
+    ),
     "fix-broken-file": (
         "see: council check --name {name}; go back: council history, council restore REV",
         "voir : council check --name {name} ; revenir : council history, council restore REV",

@@ -56,6 +56,7 @@ def explain_conversation(place: Place, about: Subject) -> Explained:
 
         refuse_names(state)
     found = _frame(place, state, about.trace, live)
+    _of_file(place, found)
     if state.finished_at is not None:
         found.wait_for("minutes", since=state.finished_at)
         found.then("next-minutes")
@@ -69,6 +70,18 @@ def explain_conversation(place: Place, about: Subject) -> Explained:
     lock = f"{place.paths.conversation_folder(state.conversation_id)}/lock"
     of_lock(found, lock)
     return found
+
+
+def _of_file(place: Place, found: Explained) -> None:
+    """Add what is wrong with the file: what stands in it may be read and still not go on."""
+    from council.operations.checking import check
+
+    try:
+        faults = check(place, found.name).faults
+    except CouncilError as error:
+        faults = [error.message]
+    if faults:
+        found.hinder("broken-file", message="; ".join(faults))
 
 
 def _frame(place: Place, state: Conversation, trace: str, path: str) -> Explained:

@@ -18,6 +18,7 @@ WITHOUT_WORKSPACE = frozenset(
         *("init", "demo"),
         *("msg build", "msg convert", "msg diff", "msg explain"),
         *("msg lint", "msg parse", "msg validate"),
+        "events schema",
     }
 )
 

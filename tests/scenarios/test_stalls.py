@@ -1,0 +1,341 @@
+"""Things that stand still: from `explain` and `events story` alone the cause and the way out show.
+
+Each test prepares one stall as it happens to people, and reads only what those
+two commands print.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.cli.commands import wait_until
+
+AGENTS = Path(__file__).parents[1] / "agents"
+QUICK = 'retry_backoff = ["1s", "1s"]\n'
+NEVER = 'retry_backoff = ["2h", "2h"]\n'
+
+
+def program(agent: str, *argv: str | Path, more: str = "") -> str:
+    """Return the table of an agent that runs a program."""
+    words = ", ".join(f'"{one}"' for one in argv)
+    return f"[agents.{agent}]\nargv = [{words}]\n{more}"
+
+
+def python(agent: str, name: str, *words: str | Path, more: str = "") -> str:
+    """Return the table of an agent that runs one of the small programs of the tests."""
+    import sys
+
+    return program(agent, sys.executable, AGENTS / name, *words, more=more)
+
+
+def open_council(council, settings: str, *words: str, agents: str = "owl,gecko") -> None:
+    """Open a council of owl, whose program is told, and gecko, who answers."""
+    answering = python("gecko", "echo.py") if "gecko" in agents else ""
+    (council.root / "council.toml").write_text(settings + answering)
+    done = council("convene", "A weather bot?", "--agents", agents, *words)
+    assert done.code == 0, done.err
+
+
+def explained(council, name: str = "active", *words: str) -> str:
+    """Return the explanation as people read it, after a look that it fits their terminal."""
+    done = council("explain", name, *words)
+    assert done.code == 0, done.err
+    assert "{" not in done.out
+    lines = done.out.splitlines()
+    assert all(len(line) <= 80 or " " not in line.strip(" $|>-") for line in lines), done.out
+    return " ".join(done.out.split())
+
+
+def told(council, name: str = "active", *words: str) -> str:
+    done = council("events", "story", name, *words)
+    assert done.code == 0, done.err
+    return " ".join(done.out.split())
+
+
+def until_told(council, what: str, name: str = "active", count: int = 1) -> str:
+    """Wait until the story tells something, and return it."""
+    wait_until(lambda: told(council, name).count(what) >= count, seconds=40)
+    return told(council, name)
+
+
+def kinds(council, name: str = "active") -> list[str]:
+    return [one["what"] for one in council("explain", name, "--json").json()["hindrances"]]
+
+
+def test_a_program_that_is_not_there(council):
+    open_council(council, QUICK + program("owl", "/opt/nope/agent"))
+    story = until_told(council, "attempt 3 failed")
+
+    why = explained(council)
+
+    assert "not found: /opt/nope/agent" in story
+    assert "the program of owl is not there: /opt/nope/agent" in why
+    assert "install it, or correct argv of [agents.owl] in council.toml" in why
+    assert "$ /opt/nope/agent" in why
+    assert "COLLECT is out of time; CHALLENGE begins, without owl" in why
+
+
+def test_a_program_that_fails_shows_what_it_said(council):
+    open_council(council, NEVER + python("owl", "fails.py", "7"))
+    story = until_told(council, "attempt 1 failed")
+
+    why = explained(council)
+
+    assert "owl attempt 1 failed: exit 7" in story
+    assert "the program of owl failed: exit 7; it said: the model is not available" in why
+    assert "council respond --as owl" in why
+    assert "fails.py 7" in why
+    assert "owl is tried again" in why
+    record = council("explain", "active", "--json").json()
+    (tried,) = record["tried"]
+    assert (tried["agentId"], tried["state"], tried["cameBack"]) == ("owl", "F", "exit 7")
+    assert tried["output"] == ["the model is not available"]
+    assert (council.root / tried["log"]).is_file()
+
+
+def test_a_program_that_takes_too_long(council):
+    open_council(council, QUICK + python("owl", "slow.py", "60", more='timeout = "1s"\n'))
+    story = until_told(council, "timed out")
+
+    why = explained(council)
+
+    assert "attempt 1 failed: timed out after 1s" in story
+    assert "the program of owl was ended: it timed out after 1s" in why
+    assert 'timeout = "10m" under [agents.owl]' in why
+
+
+def test_an_agent_that_rests(council):
+    open_council(council, QUICK + python("owl", "fails.py"))
+    story = until_told(council, "rests until")
+
+    why = explained(council)
+
+    assert "failed 3 times in a row" in story
+    assert "owl rests until" in why
+    assert "it failed 3 times in a row (exit 3)" in why
+    assert "council doctor --probe" in why
+
+
+def test_a_cap_that_is_reached(council):
+    limits = "[limits]\nmax_runs_per_council = 1\n"
+    open_council(council, limits + python("owl", "echo.py"))
+    story = until_told(council, "not started")
+
+    why = explained(council)
+
+    assert "not started: max_runs_per_council = 1 is reached" in story
+    assert "the cap max_runs_per_council = 1 is reached: no more runs are started" in why
+    assert "raise it under [limits] in council.toml" in why
+
+
+def test_a_workspace_that_is_halted(council):
+    assert council("halt", "--reason", "the bill").code == 0
+    open_council(council, python("owl", "echo.py"))
+
+    why, story = explained(council), told(council)
+
+    assert "waits for a place" in story
+    assert "the workspace is halted since" in why
+    assert "the bill: no run is started" in why
+    assert "council resume --all" in why
+
+
+def test_a_heartbeat_that_does_not_run_any_more_or_never_ran(council):
+    open_council(council, NEVER + python("owl", "fails.py"))
+    until_told(council, "attempt 1 failed")
+    later = "2099-01-01T00:00:00Z"
+
+    why = " ".join(council("explain", "active", now=later).out.split())
+
+    assert "the last heartbeat ran" in why
+    assert "ago, and no clock runs it" in why
+    assert "council schedule --install" in why
+    assert "(due now): COLLECT is out of time" in why
+    assert "attempt 1 failed" in told(council)
+    (council.root / "memory/shared/.council/last-heartbeat").unlink()
+    why = " ".join(council("explain", "active", now=later).out.split())
+    assert "no heartbeat has ever run here, and no clock runs it" in why
+
+
+def test_an_agent_that_answers_by_hand_and_has_not(council):
+    open_council(council, "")
+
+    why, story = explained(council), told(council)
+
+    assert "owl attempt 1 started by manual" in story
+    assert "no program answers for owl: it answers by hand, and has not" in why
+    assert "council respond --as owl --name active (its prompt: memory/agents/owl/tasks/" in why
+    assert kinds(council) == ["by-hand"]
+
+
+def test_a_state_file_that_nobody_here_may_write(council):
+    open_council(council, "")
+    file = council.root / "memory/shared/council-active-conversation.md"
+    text = file.read_text()
+    file.write_text(text.replace('"schemaVersion": 1', '"schemaVersion": 99', 1))
+    assert file.read_text() != text
+    assert council("heartbeat").code == 3
+
+    why = explained(council)
+
+    assert "its file is not in order: the file was written by a newer council" in why
+    assert "council check --name active" in why
+    assert "council restore REV" in why
+    assert "opened" in told(council)
+
+
+def test_all_places_taken_by_a_run_that_hangs(council, tmp_path):
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    hanging = python("wolf", "slow.py", "60", "--ready", ready)
+    settings = "max_runs = 1\n" + python("owl", "echo.py") + hanging
+    (council.root / "council.toml").write_text(settings + python("gecko", "echo.py"))
+    assert council("convene", "First?", "--agents", "wolf,elk", "--name", "first").code == 0
+    with ready.open("rb") as started:
+        assert started.read(1) == b"!"
+        assert council("convene", "Second?", "--agents", "owl,gecko", "--name", "second").code == 0
+
+        why, story = explained(council, "second"), told(council, "second")
+
+        assert "owl waits for a place" in story
+        assert "all 1 places are taken: by wolf in first" in why
+        assert "max_runs in council.toml" in why
+        assert "It does not count against the deadline" in why
+        log = council("explain", "first", "--json").json()
+        assert [one["what"] for one in log["waitsFor"] if one["agentId"] == "wolf"] == ["run"]
+        assert council("halt").code == 0
+        kill_run(council, "wolf")
+
+
+def kill_run(council, agent: str) -> None:
+    """Kill the run of an agent with all that watches over it, as a power cut would."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            held = [os.readlink(one) for one in (entry / "fd").iterdir()]
+        except OSError:
+            continue
+        mine = f"COUNCIL_ROOT={council.root}".encode() in environment
+        place = f"{council.root}/memory/shared/.council/runs/places/agent-{agent}"
+        if place in held or (mine and f"COUNCIL_AGENT={agent}".encode() in environment):
+            try:
+                os.kill(int(entry.name), signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def test_a_run_that_died_without_a_word(council, tmp_path):
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    open_council(council, python("owl", "slow.py", "60", "--ready", ready))
+    with ready.open("rb") as started:
+        assert started.read(1) == b"!"
+        kill_run(council, "owl")
+        assert started.read() == b""
+    wait_until(lambda: "lost" in kinds(council))
+
+    why = explained(council)
+
+    assert "a run of owl died without a word" in why
+    assert "nothing has to be done: it counts as failed at" in why
+    assert "the run of owl counts as lost" in why
+    assert "owl attempt 1 started by command" in told(council)
+    assert council("heartbeat", now="2099-01-01T00:00:00Z").code == 0
+    assert "the run died without a word" in told(council)
+
+
+def test_a_room_that_sleeps(council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    words = ("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
+    assert council(*words, "--as", "owl").code == 0
+    assert council("say", "Rain?", "--to", "weather").code == 0
+    for agent in ("owl", "gecko"):
+        assert council("turn", "begin", "weather", "--as", agent, "--run-id", agent).code == 0
+        done = council(
+            "turn", "end", "weather", "--as", agent, "--run-id", agent, "--text", "NO_REPLY"
+        )
+        assert done.code == 0, done.err
+
+    why, story = explained(council, "weather"), told(council, "weather")
+
+    assert "fell asleep: all passed" in story
+    assert "channel weather: dormant (paused)" in why
+    assert "all agents have passed" in why
+    assert 'council say "…" --to weather' in why
+
+
+def test_a_conversation_that_is_paused(council):
+    open_council(council, "")
+    assert council("pause").code == 0
+
+    why = explained(council)
+
+    assert "paused: nobody is woken" in told(council)
+    assert "it is paused since" in why
+    assert "council resume --name active" in why
+    assert "nothing by itself: a person is needed" in why
+
+
+def test_an_explanation_speaks_french(council):
+    open_council(council, "")
+
+    why = explained(council, "active", "--lang", "fr")
+
+    assert "Ce qui bloque" in why
+    assert "aucun programme ne répond pour owl" in why
+
+
+def test_secrets_are_masked_in_what_was_tried(council):
+    more = 'env = ["API_KEY"]\n'
+    (council.root / "council.toml").write_text(
+        NEVER + python("owl", "tells_secrets.py", "API_KEY", more=more)
+    )
+    secret = "sk-very-secret-value"
+    done = council("convene", "Hm?", "--agents", "owl,gecko", env={"API_KEY": secret})
+    assert done.code == 0
+    wait_until(lambda: len(council("explain", "active", "--json").json()["tried"]) >= 1)
+
+    assert secret not in council("explain", "active").out
+    assert secret not in council("events", "story", "active").out
+
+
+def test_a_lock_that_somebody_holds_names_the_holder(council):
+    from council.store.lock import Lock
+
+    open_council(council, "")
+    known = council("status", "--json").json()["conversations"][0]["conversationId"]
+
+    with Lock(str(council.root / f"memory/shared/.council/{known}/lock")):
+        why = explained(council)
+
+    assert f"pid {os.getpid()}" in why
+    assert "holds its lock" in why
+
+
+def test_what_is_over_waits_for_nothing(council):
+    open_council(council, "")
+    known = council("status", "--json").json()["conversations"][0]["conversationId"]
+    assert council("archive").code == 0
+
+    record = council("explain", known, "--json").json()
+
+    assert (record["waitsFor"], record["hindrances"]) == ([], [])
+    assert [one["what"] for one in record["next"]] == ["over"]
+    assert council("explain", "nobody", "--json").code == 5
+
+
+def test_a_task_is_explained_as_what_concerns_its_agent(council):
+    open_council(council, NEVER + python("owl", "fails.py", "7"), agents="owl,elk")
+    until_told(council, "attempt 1 failed")
+    task = council("explain", "active", "--json").json()["tried"][0]["task"]
+
+    record = council("explain", task, "--json").json()
+
+    assert {one["agentId"] for one in record["waitsFor"]} == {"owl"}
+    assert {one["what"] for one in record["hindrances"]} == {"exit"}
+    whole = council("explain", "active", "--json").json()
+    assert {one["agentId"] for one in whole["waitsFor"]} == {"owl", "elk"}
