@@ -1,0 +1,181 @@
+"""Calls and messages are killed at every call to the system; each start gets its one end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from council.operations.unfinished import finish_all
+from council.store.inboxes import read_inbox
+from council.store.slots import Slots
+from tests.operations.calls import REPEATS, Desk, desk
+from tests.operations.crashes import killed_at
+from tests.operations.tables import all_is_quiet, running_processes, until
+from tests.store.processes import forked, status_of
+
+MANY_CALLS = 900
+CALL_EVENTS = ("agent.call.start", "agent.call.end", "agent.call.error")
+
+
+def steps(wide: int) -> list[object]:
+    """Return where to begin and how far to jump: a sample always, every call when slow ones run."""
+    every = [
+        pytest.param(start, wide, id=f"every-{wide}th-from-{start}", marks=pytest.mark.slow)
+        for start in range(2, wide + 1)
+    ]
+    return [pytest.param(1, wide, id=f"every-{wide}th-from-1"), *every]
+
+
+def assert_each_start_has_its_end(table: Desk) -> None:
+    found = table.events(*CALL_EVENTS)
+    starts = [one["data"]["task"] for one in found if one["type"] == "agent.call.start"]
+    ends = [one["data"]["task"] for one in found if one["type"] != "agent.call.start"]
+    assert sorted(starts) == sorted(ends)
+    assert len(set(starts)) == len(starts)
+    assert table.notes() == []
+
+
+def lines_of(table: Desk, agent: str, session: str) -> list[str]:
+    folder = table.root / "memory" / "agents" / agent / "sessions"
+    if not (folder / f"{session}.jsonl").exists():
+        return []
+    return [str(one["id"]) for one in table.transcript(agent, session)]
+
+
+@pytest.mark.req("P8-028", "XC-001", "P8-061")
+@pytest.mark.parametrize(("start", "wide"), steps(9))
+def test_a_call_killed_at_any_point_has_one_end_for_its_start(
+    tmp_path: Path, start: int, wide: int
+):
+    for number in range(start, MANY_CALLS, wide):
+        table = desk(tmp_path / str(number), sage=REPEATS)
+        was_killed = killed_at(number, partial(table.call, "sage"))
+        all_is_quiet()
+
+        table.beat()
+
+        assert_each_start_has_its_end(table)
+        said = lines_of(table, "sage", "agent:sage:workflow:t1")
+        assert max(Counter(said).values(), default=1) == 1
+        started = len(table.events("agent.call.start"))
+        assert len(said) == 2 * started
+        assert Slots(table.place.paths.places, 4).running_agents() == ()
+        again = table.call("sage")
+        assert (again.status, again.summary) == ("ok", "sage was asked.")
+        assert_each_start_has_its_end(table)
+        if not was_killed:
+            assert again.told == {"repeated": True}
+            return
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.req("P8-013", "P8-014", "XC-001")
+@pytest.mark.parametrize(("start", "wide"), steps(5))
+def test_a_message_killed_at_any_point_is_whole_or_not_there(tmp_path: Path, start: int, wide: int):
+    for number in range(start, MANY_CALLS, wide):
+        table = desk(tmp_path / str(number), sage=REPEATS)
+        was_killed = killed_at(number, partial(table.message, "sage"))
+
+        table.beat()
+
+        events = [one["eventId"] for one in table.events("agent.message")]
+        assert lines_of(table, "sage", "agent:sage:inbox") == events
+        assert [one.id for one in read_inbox(table.place.paths, ["sage"])] == events
+        assert len(events) <= 1
+        assert table.notes() == []
+        if not was_killed:
+            assert len(events) == 1
+            return
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.req("XC-001")
+@pytest.mark.parametrize(("start", "wide"), steps(4))
+def test_whoever_finishes_for_another_may_be_killed_as_well(tmp_path: Path, start: int, wide: int):
+    for number in range(start, MANY_CALLS, wide):
+        table = desk(tmp_path / str(number), sage="cat >/dev/null; sleep 60")
+        killed_caller(table)
+        was_killed = killed_at(number, partial(finish_all, table.place))
+
+        table.beat()
+
+        assert_each_start_has_its_end(table)
+        assert len(lines_of(table, "sage", "agent:sage:workflow:t1")) == 2
+        if not was_killed:
+            return
+    raise AssertionError("it never came to its end")
+
+
+def killed_caller(table: Desk) -> None:
+    """Let a process that waits for sage be killed."""
+    child = forked(lambda: table.call("sage"))
+    until(table.has("agent.call.start"), "the call began")
+    os.kill(child, signal.SIGKILL)
+    assert status_of(child) == -signal.SIGKILL
+
+
+@pytest.mark.req("P8-028", "P8-061")
+def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the_end(
+    tmp_path: Path,
+):
+    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 63", owl=REPEATS)
+    killed_caller(table)
+    until(lambda: not [one for one in running_processes() if "sleep 63" in one], "it is gone")
+    assert table.events("agent.call.error") == []
+
+    assert table.call("owl").status == "ok"
+
+    (error,) = table.events("agent.call.error")
+    assert (error["data"]["code"], error["toAgentId"]) == ("E99", "sage")
+    assert_each_start_has_its_end(table)
+    assert table.ledger()["calls"][0]["state"] == "lost"
+
+
+@pytest.mark.req("P8-057")
+def test_a_call_that_was_lost_is_no_answer_to_the_same_task(tmp_path: Path):
+    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60")
+    killed_caller(table)
+    table.seat({"sage": {"argv": ["/bin/sh", "-c", REPEATS]}})
+
+    assert table.call("sage").summary == "sage was asked."
+
+
+@pytest.mark.req("P8-028")
+def test_a_call_that_is_under_way_is_finished_by_nobody_else(tmp_path: Path):
+    waits = 'cat >/dev/null; until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.02; done; echo "Done."'
+    table = desk(tmp_path / "workspace", sage=waits)
+    child = forked(lambda: table.call("sage"))
+    until(table.has("agent.call.start"), "the call began")
+
+    assert finish_all(table.place) == 0
+    table.beat()
+
+    assert table.events("agent.call.error") == []
+    (table.root / "go").touch()
+    assert status_of(child) == 0
+    assert_each_start_has_its_end(table)
+
+
+def test_a_caller_that_is_interrupted_writes_the_end_itself(tmp_path: Path):
+    def interrupted() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            table.call("sage")
+        except KeyboardInterrupt:
+            return
+        raise AssertionError("it was not interrupted")
+
+    table = desk(tmp_path / "workspace", sage='cat >/dev/null; touch "$COUNCIL_ROOT/on"; sleep 60')
+    child = forked(interrupted)
+    until((table.root / "on").exists, "sage is at work")
+
+    os.kill(child, signal.SIGINT)
+
+    assert status_of(child) == 0
+    assert_each_start_has_its_end(table)
+    assert len(table.events("agent.call.error")) == 1
