@@ -24,6 +24,12 @@ _VERDICT = (
     "type:text reached:flag reference:text threshold:whole"
     " agree:whole partial:whole disagree:whole absent:whole towards:object"
 )
+_OF_TASK = "ctx:text tid:text-"
+_PART = f"{_OF_TASK} hop:whole"
+_MESSAGE = (
+    f"{_OF_TASK} msg:text pid:text- from:text to:text kind:text state:text code:text"
+    " depth:whole budget:whole-"
+)
 
 # type: (what happened, what its data hold)
 EVENTS: dict[str, tuple[str, str]] = {
@@ -232,17 +238,73 @@ EVENTS: dict[str, tuple[str, str]] = {
     ),
     # Contexts of document 002
     "context.set": ("A value of a context was set or removed.", "key:text value:text-"),
+    "context.opened": ("A context was opened.", "ctx:text kept:flag"),
+    "context.answered": ("The user got the answer.", "ctx:text tids:texts chars:whole"),
+    "context.closed": ("A context was closed.", "ctx:text reason:text"),
+    "context.continued": (
+        "A context has no numbers left and goes on in another one.",
+        "ctx:text next:text tids:object",
+    ),
+    "request.split": ("A request was split into tasks.", f"{_OF_TASK} tids:texts"),
+    "answer.composed": ("The orchestrator's agent composed the answer.", "ctx:text chars:whole"),
+    "message.sent": ("The coordinator sent a message.", _MESSAGE),
+    "message.received": ("A message of a worker or of the user came in.", _MESSAGE),
+    "message.delivered": ("A message was put into the inboxes.", f"{_OF_TASK} msg:text to:texts"),
+    "message.repeated": ("A message was heard before.", f"{_OF_TASK} kind:text said:text"),
+    "message.warned": ("A message was taken with a warning.", f"{_OF_TASK} said:text warning:text"),
     "message.refused": (
         "A message of an agent was refused.",
-        "type:text- code:text reason:text",
+        "code:text reason:text ctx?:text tid?:text- kind?:text- said?:text",
     ),
     "message.ignored": (
-        "Words that an agent wrote beside its message were let be.",
-        "chars:whole reason:text",
+        "Something that an agent wrote was let be.",
+        "reason:text ctx?:text tid?:text- kind?:text said?:text chars?:whole",
     ),
     "message.unconverted": (
         "A message cannot be written in the version of who gets it.",
         "message:whole to:text version:text reason:text",
+    ),
+    # Tasks of document 002: their parts, attempts and workers
+    "task.created": ("A task was made.", f"{_OF_TASK} priority:text caps:texts"),
+    "task.ended": (
+        "A task is done, has failed or was cancelled.",
+        f"{_OF_TASK} state:text code:text reason:text",
+    ),
+    "task.set-aside": ("A run was interrupted for a more urgent one.", "task:text reason:text"),
+    "budget.set": ("A task got its budget.", f"{_OF_TASK} budget:whole-"),
+    "budget.raised": ("A budget was raised.", f"{_PART} budget:whole was:whole"),
+    "capabilities.matched": (
+        "The workers that fit a task were put in order.",
+        f"{_PART} required:texts order:texts",
+    ),
+    "worker.chosen": (
+        "A worker was chosen for a task.",
+        f"{_PART} worker:text score:number matched:texts missing:texts",
+    ),
+    "worker.missing": ("No worker can be asked now.", f"{_PART} code:text reason:text"),
+    "attempt.changed": (
+        "An attempt went from one state to another.",
+        f"{_PART} attempt:whole from:text to:text code:text reason:text",
+    ),
+    "attempt.retried": (
+        "The same worker is asked once more.",
+        f"{_PART} code:text retry:whole dueAt:instant",
+    ),
+    "attempt.replaced": ("Another worker is asked.", f"{_PART} code:text"),
+    "hop.given-up": ("Nobody is asked for a part any more.", f"{_PART} code:text reason:text"),
+    "handoff.approved": (
+        "A worker handed a part of its task on.",
+        f"{_PART} msg:text target:text depth:whole budget:whole-",
+    ),
+    "handoff.refused": (
+        "A hand-off was rejected.",
+        f"{_PART} target:text code:text reason:text",
+    ),
+    "question.asked": ("The user is asked.", f"{_OF_TASK} msg:text text:text options:texts"),
+    "question.answered": ("A question was answered.", f"{_OF_TASK} msg:text answer:text by:text"),
+    "question.expired": (
+        "Nobody answered a question in time.",
+        f"{_OF_TASK} msg:text code:text policy:text",
     ),
     # The workspace
     "council.halted": ("No more runs are started.", "reason:text"),

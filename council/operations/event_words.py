@@ -234,17 +234,102 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "agent.unavailable": ("not available: {reason}", "indisponible : {reason}"),
     "liveness.dropped": ("second sign of life in a cycle dropped", "second signe de vie ignoré"),
     "context.set": ("{key} is now {value}", "{key} vaut {value}"),
+    "context.opened": ("context {ctx} opened", "contexte {ctx} ouvert"),
+    "context.answered": ("the user got the answer", "réponse remise à l'utilisateur"),
+    "context.closed": ("context closed ({reason})", "contexte clos ({reason})"),
+    "context.continued": (
+        "all numbers are used: goes on in {next}",
+        "numéros épuisés : suite dans {next}",
+    ),
+    "request.split": ("split into {tids}", "divisée en {tids}"),
+    "answer.composed": (
+        "composed the answer ({chars} characters)",
+        "a composé la réponse ({chars} caractères)",
+    ),
+    "message.sent": (
+        "{msg} sent: {kind} from {from} to {to}[ about {tid}][, {code}]",
+        "{msg} envoyé : {kind} de {from} à {to}[ sur {tid}][, {code}]",
+    ),
+    "message.received": (
+        "{msg} came in: {kind} from {from} to {to}[ about {tid}][, {code}]",
+        "{msg} reçu : {kind} de {from} à {to}[ sur {tid}][, {code}]",
+    ),
+    "message.delivered": ("{msg} delivered to {to}", "{msg} remis à {to}"),
+    "message.repeated": (
+        "said {said} again: nothing changes",
+        "a répété {said} : rien ne change",
+    ),
+    "message.warned": ("{said} taken with a warning: {warning}", "{said} pris, mais : {warning}"),
     "message.refused": (
-        "its message was refused: {code} {reason}",
-        "son message est refusé : {code} {reason}",
+        "message[ {said}] refused with {code}: {reason}",
+        "message[ {said}] refusé avec {code} : {reason}",
     ),
     "message.ignored": (
-        "{chars} characters let be: {reason}",
-        "{chars} caractères ignorés : {reason}",
+        "[{chars} characters ]let be: {reason}",
+        "[{chars} caractères ]laissés de côté : {reason}",
     ),
     "message.unconverted": (
         "message {message} to {to} cannot be written in {version}: {reason}",
         "message {message} à {to} impossible en {version} : {reason}",
+    ),
+    "task.created": (
+        "{tid} made, {priority}[, needs {caps}]",
+        "{tid} créée, {priority}[, demande {caps}]",
+    ),
+    "task.ended": (
+        "{tid} is over: {state}[ {code}][ ({reason})]",
+        "{tid} terminée : {state}[ {code}][ ({reason})]",
+    ),
+    "task.set-aside": ("interrupted: {reason}", "interrompu : {reason}"),
+    "budget.set": ("budget of {tid}: {budget} tokens", "budget de {tid} : {budget} jetons"),
+    "budget.raised": (
+        "budget of {tid} raised from {was} to {budget}",
+        "budget de {tid} relevé de {was} à {budget}",
+    ),
+    "capabilities.matched": (
+        "who fits {tid}[ ({required})], the best first: {order}",
+        "qui convient à {tid}[ ({required})], le meilleur d'abord : {order}",
+    ),
+    "worker.chosen": (
+        "{worker} chosen for {tid}, score {score}[; it lacks {missing}]",
+        "{worker} choisi pour {tid}, score {score}[ ; il lui manque {missing}]",
+    ),
+    "worker.missing": (
+        "nobody can be asked for {tid} now: {reason}",
+        "personne à qui demander {tid} pour l'instant : {reason}",
+    ),
+    "attempt.changed": (
+        "{tid}, part {hop}, attempt {attempt}: {from} to {to}[, {code}][ ({reason})]",
+        "{tid}, partie {hop}, tentative {attempt} : {from} vers {to}[, {code}][ ({reason})]",
+    ),
+    "attempt.retried": (
+        "{tid}, part {hop}: tried again after {code}, retry {retry}, at {dueAt}",
+        "{tid}, partie {hop} : nouvel essai {retry} après {code}, à {dueAt}",
+    ),
+    "attempt.replaced": (
+        "{tid}, part {hop}: another worker is asked after {code}",
+        "{tid}, partie {hop} : un autre exécutant après {code}",
+    ),
+    "hop.given-up": (
+        "{tid}, part {hop}: given up with {code}: {reason}",
+        "{tid}, partie {hop} : abandonnée avec {code} : {reason}",
+    ),
+    "handoff.approved": (
+        "handed a part of {tid} on to {target}, depth {depth}[, {budget} tokens]",
+        "a transmis une partie de {tid} à {target}, profondeur {depth}[, {budget} jetons]",
+    ),
+    "handoff.refused": (
+        "may not hand {tid} on to {target}: {code}, {reason}",
+        "ne peut transmettre {tid} à {target} : {code}, {reason}",
+    ),
+    "question.asked": (
+        "the user is asked: {text}[ ({options})]",
+        "question à l'utilisateur : {text}[ ({options})]",
+    ),
+    "question.answered": ("{msg} answered by {by}: {answer}", "{by} répond à {msg} : {answer}"),
+    "question.expired": (
+        "nobody answered {msg} in time ({code}, {policy})",
+        "personne n'a répondu à {msg} à temps ({code}, {policy})",
     ),
     "council.halted": (
         "halted: no run is started[: {reason}]",
