@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from council.core.liveness import expire
 from council.core.protocol_rules import ProtocolRules
 from council.core.registering import CONFLICT, REGISTERED, STANDS, Joining, join
 from council.core.registry import Registry
@@ -73,12 +76,13 @@ def test_a_number_is_given_again_only_when_no_fresh_one_is_left():
     for _ in range(9):
         registry = join(registry, Joining(role="R"), NOW, RULES).registry
     full = join(registry, Joining(role="R"), NOW, RULES)
-    for gone in ("R4", "R2"):
-        registry = told(registry, f"M1|{gone}>O1|L|T0|-|-|-|0|S0|-|reason=x").registry
+    for hour, gone in enumerate(("R4", "R2")):
+        line = f"M1|{gone}>O1|L|T0|-|-|-|0|S0|-|reason=x"
+        registry = told(registry, line, NOW + timedelta(hours=hour)).registry
     after = join(registry, Joining(role="R"), NOW, RULES)
 
     assert (full.outcome, full.reason) == (CONFLICT, "all 9 numbers of R are taken")
-    assert after.id == "R2"
+    assert after.id == "R4"
 
 
 @pytest.mark.req("PR-305")
@@ -110,6 +114,26 @@ def test_an_agent_that_says_who_it_is_gets_its_own_id_back():
     assert other_number.id == "W5"
     assert (back.outcome, back.id) == (REGISTERED, "W5")
     assert (somebody.outcome, somebody.reason) == (CONFLICT, "W5 is taken by owl")
+
+
+def test_who_fell_silent_without_a_name_may_come_back_and_nobody_else_in_its_place():
+    registry = joined(
+        "M1|W1>O1|J|T0|-|-|-|0|S0|-|caps=plan",
+        "M1|W2>O1|J|T0|-|-|-|0|S0|-|caps=plan;agent=crawler",
+        "M2|W1>O1|H|T0|-|R|-|0|S0|-|load=1%;queue=0",
+        "M2|W2>O1|H|T0|-|R|-|0|S0|-|load=1%;queue=0",
+    )
+    registry = expire(registry, NOW + timedelta(hours=1), RULES).registry
+
+    assert join(registry, Joining(proposed="W1"), NOW, RULES).outcome == REGISTERED
+    assert join(registry, Joining(proposed="W1", agent="fox"), NOW, RULES).outcome == CONFLICT
+    assert join(registry, Joining(proposed="W2"), NOW, RULES).outcome == CONFLICT
+
+
+def test_who_joins_asks_an_orchestrator():
+    step = told(team("plan"), "M1|W5>W1|J|T0|-|-|-|0|S0|-|caps=plan")
+
+    assert step.replies[0].message.code == "E13"
 
 
 def test_an_agent_has_one_id_and_not_two_of_two_roles():

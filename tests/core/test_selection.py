@@ -63,6 +63,17 @@ def test_equals_come_in_the_order_of_their_numbers():
     assert select(["plan"], workers).order == ("W2", "W9", "W10")
 
 
+@pytest.mark.req("PR-561")
+def test_of_those_that_were_used_the_one_longest_ago_comes_first():
+    workers = [
+        worker(1, "plan", last_used=NOW),
+        worker(2, "plan", last_used=NOW - timedelta(hours=1)),
+        worker(3, "plan"),
+    ]
+
+    assert select(["plan"], workers).order == ("W3", "W2", "W1")
+
+
 @pytest.mark.req("PR-509")
 def test_the_registry_gives_its_workers_with_load_use_and_status():
     registry = joined(
