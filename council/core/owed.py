@@ -232,7 +232,7 @@ def tasks_of(state: Conversation, agent: str) -> list[Task]:
     return sorted(mine, key=lambda one: one.attempt)
 
 
-def _asked_at(state: Conversation, agent: str) -> datetime:
+def asked_at(state: Conversation, agent: str) -> datetime:
     """Return since when `agent` owes its answer: its turn, or the round, began then."""
     if not state.rounds:
         return state.created_at
@@ -244,7 +244,7 @@ def _asked_at(state: Conversation, agent: str) -> datetime:
 def _wake(
     state: Conversation, agent: str, now: datetime, backoff: tuple[timedelta, ...]
 ) -> Wake | None:
-    due_at = _asked_at(state, agent)
+    due_at = asked_at(state, agent)
     mine = tasks_of(state, agent)
     if mine and mine[-1].state is TaskState.R:
         return None

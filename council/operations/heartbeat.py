@@ -168,6 +168,13 @@ def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
         serve_tasks(place, now, report)
 
 
+def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+    """Show on the board what is open now and who owes an answer (P8-006)."""
+    from council.operations.board import render_board
+
+    render_board(place, now)
+
+
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
 # there is anything to do and loads no module before; tasks go before the board, which tells
 # of everything. What is done for tasks goes into `report.tasks`.
@@ -176,6 +183,7 @@ _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
     ("liveness", _expire),
     ("tasks", _serve_tasks),
     ("calls", _finish_calls),
+    ("board", _render_board),
 )
 
 

@@ -13,6 +13,8 @@ import shutil
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
+from council.operations.board import render_board
+from council.operations.place import Place
 from council.store import agent_folders
 from council.store.agents import default_emoji
 from council.store.files import explaining, make_folder, write_new
@@ -85,13 +87,13 @@ def _complete(root: str, agents: tuple[str, ...], lang: str, environ: Mapping[st
             made.append(os.path.relpath(folder, root) + "/")
     for agent in agents:
         _write(root, os.path.relpath(f"{paths.agent(agent)}/SOUL.md", root), _soul(agent), made)
-        made += [_relative(path, root) for path in agent_folders.make(paths, agent)]
+        made += [os.path.relpath(path, root) for path in agent_folders.make(paths, agent)]
     _copy_skill(root, os.path.relpath(paths.skills, root), made)
+    if not os.path.lexists(paths.board):
+        place = Place(root, environ, None)
+        render_board(place, place.now())
+        made.append(os.path.relpath(paths.board, root))
     return SetUp(root=root, made=made, programs=programs, ignore=_ignore_lines(root))
-
-
-def _relative(path: str, root: str) -> str:
-    return os.path.relpath(path, root) + (os.sep if path.endswith(os.sep) else "")
 
 
 def _paths(root: str) -> Workspace:

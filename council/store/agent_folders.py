@@ -31,7 +31,7 @@ PARTS = ("skills", "memory", "tasks", "notes")
 
 
 def make(workspace: Workspace, agent: str) -> list[str]:
-    """Make what is missing of an agent's folder but its persona; return what was made.
+    """Make what is missing of an agent's folder but its persona; return the files it wrote.
 
     Raises:
         CouncilError: The id is not legal, or the system refuses.
@@ -39,9 +39,7 @@ def make(workspace: Workspace, agent: str) -> list[str]:
     home = workspace.agent(agent)
     made = []
     for path in (home, *(os.path.join(home, part) for part in PARTS)):
-        if not os.path.isdir(path):
-            files.make_folder(path)
-            made.append(path + os.sep)
+        files.make_folder(path)
     policy = policy_path(workspace, agent)
     if not os.path.lexists(policy):
         text = json.dumps(new_policy(), indent=2) + "\n"

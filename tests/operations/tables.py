@@ -164,10 +164,12 @@ class Table:
         """Return (round, agent) of every turn that stands in an open conversation."""
         return turns(self.live(name).read_text(encoding="utf-8"))
 
-    def digest_of_the_tree(self) -> str:
-        """Return one digest over the names and contents of all files."""
+    def digest_of_the_tree(self, *without: str) -> str:
+        """Return one digest over the names and contents of all files but those named."""
         whole = hashlib.sha256()
         for path in sorted(self.root.rglob("*")):
+            if path.name in without:
+                continue
             whole.update(str(path).encode())
             if path.is_file():
                 whole.update(path.read_bytes())

@@ -87,10 +87,10 @@ def test_round_closes_when_all_have_answered_and_not_before(table: Table):
     table.seat(BY_HAND).convene()
     first_deadline = table.read().timeout_at
     all_answer(table, agents=FOUR[:3])
-    before = table.digest_of_the_tree()
+    before = table.digest_of_the_tree("BOARD.md")
     (seen,) = table.beat(MINUTE).conversations
     assert (seen.waiting, seen.moved_to) == (["blaise"], "")
-    assert table.digest_of_the_tree() == before
+    assert table.digest_of_the_tree("BOARD.md") == before
 
     table.live().write_text(
         table.live()

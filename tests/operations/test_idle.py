@@ -65,7 +65,9 @@ class Crowd(Table):
         """Note all who are idle, as if nothing had been changed just before."""
         self.beat()
         later_ns = time.time_ns() + 60 * 10**9
-        os.utime(self.note, ns=(later_ns, later_ns))
+        shared = self.root / "memory/shared"
+        for note in (self.note, shared / "BOARD.md", shared / ".council/board.json"):
+            os.utime(note, ns=(later_ns, later_ns))
         return self
 
     def change(self, name: str, change: Callable[[Conversation], object]) -> None:

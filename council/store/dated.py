@@ -1,0 +1,43 @@
+"""Files whose time stamp says when what they tell was looked up.
+
+Whoever has to know whether that still holds compares it with the time stamps
+of what was looked at. The file gets its name only with its time stamp, so one
+whose writer dies never claims to be younger than it is.
+
+Source: XC-001, XC-007.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.store import files
+
+
+def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
+    """Let a file hold `data` and be dated `at_ns`; one that holds it is only dated anew.
+
+    Returns:
+        Whether it had to be written.
+
+    Raises:
+        CouncilError: It cannot be written; the old file is untouched.
+    """
+    standing = files.read_stable(path)
+    if standing is not None and standing.data == data:
+        try:  # noqa: SIM105 - contextlib is slow to import
+            os.utime(path, ns=(at_ns, at_ns))
+        except OSError:
+            pass  # somebody else's file: it stays as old as it looks
+        return False
+    folder = os.path.dirname(path)
+    files.make_folder(folder)
+    with files.explaining("write", path):
+        temporary = files.write_temporary(folder, data, like=standing)
+        try:
+            os.utime(temporary, ns=(at_ns, at_ns))
+            os.rename(temporary, path)
+        except BaseException:
+            files.remove(temporary)
+            raise
+    return True
