@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from council.cli.views import ago, console, left, overview_view
+from council.cli.views import ago, beside_councils, console, left, overview_view
 from council.core.times import render_instant
 from council.operations.problems import KINDS, Problem, Problems
 from council.operations.view import Overview, Standing
@@ -27,7 +27,11 @@ _HEADINGS = {
     "resting": "agents that rest",
     "file": "files",
     "failed": "failed runs",
+    "floor": "failed runs in rooms",
     "overdue": "overdue",
+    "waits": "rooms whose speaker nobody wakes",
+    "idle": "discussions without their summary",
+    "calmed": "rooms that were calmed",
     "paused": "paused",
     "counts": "counts",
     "work": "detached work",
@@ -50,15 +54,8 @@ def glance(overview: Overview) -> RenderableType:
         time_left = left(one, overview.now)
         cells = (mark, one.state.name, phase, time_left.removesuffix(" left"), waits)
         table.add_row(*(Text(cell, style=style) for cell in cells))
-    bare = overview_view(overview.copy(standings=[], errors=overview.errors))
     count = Text(_count(overview), style="bold")
-    return Group(*parts, count, table, *_without_first(bare, overview))
-
-
-def _without_first(bare: RenderableType, overview: Overview) -> list[RenderableType]:
-    """Return errors and footer; an overview without standings would say that nothing is open."""
-    assert isinstance(bare, Group)
-    return bare.renderables if overview.errors else bare.renderables[1:]
+    return Group(*parts, count, table, *beside_councils(overview))
 
 
 def _notices(overview: Overview) -> list[Text]:

@@ -15,6 +15,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
+from council.cli.room_glance import rooms_view
 from council.core.conversation import Conversation, ParticipantStatus
 from council.core.owed import (
     current_phase,
@@ -138,14 +139,23 @@ def overview_view(overview: Overview) -> RenderableType:
     parts: list[RenderableType] = []
     for one in overview.standings:
         parts += [standing_view(one, overview.now), Text()]
-    for name, error in overview.errors:
-        parts.append(Text(f"{name}: {error.message} ({error.hint})", style="red"))
-    if not overview.standings and not overview.errors:
+    return Group(*parts, *beside_councils(overview))
+
+
+def beside_councils(overview: Overview) -> list[RenderableType]:
+    """Return what `status` shows besides conversations: what is broken, rooms, the last beat."""
+    parts: list[RenderableType] = [
+        Text(f"{name}: {error.message} ({error.hint})", style="red")
+        for name, error in overview.errors
+    ]
+    rooms = rooms_view(overview.rooms, overview.now)
+    if not (overview.standings or overview.errors or rooms):
         parts.append(Text('nothing is open; start with: council convene "…"'))
+    parts += rooms
     last = "never" if overview.last_beat is None else ago(overview.now, overview.last_beat)
     runs = f"{overview.runs} of {overview.max_runs} places taken"
     parts.append(Text(f"last heartbeat: {last} · {runs}", style="dim"))
-    return Group(*parts)
+    return parts
 
 
 def ago(now: datetime, then: datetime) -> str:

@@ -50,6 +50,7 @@ def show_live(
         last = ""
         for overview in overviews:
             phases = [(one.state.name, one.state.rev) for one in overview.standings]
+            phases += [(one.channel.channel_id, one.channel.rev) for one in overview.rooms]
             if repr(phases) != last:
                 last = repr(phases)
                 sys.stdout.write(as_text(view(overview)) + "\n")

@@ -24,9 +24,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.operations.room_standings import RoomStanding
+
 STALE_BEAT = timedelta(minutes=45)
 _LATE_BEAT = timedelta(minutes=15)
 _LATE_PHASE = timedelta(minutes=1)
+_RECENT = timedelta(days=1)
 
 # In the order in which they are shown: what stands in the way of most comes first.
 KINDS = {
@@ -37,7 +40,11 @@ KINDS = {
     "resting": "see the log of its last run; try it with: council doctor --probe",
     "file": "council check --name NAME; go back with council restore REV",
     "failed": "read the log; the agent may still answer: council respond --as ID --name NAME",
+    "floor": "read the log; it may still speak: council turn end ROOM --as ID --post --text …",
     "overdue": "council heartbeat; or give it time: council extend 30m --name NAME",
+    "waits": "council heartbeat",
+    "idle": "council discussion complete ROOM --as ID --summary FILE",
+    "calmed": "read it: council channel show ROOM; wake it: council turn wake ROOM",
     "paused": "council resume --name NAME",
     "counts": "council doctor --repair",
     "work": "read it, report it, then delete it",
@@ -98,11 +105,15 @@ def find_problems(
         found.append(Problem(kind="file", where=name, said=error.message))
     for one in seen.standings:
         found += _of_conversation(place, one, seen.now)
+    for room in seen.rooms:
+        found += _of_room(room, seen)
     order = list(KINDS)
     found.sort(key=lambda one: (order.index(one.kind), one.where))
     return Problems(
         now=seen.now,
-        open=len(seen.standings) + len(seen.errors),
+        open=len(seen.standings)
+        + len(seen.errors)
+        + sum(1 for one in seen.rooms if one.is_at_work),
         last_beat=seen.last_beat,
         found=found,
     )
@@ -114,7 +125,7 @@ def _of_workspace(place: Place, seen: Overview, known_clocks: list[str] | None) 
         since = f"since {render_instant(seen.halt.at)}" if seen.halt.at else "by hand"
         why = f": {seen.halt.reason}" if seen.halt.reason else ""
         found.append(Problem(kind="halted", where="", said=f"no run is started, {since}{why}"))
-    if seen.standings or seen.errors:
+    if seen.anything_open:
         found += _of_clock(place, seen, known_clocks)
     for agent, lapse in seen.resting.items():
         until = render_instant(lapse.until) if lapse.until else ""
@@ -163,6 +174,29 @@ def _of_conversation(place: Place, one: Standing, now: datetime) -> list[Problem
     except CouncilError as error:
         faults = [error.message]
     return found + [Problem(kind="file", where=state.name, said=fault) for fault in faults]
+
+
+def _of_room(one: RoomStanding, seen: Overview) -> list[Problem]:
+    """Return what is wrong in a room; one that was calmed is told of for a day."""
+    channel, now, found = one.channel, seen.now, []
+    where = channel.channel_id
+    if not one.running:
+        for agent, reason in one.failures.items():
+            said = f"{agent}, cycle {channel.cycle}: {reason}"
+            found.append(Problem(kind="floor", where=where, said=said, log=one.logs.get(agent, "")))
+    waits = one.owed_since is not None and one.owed_since + _LATE_PHASE <= now
+    if waits and one.owed_since is not None and not one.queued and seen.halt is None:
+        late = render_duration(now - one.owed_since)
+        said = f"{channel.speaker} has the floor and was to be woken {late} ago"
+        found.append(Problem(kind="waits", where=where, said=said))
+    if one.waits_for_summary and channel.discussion is not None:
+        said = f"waits for the summary of {channel.discussion.initiator}"
+        found.append(Problem(kind="idle", where=where, said=said))
+    if channel.calmed and channel.dormant_at is not None and now - channel.dormant_at <= _RECENT:
+        said = f"calmed ({channel.calmed}) in cycle {channel.cycle}, sleeps since "
+        said += render_instant(channel.dormant_at)
+        found.append(Problem(kind="calmed", where=where, said=said))
+    return found
 
 
 def _few(agents: tuple[str, ...]) -> str:

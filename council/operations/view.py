@@ -17,6 +17,7 @@ from council.core.procedures import PROCEDURES
 from council.core.record import Record
 from council.core.records import to_record
 from council.core.times import render_instant
+from council.core.trace_context import context_of
 from council.operations.place import Place
 from council.store.minutes import read_minutes_head
 from council.store.slots import Slots
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from council.core.flips import Flip
     from council.core.measures import Group
     from council.operations.halting import Halt
+    from council.operations.room_standings import RoomStanding
 
 _HEAD_BYTES = 4096
 
@@ -51,7 +53,8 @@ class Standing(Record):
         return {
             "name": state.name,
             "conversationId": state.conversation_id,
-            "traceId": state.conversation_id.replace("-", ""),
+            "traceId": state.trace,
+            "ctx": context_of(state.conversation_id),
             "topic": state.topic,
             "mode": state.mode,
             "procedure": state.procedure,
@@ -89,6 +92,12 @@ class Overview(Record):
     halt: Halt | None = None
     resting: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
     reached: list[str] = []  # noqa: RUF012 - Record copies it
+    rooms: list[RoomStanding] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def anything_open(self) -> bool:
+        """Whether a conversation is open or a room is at work."""
+        return bool(self.standings or self.errors or any(one.is_at_work for one in self.rooms))
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `status --json`."""
@@ -102,6 +111,7 @@ class Overview(Record):
             "resting": {agent: one.to_record() for agent, one in self.resting.items()},
             "limitsReached": self.reached,
             "conversations": [one.to_record() for one in self.standings],
+            "channels": [one.to_record() for one in self.rooms],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
@@ -124,7 +134,9 @@ def status(place: Place) -> Overview:
         standings.append(one)
     from council.operations.gate import reached_today, resting_agents
     from council.operations.halting import read_halt
+    from council.operations.room_standings import standings as rooms_of
 
+    rooms, broken = rooms_of(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(
         root=place.root,
@@ -134,7 +146,8 @@ def status(place: Place) -> Overview:
         reached=reached_today(place),
         last_beat=place.last_beat(),
         standings=standings,
-        errors=errors,
+        errors=errors + broken,
+        rooms=rooms,
         runs=slots.taken(),
         max_runs=place.settings.max_runs,
     )

@@ -11,12 +11,14 @@ Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`).
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from datetime import timedelta
 
+from council.operations.on_duty import Duty
 from council.operations.place import Place
 from council.operations.view import Overview, status
 
@@ -28,6 +30,7 @@ INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)
 _LOOK_AGAIN_S = 1.0
 _SETTLE_S = 0.2
+_OF_ROOMS = (".md", ".jsonl")
 
 
 def beat_interval(
@@ -50,21 +53,25 @@ def watch(
 
     Args:
         place: The workspace.
-        advance: Run the heartbeat when files change and at the intervals.
+        advance: Run the heartbeat when files change and at the intervals, while
+            nobody else does so already.
         interval: The time between heartbeats when nothing is open.
         active_interval: The same while something is.
     """
     changed = threading.Event()
     stop = _listen(place, changed)
     beaten_at, seen = -1.0, ""
+    duty = Duty(place)
+    if advance:
+        signal.signal(signal.SIGTERM, _leave)  # else nobody would hear that the duty ended
     try:
         while True:
             overview = status(place)
             now_seen = _fingerprint(place)
-            open_now = bool(overview.standings or overview.errors)
-            pause = beat_interval(open_now, interval, active_interval).total_seconds()
+            pause = beat_interval(overview.anything_open, interval, active_interval).total_seconds()
             due = beaten_at < 0 or time.monotonic() - beaten_at >= pause
-            if advance and (due or now_seen != seen):
+            # Who stands by takes over when the one on duty is gone.
+            if advance and (due or now_seen != seen) and duty.is_mine():
                 _beat(place)
                 beaten_at, seen = time.monotonic(), _fingerprint(place)
                 overview = status(place)
@@ -73,7 +80,12 @@ def watch(
                 time.sleep(_SETTLE_S)  # an editor may still be writing
                 changed.clear()
     finally:
+        duty.end()
         stop()
+
+
+def _leave(*_: object) -> None:
+    raise SystemExit(0)
 
 
 def _beat(place: Place) -> None:
@@ -89,14 +101,18 @@ def _beat(place: Place) -> None:
 
 
 def _fingerprint(place: Place) -> str:
-    """Return what changes whenever somebody writes a conversation's file."""
+    """Return what changes whenever somebody writes to a conversation or a room."""
     parts = []
-    for name in place.conversations.names():
+    paths = [place.paths.conversation_file(name) for name in place.conversations.names()]
+    if os.path.isdir(place.paths.channels):
+        names = (one for one in os.listdir(place.paths.channels) if one.endswith(_OF_ROOMS))
+        paths += [f"{place.paths.channels}/{name}" for name in sorted(names)]
+    for path in paths:
         try:
-            found = os.stat(place.paths.conversation_file(name))
+            found = os.stat(path)
         except OSError:
             continue
-        parts.append(f"{name}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
+        parts.append(f"{path}:{found.st_ino}:{found.st_mtime_ns}:{found.st_size}")
     return "\n".join(parts)
 
 
@@ -112,6 +128,8 @@ def _listen(place: Place, changed: threading.Event) -> Callable[[], None]:
     observer = Observer()
     try:
         observer.schedule(Hint(), place.paths.shared, recursive=False)
+        if os.path.isdir(place.paths.channels):
+            observer.schedule(Hint(), place.paths.channels, recursive=False)
         observer.start()
     except OSError:
         return lambda: None  # too many watches, or no such folder: looking again is enough
