@@ -53,15 +53,15 @@ def _short(text: str, room: int) -> str:
     return line if len(line) <= room else line[: max(1, room - 1)].rstrip() + "…"
 
 
-def task_page(exchange: Exchange, tasks: Sequence[Task], now: datetime) -> str:
+def task_page(exchange: Exchange, tasks: Sequence[Task], now: datetime, answer: str = "") -> str:
     """Return tasks as trees: hops below their tasks, attempts below their hops."""
     lines = [_context_line(exchange)]
-    if exchange.request:
+    if exchange.request and [one.text for one in tasks] != [exchange.request]:
         lines.append(f"  {_short(exchange.request, _WIDTH - 2)}")
     for task in tasks:
         lines += _task_lines(task, now)
-    if exchange.answer:
-        lines += ["", exchange.answer]
+    if answer:
+        lines += ["", answer]
     return "\n".join(lines)
 
 
@@ -148,19 +148,23 @@ def _attempt_lines(attempt: Attempt, indent: str, now: datetime) -> list[str]:
 
 
 def _why(attempt: Attempt) -> str:
-    """Return why a worker was chosen: what fits, how busy it is, whom it came before."""
+    """Return why a worker was chosen: what fits, how busy it is, who came after it."""
     found = attempt.why
-    told = []
-    if "score" in found:
-        told.append(f"score {found['score']}")
+    if "handedOnBy" in found:
+        reason = f": {found['reason']}" if found.get("reason") else ""
+        return f"handed on by {found['handedOnBy']}{reason}"
+    weighed = [one for one in found.get("candidates", []) if isinstance(one, dict)]
+    mine = next((one for one in weighed if one.get("id") == attempt.worker), None)
+    if mine is None:
+        return "named in the line"
+    told = [f"score {mine['score']:g}"]
     for name, word in (("matched", "has"), ("missing", "lacks")):
-        if found.get(name):
-            told.append(f"{word} {', '.join(map(str, found[name]))}")
-    if "load" in found:
-        told.append(f"load {found['load']}%")
-    used = found.get("lastUsed")
-    told.append(f"last used {used}" if used else "never used before")
-    return ", ".join(told)
+        if mine.get(name):
+            told.append(f"{word} {', '.join(map(str, mine[name]))}")
+    told.append(f"load {mine['load']}%")
+    others = [one for one in weighed if one is not mine]
+    told += [f"{one['id']} {one['whyNot'] or 'came after it'}" for one in others[:3]]
+    return "; ".join(told)
 
 
 def context_page(exchange: Exchange, now: datetime) -> str:

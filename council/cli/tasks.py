@@ -52,21 +52,23 @@ def show(target: Target, root: Root = "", now: Now = "", json: Json = False) -> 
     def command(place: Place) -> Output:
         from council.cli.task_pages import task_page
         from council.core.exchange_records import task_to_record
+        from council.operations.exchanging import contexts
         from council.operations.tasks import find
 
         kept, task = find(place, target)
         exchange = kept.exchange
+        answer = contexts(place).answer(exchange.context)
         shown = [one for one in exchange.tasks.values() if not task or one.id == task]
         record = {
             "context": exchange.context,
             "traceId": exchange.trace_id,
             "status": str(exchange.status),
             "request": exchange.request,
-            "answer": exchange.answer or None,
+            "answer": answer or None,
             "successor": exchange.successor or None,
             "tasks": [task_to_record(one) for one in shown],
         }
-        return Output(record=record, text=task_page(exchange, shown, place.now()))
+        return Output(record=record, text=task_page(exchange, shown, place.now(), answer))
 
     do("task show", json, root, now, command)
 

@@ -27,6 +27,7 @@ _MOST_BARS = 6
 _NOT_FOR_USERS = frozenset(
     (
         *("pid", "auth", "src", "call", "params", "part", "handoff", "subtask", "from", "to"),
+        "begins",
         *("retry", "max", "fallback", "fallback_from", "needed", "have", "raised", "simpler"),
     )
 )
@@ -99,7 +100,7 @@ def readable(exchange: Exchange, data: str, payload: Payload) -> str:
         for name, value in kept.items()
     }
     values = {name: value for name, value in values.items() if value}
-    if list(values) == [RESULT]:
+    if list(values) == [RESULT] and not flags:
         return values[RESULT]
     lines = [one.replace("_", " ") for one in flags]
     first = values.pop(RESULT, "")

@@ -51,6 +51,9 @@ def respond(
 def wake_next(place: Place) -> None:
     """Have a heartbeat done by a process of its own, without waiting for it."""
     from council.operations.detach import detach
+    from council.store.files import make_folder
+
+    make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
 
     def work() -> None:
         from council.operations.heartbeat import beat_in_turn

@@ -36,6 +36,7 @@ from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
 from council.operations.task_runs import Due
 from council.store.context_survey import ContextSurvey
+from council.store.files import make_folder
 from council.store.lock import Lock
 from council.store.slots import Slot, Slots
 
@@ -151,6 +152,7 @@ class _Beat:
         owing = [name for name in names if self._worked_off(name)]
         claimed: list[tuple[Due, Slot]] = []
         if owing:
+            make_folder(self._place.paths.control)
             with Lock(self._place.paths.heartbeat_lock):
                 claimed = self._claim(owing)
         for due, slot in claimed:

@@ -24,7 +24,7 @@ from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations import task_prompts
 from council.operations.crew import Crew
-from council.operations.exchanging import change
+from council.operations.exchanging import change, contexts
 from council.operations.gate import Gate
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
@@ -54,6 +54,7 @@ class Due(Record):
     """A run that a context is owed; `agent` is None for a worker that nobody here can start.
 
     `refusal` is why it may not be started now, `elsewhere` whether another worker may be asked.
+    `started_in` is the context that it was started in, where another one goes on with it.
     """
 
     context: str
@@ -62,6 +63,7 @@ class Due(Record):
     agent: Agent | None
     refusal: str = ""
     elsewhere: bool = False
+    started_in: str = ""
 
     @property
     def by_hand(self) -> bool:
@@ -169,6 +171,7 @@ def _settled(place: Place, due: Due, answer: Answer) -> Settled:
     """Write down what came back of a run."""
     crew = Crew(place, place.now())
     failure = "" if answer.ok else answer.reason
+    due = _where_it_went_on(crew, due)
     if isinstance(due.owed, Work) and answer.ok and not answer.by_tool:
         rule = _taken(crew, due, answer)
     elif isinstance(due.owed, Work) and answer.ok:
@@ -184,6 +187,23 @@ def _settled(place: Place, due: Due, answer: Answer) -> Settled:
     finally:
         files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
     return Settled(failure=failure, retry_s=_retry_in(crew, changed.kept.exchange))
+
+
+def _where_it_went_on(crew: Crew, due: Due) -> Due:
+    """Return a run as it stands in the context in which that of its start went on, if it did."""
+    store = contexts(crew.place)
+    if not store.exists(due.context):
+        return due
+    exchange = store.read(due.context).exchange
+    while exchange.successor:
+        exchange = store.read(exchange.successor).exchange
+    run = exchange.runs.get(due.owed.run)
+    if exchange.context == due.context or run is None:
+        return due
+    owed = due.owed.copy(task=run.task)
+    if isinstance(owed, Work):
+        owed = owed.copy(message=run.message)
+    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
 
 
 def _retry_in(crew: Crew, exchange: Exchange) -> float:
@@ -268,6 +288,9 @@ def _heard(
     rules: list[Taken] = []
     ends = False
     for told in said.messages:
+        if due.started_in and told.message.context == due.started_in:
+            # It was asked in a context whose numbers were used up meanwhile (PR-644).
+            told.message = told.message.copy(context=due.context, task=request.task)
         message = told.message
         if message.sender != worker:
             reason = f"sent as {message.sender} in a run of {worker}"

@@ -44,7 +44,7 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
                     f"{context} was closed without an answer: {exchange.closed_reason}",
                     f"see: council task show {context}",
                 )
-            return exchange.answer
+            return contexts(place).answer(exchange.context)
         for line in _questions(exchange):
             if line not in asked:
                 asked.add(line)

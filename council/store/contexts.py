@@ -115,6 +115,15 @@ class Contexts:
         """Return the file of the answer to the user."""
         return self._beside("answers", f"{context}.md")
 
+    def answer(self, context: str) -> str:
+        """Return the last answer that the user got, "" before the first.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        standing = files.read_stable(self.answer_path(context))
+        return "" if standing is None else standing.data.decode("utf-8", "replace").rstrip("\n")
+
     def read(self, context: str) -> Kept:
         """Return a context as it stands, without lock and without writing.
 

@@ -1,0 +1,255 @@
+"""The sequences of document 002 with real workers, inboxes and the heartbeat.
+
+Each ends in an answer to the user that shows nothing of the protocol.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.scenarios.office import Office
+
+NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def office(council) -> Office:
+    return Office(council)
+
+
+@pytest.mark.req("PR-501", "PR-553", "PR-556", "PR-557")
+def test_a_request_goes_to_the_best_worker_and_its_result_to_the_user(office):
+    office.hire(
+        writer=(["result", "no"], "text_gen"),
+        scout=(["result", "results=5;top1=Rain"], "web_search"),
+    )
+    context = office.ask("What is new?", "--caps", "web_search")
+    assert office.answer(context) == "results: 5\ntop1: Rain"
+    assert office.attempts(context) == [("W2", "D", "")]
+    assert office.messages(context) == ["O1>W2 R", "W2>O1 S", "O1>User S"]
+    assert office.shown(context)["status"] == "closed"
+    assert office.inbox("User") == [office.inbox("User")[0]]
+
+
+@pytest.mark.req("PR-553", "PR-585")
+def test_the_steps_of_a_request_are_told_in_the_order_in_which_the_document_names_them(office):
+    office.hire(scout=(["result", "results=5"], "web_search"))
+    context = office.ask()
+    office.answer(context)
+    day = next((office.root / "memory/shared/events").glob("*.jsonl"))
+    kinds = [line.split('"type":"')[1].split('"')[0] for line in day.read_text().splitlines()]
+    wanted = [
+        *("task.created", "context.opened", "budget.set"),
+        *("capabilities.matched", "worker.chosen", "message.sent", "message.delivered"),
+    ]
+    assert set(wanted) <= set(kinds)
+    order = [kinds.index(one) for one in wanted[2:]]
+    assert order == sorted(order)
+    (sent,) = [one for one in office.events("message.sent") if one["data"]["kind"] == "R"]
+    assert (sent["data"]["ctx"], sent["data"]["tid"], sent["data"]["msg"]) == (context, "T1", "M1")
+    assert office.events("message.received")[0]["data"]["pid"] == "M1"
+
+
+@pytest.mark.req("PR-560", "PR-562", "PR-563", "PR-566")
+def test_a_hand_off_goes_through_the_coordinator_and_comes_back_to_its_source(office):
+    office.hire(
+        analyst=(["hands", "W2", "generate_tests"], "analyze_code"),
+        tester=(["result", "tests=3;coverage=85%"], "generate_tests"),
+    )
+    context = office.ask("Look at main.py", "--caps", "analyze_code")
+    assert "own part and tests=3" in office.answer(context)
+    first, second = office.shown(context)["tasks"]["T1"]["hops"]
+    assert (first["depth"], second["depth"], second["source"]) == (0, 1, "W1")
+    assert second["budget"] == 250
+    assert office.messages(context) == [
+        *("O1>W1 R", "W1>W2 X", "W1>O1 U", "W2>W1 S", "W1>O1 S", "O1>User S")
+    ]
+    assert [text.split("|")[1] for text in office.inbox("W2")][1:] == ["W1>W2"]
+
+
+@pytest.mark.req("PR-563")
+def test_a_hand_off_that_is_refused_never_reaches_its_target(office):
+    office.hire(
+        analyst=(["hands", "W2", "fly_to_mars"], "analyze_code"),
+        tester=(["result", "no"], "generate_tests"),
+    )
+    context = office.ask("Look at main.py", "--caps", "analyze_code")
+    assert "the other failed with E19" in office.answer(context)
+    assert [text.split("|")[2] for text in office.inbox("W2")] == ["A"]
+    assert office.events("handoff.refused")[0]["data"]["code"] == "E19"
+
+
+@pytest.mark.req("PR-554", "PR-574", "PR-576", "PR-577")
+def test_a_question_of_a_worker_is_put_to_the_user_and_the_choice_goes_back(office):
+    office.hire(
+        '[tasks]\nchoice_timeout = "1h"', painter=(["asks", "Which?", "red,dark blue"], "paint")
+    )
+    context = office.ask("Paint it")
+    office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    (question,) = office.inbox("User")
+    assert question.endswith("question=Which?;opt1=red;opt2=dark blue")
+    wrong = office.council("msg", "answer", f"{context}/T1", "3")
+    assert wrong.code == 3
+    assert "1 red, 2 dark blue" in wrong.err
+    assert office.do("msg", "answer", context, "dark blue")["outcome"] == "taken"
+    assert office.answer(context) == "with dark blue"
+    assert "User>O1 C" in office.messages(context)
+    assert office.council("msg", "answer", context, "1").code == 5
+
+
+@pytest.mark.req("PR-576")
+def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office):
+    office.hire(painter=(["asks", "Which?", "red,blue"], "paint"))
+    context = office.ask("Paint it")
+    asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    put = datetime.fromisoformat(asked["tasks"]["T1"]["questions"][0]["askedAt"])
+    office.do("heartbeat", now=put + timedelta(seconds=50))
+    assert office.shown(context)["tasks"]["T1"]["questions"][0]["answeredAt"] is None
+    office.do("heartbeat", now=put + timedelta(seconds=61))
+    assert office.answer(context) == "with red"
+    assert "E23" in str(office.events("question.expired") + office.events("choice.expired"))
+
+
+@pytest.mark.req("PR-504", "PR-509", "PR-512")
+def test_a_worker_that_joins_by_message_is_registered_and_gets_work(office):
+    office.hire(scout=(["result", "results=1"], "web_search"))
+    line = "M1|W7>O1|J|T0|P1|N|-|0|S0|-|caps=translate;desc=From outside"
+    joined = office.do("msg", "send", line)
+    assert (joined["outcome"], joined["answers"]) == (
+        "registered",
+        ["M2|O1>W7|A|T0|P1|D|-|0|S0|-|registered;id=W7;status=active"],
+    )
+    context = office.ask("Translate it", "--caps", "translate")
+    request = office.inbox("W7")[-1]
+    assert request.split("|")[1:4] == ["O1>W7", "R", "T1"]
+    office.do("msg", "send", f"M2|W7>O1|S|T1|P1|D|-|0|{context}|B400|result=traduit")
+    assert office.answer(context) == "traduit"
+
+
+@pytest.mark.req("PR-554", "PR-579", "PR-580")
+def test_a_busy_worker_is_passed_over_for_the_next_one(office):
+    office.hire(
+        busy=(["fails", "E31", "BUSY"], "web_search"),
+        free=(["result", "result=done"], "web_search"),
+    )
+    context = office.ask("Search", "--caps", "web_search")
+    assert office.answer(context) == "done"
+    assert office.attempts(context) == [("W1", "F", "E31"), ("W2", "D", "")]
+    assert office.inbox("W2")[-1].endswith("fallback_from=W1;reason=E31")
+
+
+@pytest.mark.req("PR-554", "PR-580")
+def test_a_program_that_fails_is_no_answer_and_another_worker_gets_the_task(office):
+    office.hire(
+        broken=(["exits", "3"], "web_search"), free=(["words", "All is well."], "web_search")
+    )
+    context = office.ask("Search", "--caps", "web_search")
+    assert office.answer(context) == "All is well."
+    assert office.attempts(context)[0][:2] == ("W1", "F")
+    assert "exit 3" in office.shown(context)["tasks"]["T1"]["hops"][0]["attempts"][0]["reason"]
+
+
+@pytest.mark.req("PR-555", "XC-105")
+def test_a_dead_worker_is_tried_again_twice_then_the_user_is_told(office):
+    office.hire(outside=([], "web_search"))
+    context = office.ask("Search", "--caps", "web_search")
+    at = datetime.fromisoformat(office.shown(context)["openedAt"])
+    for minutes in (15, 30, 45):
+        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes // 3))
+        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes // 3 + 2))
+    assert [one[1:] for one in office.attempts(context)] == [("F", "E21")] * 3
+    assert "no answer came in time" in office.answer(context)
+
+
+@pytest.mark.req("PR-555")
+def test_a_task_whose_time_is_over_is_told_so_by_e20_and_goes_to_the_next_worker(office):
+    office.hire(
+        '[tasks]\nworker_timeout = "5h"',
+        outside=([], "web_search"),
+        free=(["result", "result=found"], "web_search"),
+    )
+    context = office.ask("Search", "--caps", "web_search")
+    at = datetime.fromisoformat(office.shown(context)["openedAt"])
+    office.do("heartbeat", now=at + timedelta(minutes=61))
+    assert office.answer(context) == "found"
+    assert office.inbox("W1")[-1].split("|")[6] == "E20"
+    assert [one[0] for one in office.attempts(context)] == ["W1", "W2"]
+
+
+@pytest.mark.req("PR-583", "PR-584")
+def test_a_refusal_for_the_budget_is_answered_by_raising_it_once(office):
+    office.hire(dear=(["needs", "700"], "reason"))
+    context = office.ask("Think")
+    assert office.answer(context) == "paid for"
+    hop = office.shown(context)["tasks"]["T1"]["hops"][0]
+    assert [one["code"] for one in hop["attempts"]] == ["E17", ""]
+    assert hop["budget"] >= 700
+
+
+@pytest.mark.req("PR-584")
+def test_where_the_budget_may_not_be_raised_the_user_is_told_what_it_needs(office):
+    office.hire('[tasks]\nbudget_policy = "give-up"', dear=(["needs", "700"], "reason"))
+    context = office.ask("Think")
+    assert "more than its budget" in office.answer(context)
+
+
+@pytest.mark.req("PR-412", "PR-551")
+def test_a_cancelled_task_tells_its_worker_and_a_late_answer_changes_nothing(office):
+    office.hire(outside=([], "web_search"))
+    context = office.ask("Search", "--caps", "web_search")
+    office.do("task", "cancel", f"{context}/T1", "--reason", "not needed")
+    told = office.inbox("W1")[-1].split("|")
+    assert (told[2], told[5]) == ("U", "X")
+    assert office.answer(context) == "This was cancelled."
+    late = f"M9|W1>O1|S|T1|P1|D|-|0|{context}|B400|result=late"
+    assert office.council("msg", "send", late).code == 6
+    assert office.attempts(context) == [("W1", "X", "")]
+
+
+@pytest.mark.req("PR-304", "PR-504")
+def test_a_broadcast_reaches_everybody_but_its_sender(office):
+    office.hire(**{one: ([], "plan") for one in ("ant", "bee", "cat")})
+    done = office.do("msg", "send", "M1|O1>*|B|-|P1|-|-|0|-|-|maintenance 5min")
+    assert sorted(done["to"]) == ["W1", "W2", "W3"]
+    for worker in ("W1", "W2", "W3"):
+        assert [text.split("|")[-1] for text in office.inbox(worker)][-1] == "maintenance 5min"
+    assert office.do("msg", "send", "M1|O1>W*|B|-|P1|-|-|0|-|-|only you")["to"] == done["to"]
+
+
+@pytest.mark.req("PR-517")
+def test_a_message_to_a_group_reaches_each_of_its_members_once_and_nobody_else(office):
+    office.hire(**{one: ([], "plan") for one in ("ant", "bee", "cat", "dog")})
+    assert office.council("agent", "group", "add", "G1", "W1", "W2", "W3").code == 0
+    before = {one: len(office.inbox(one)) for one in ("W1", "W2", "W3", "W4")}
+    office.do("msg", "send", "M1|O1>G1|B|-|P1|-|-|0|-|-|news for three")
+    gained = {one: len(office.inbox(one)) - number for one, number in before.items()}
+    assert gained == {"W1": 1, "W2": 1, "W3": 1, "W4": 0}
+
+
+@pytest.mark.req("PR-536", "PR-548")
+def test_a_long_answer_comes_back_whole_by_way_of_an_artifact(office):
+    text = "First line.\n" + "A word | and > marks. " * 60
+    office.hire(writer=(["words", text], "text_gen"))
+    context = office.ask("Write")
+    path = office.root / f"memory/shared/protocol/answers/{context}.md"
+    office.until(context, lambda one: one["status"] == "closed")
+    assert path.read_text().rstrip("\n") == text.strip()
+    (line,) = [
+        one for one in office.do("msg", "log", "--ctx", context)["lines"] if "W1>" in one["route"]
+    ][:1]
+    assert "#REF:art_" in line["summary"]
+
+
+@pytest.mark.req("PR-503", "PR-598")
+def test_a_v4_worker_reads_and_writes_v4_and_v4_lines_to_others_arrive_as_v5(office):
+    office.hire(old=(["--log", "read.txt", "result", "results=4"], "plan"), new=([], "reason"))
+    assert office.council("agent", "join", "W1", "--as", "old", "--version", "V4").code == 0
+    context = office.ask("Plan", "--caps", "plan")
+    assert office.answer(context) == "results: 4"
+    read = (office.root / "read.txt").read_text().strip()
+    assert read.count("|") == 7
+    assert office.inbox("W1")[-1].count("|") == 7
+    office.do("msg", "send", "M1|O1>W2|R|T1|P1|N|-|think about it")
+    assert office.inbox("W2")[-1].count("|") == 10
