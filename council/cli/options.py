@@ -120,7 +120,12 @@ _HANDED = (
     Option(
         name="file", flags=("--file",), metavar="PATH", help="Read the message from a file (UTF-8)."
     ),
-    Option(name="to", flags=("--to",), metavar="AGENT", help="Whom it is for."),
+    Option(
+        name="to",
+        flags=("--to",),
+        metavar="AGENT|cap:WORD",
+        help="Whom it is for; or whoever can do that.",
+    ),
     Option(
         name="as_",
         flags=("--as", "--from"),

@@ -48,11 +48,11 @@ def message(place: Place, request: Request) -> Answered:
         raise UsageError(
             f"no priority {request.priority!r}", f"choose: {', '.join(rules.PRIORITIES)}"
         )
-    handing_over.check_receiver(place, request.receiver)
     unfinished.finish_all(place)
     chain = chain_of(place, request.sender, request.trace)
     if isinstance(chain, Refusal):
         return reject(place, None, request, chain)
+    request = handing_over.addressed(place, chain, request)
     sender = chain.path[-1]
     refusal = _policy(place, chain, request).refuses(MESSAGE, sender)
     if refusal is not None:
@@ -138,12 +138,12 @@ def call(place: Place, request: Request) -> Answered:
     from council.operations.expected_results import check_schema
     from council.store.agents import agent as agent_of
 
-    handing_over.check_receiver(place, request.receiver)
     check_schema(request.schema)
     unfinished.finish_all(place)
     chain = chain_of(place, request.sender, request.trace)
     if isinstance(chain, Refusal):
         return reject(place, None, request, chain)
+    request = handing_over.addressed(place, chain, request)
     session = handing_over.session_of(request, chain.trace, for_call=True)
     refs = handing_over.checked_refs(place, request.refs)
     wanted = task_hash(request.receiver, request.message, refs, session)

@@ -19,6 +19,7 @@ from council.core.times import render_instant
 from council.operations.chains import call_task
 from council.operations.place import Place
 from council.operations.profiles import must_be_known
+from council.operations.routing import meant_by
 from council.store import artifacts, identities
 from council.store.events import append
 from council.store.transcripts import ANSWER, CALL, Utterance
@@ -36,8 +37,9 @@ _BEGINNING_CHARS = 160
 class Request(Record):
     """What one agent wants of another, as it was given.
 
-    `session` is "" for the usual one. `priority` is of messages alone, `limits`
-    and `schema` are of calls alone; None expects no form of the result.
+    `receiver` is an agent, or `cap:WORD` for who can do that. `session` is ""
+    for the usual one. `priority` is of messages alone, `limits` and `schema`
+    are of calls alone; a schema of None expects no form of the result.
     """
 
     sender: str = ""
@@ -82,14 +84,16 @@ def answered(record: dict[str, Any]) -> Answered:
     )
 
 
-def check_receiver(place: Place, receiver: str) -> None:
-    """Let a receiver pass of whom something is known.
+def addressed(place: Place, chain: Chain, request: Request) -> Request:
+    """Return a request with the agent it is for, who may be named by what it can do.
 
     Raises:
         InvalidInputError: It is no legal id.
-        NotFoundError: Nothing is known of it.
+        NotFoundError: Nothing is known of it, or nobody can do that.
     """
+    receiver = meant_by(place, request.receiver, owner=chain.owner, trace=chain.trace)
     must_be_known(place, receiver, identities.load(place.paths))
+    return request.copy(receiver=receiver)
 
 
 def checked_refs(place: Place, given: list[str]) -> list[str]:
