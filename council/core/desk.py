@@ -14,6 +14,7 @@ from council.core.conversation import TaskState
 from council.core.events import Event
 from council.core.exchange import (
     ENDED,
+    LAST_MESSAGE,
     MESSAGES_KEPT,
     RULES,
     RUNS_KEPT,
@@ -110,9 +111,9 @@ class Desk:
 
     def post(self, message: Message, *, to: tuple[str, ...], parent: int = 0, hop: int = 0) -> int:
         """Send a message; it is owed to the inboxes of `to`. Return its number."""
-        number = self._number(message, to=to, parent=parent, hop=hop)
-        self._tell_of("message.sent", self.messages[-1], parent)
-        return number
+        posted = self._number(message, to=to, parent=parent, hop=hop)
+        self._tell_of("message.sent", posted)
+        return posted.message.number
 
     def take(
         self, message: Message, *, to: tuple[str, ...] = (), parent: int = 0, hop: int = 0
@@ -121,45 +122,31 @@ class Desk:
 
         It keeps its own number where that is the next one.
         """
-        number = self._number(message, to=to, parent=parent, hop=hop)
-        last = self.exchange.posted[-1]
-        last.said = message.number if message.number != number else 0
-        self._tell_of("message.received", self.messages[-1], parent)
+        posted = self._number(message, to=to, parent=parent, hop=hop)
+        number = posted.message.number
+        posted.said = message.number if message.number != number else 0
+        self._tell_of("message.received", posted)
         return number
 
-    def _number(self, message: Message, *, to: tuple[str, ...], parent: int, hop: int) -> int:
-        # Past the last number it waits for the context in which it gets one.
+    def _number(self, message: Message, *, to: tuple[str, ...], parent: int, hop: int) -> Posted:
         number = self.exchange.next_message
         self.exchange.next_message += 1
-        numbered = message.copy(number=number, context=self.exchange.context)
-        self.exchange.posted.append(
-            Posted(
-                message=numbered,
-                at=self.now,
-                to=to,
-                delivered_at=None if to else self.now,
-                parent=parent,
-                hop=hop,
-            )
+        posted = Posted(
+            message=message.copy(number=number, context=self.exchange.context),
+            at=self.now,
+            to=to,
+            delivered_at=None if to else self.now,
+            parent=parent,
+            hop=hop,
         )
-        self.messages.append(numbered)
-        return number
+        self.exchange.posted.append(posted)
+        return posted
 
-    def _tell_of(self, kind: str, message: Message, parent: int) -> None:
-        task = self.exchange.tasks.get(message.task)
-        who = message.receiver if message.sender == COORDINATOR else message.sender
-        data = {
-            "msg": message.id,
-            "pid": f"M{parent}" if parent else None,
-            "from": message.sender,
-            "to": message.receiver,
-            "kind": message.kind,
-            "state": message.state,
-            "code": message.code,
-            "depth": message.depth,
-            "budget": message.budget,
-        }
-        self.tell(kind, task, agent=who, **data)
+    def _tell_of(self, kind: str, posted: Posted) -> None:
+        # Past the last number it is told of in the context in which it gets one.
+        if posted.message.number <= LAST_MESSAGE:
+            self.messages.append(posted.message)
+            self.events.append(event_of(kind, posted))
 
     def change(
         self,
@@ -243,6 +230,26 @@ class Desk:
             over = [one for one in exchange.runs.values() if one.state in ENDED]
             for one in over[: len(exchange.runs) - RUNS_KEPT]:
                 del exchange.runs[one.id]
+
+
+def event_of(kind: str, posted: Posted) -> Event:
+    """Return the event that a message was sent or came in."""
+    message = posted.message
+    data = {
+        "ctx": message.context,
+        "tid": message.task or None,
+        "msg": message.id,
+        "pid": f"M{posted.parent}" if posted.parent else None,
+        "from": message.sender,
+        "to": message.receiver,
+        "kind": message.kind,
+        "state": message.state,
+        "code": message.code,
+        "depth": message.depth,
+        "budget": message.budget,
+    }
+    who = message.receiver if message.sender == COORDINATOR else message.sender
+    return Event(type=kind, agent=who, data=data)
 
 
 def _held_by(task: Task) -> list[int]:

@@ -131,10 +131,10 @@ def is_inline(text: str, room_chars: int = DATA_CHARS) -> bool:
 
 
 def inline(text: str, room_chars: int) -> str:
-    """Return `text` as the value of a pair: one line of at most `room_chars`, without marks."""
+    """Return `text` as the value of a pair: one line of 1 to `room_chars`, without marks."""
     marks = _PARTS_DATA | _PARTS_ROUTE
     plain = "".join(" " if one in marks or not one.isprintable() else one for one in text)
     line = " ".join(plain.split())
     if len(line) > room_chars:
-        line = line[: max(1, room_chars - 1)].rstrip() + "…"
+        line = line[: room_chars - 1].rstrip() + "…"
     return line or "-"

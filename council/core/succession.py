@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.desk import Desk
+from council.core.desk import Desk, event_of
 from council.core.events import Event
 from council.core.exchange import (
     LAST_MESSAGE,
@@ -21,7 +21,7 @@ from council.core.exchange import (
     Posted,
     Task,
 )
-from council.core.messages import Message
+from council.core.messages import COORDINATOR, Message
 from council.core.record import Record
 
 PREVIOUS = "prev"
@@ -63,6 +63,7 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
         extra={},
     )
     numbers = _carry_messages(old, new, ids)
+    first = {after for before, after in numbers.items() if before > LAST_MESSAGE}
     _carry_tasks(old, new, ids, numbers)
     _carry_runs(old, new, ids, numbers)
     data = {"ctx": old.context, "tid": None, "next": context, "tids": ids}
@@ -79,7 +80,11 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
     desk.close("ids-used-up")
     opened = {"ctx": context, "tid": None, "kept": new.kept_open}
     events = [Event(type="context.opened", data=opened)]
-    messages = tuple(one.message for one in new.posted)
+    fresh = [one for one in new.posted if one.message.number in first]
+    for posted in fresh:
+        sent = posted.message.sender == COORDINATOR
+        events.append(event_of("message.sent" if sent else "message.received", posted))
+    messages = tuple(one.message for one in fresh)
     return Succession(
         old=desk.step("continued"),
         new=ExchangeStep(exchange=new, events=events, messages=messages, outcome="opened"),
@@ -99,11 +104,12 @@ def _carry_messages(old: Exchange, new: Exchange, ids: dict[str, str]) -> dict[i
     }
     numbers: dict[int, int] = {}
     for one in old.posted:
-        if one.delivered_at is not None and one.message.number not in held:
+        before = one.message.number
+        if one.delivered_at is not None and before <= LAST_MESSAGE and before not in held:
             continue
         number = new.next_message
         new.next_message += 1
-        numbers[one.message.number] = number
+        numbers[before] = number
         message = one.message.copy(
             number=number,
             context=new.context,
