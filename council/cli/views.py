@@ -25,6 +25,7 @@ from council.core.owed import (
     takes_turns,
 )
 from council.core.times import render_duration
+from council.core.trace_context import context_of
 from council.operations.convene import DEFAULT_NAME
 from council.operations.finding import Finding
 from council.operations.view import Overview, Standing
@@ -88,7 +89,10 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
         )
         for agent, path in one.logs.items()
     ]
-    return Group(Text(state.topic, style="bold"), Text(stands, style="italic"), table, *logs)
+    names = f"id {state.conversation_id}  ctx {context_of(state.conversation_id)}"
+    ids = [Text(one, style="dim") for one in (names, f"trace {state.trace}")]
+    heading = (Text(state.topic, style="bold"), Text(stands, style="italic"))
+    return Group(*heading, table, *ids, *logs)
 
 
 def _round(state: Conversation) -> str:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from council.core.procedures import SYNTHESIZE
 from council.core.record import Record
 from council.core.rules import Rules
+from council.core.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ class Conversation(Record):
     """Everything the machine knows of one conversation.
 
     `rules` are those of a procedure that is judged by stances, None of another;
-    `session_id` is the other id that such a conversation bears (DL-051). `order` is
+    `session_id` is the other id that such a conversation bears (DL-051), `trace_id` the
+    trace in which it was convened, "" for one of its own (`trace`). `order` is
     the order of speaking that was asked for, "" for that of each phase. `sealed`
     holds the texts of the current blind phase where the store could read them;
     they are in no record. `titles` are headings a person renamed.
@@ -232,6 +234,7 @@ class Conversation(Record):
     order: str = ""
     rules: Rules | None = None
     session_id: str = ""
+    trace_id: str = ""
     lang: str = "en"
     coordinator: str = ""
     synthesizer: str = ""
@@ -247,6 +250,11 @@ class Conversation(Record):
     sealed: dict[str, SealedText] = {}  # noqa: RUF012 - Record copies it
     titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def trace(self) -> str:
+        """The trace that everything it causes belongs to (XC-102, IO-002)."""
+        return self.trace_id or trace_of(self.conversation_id)
 
     def entry_of(self, agent: str, tour: int) -> Entry | None:
         """Return what `agent` contributed in round `tour`, None if nothing stands in the file."""

@@ -28,6 +28,7 @@ from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure
 from council.core.reading import Reader, written_instant
 from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.task_records import task_from_record, task_to_record
+from council.core.trace_context import is_w3c
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _chosen(state: Conversation) -> dict[str, Any]:
     chosen: dict[str, Any] = {"order": state.order} if state.order else {}
     if state.session_id:
         chosen["id"] = state.session_id
+    if state.trace_id:
+        chosen["traceId"] = state.trace_id
     if state.rules is not None:
         rules = state.rules
         chosen["config"] = {
@@ -248,6 +251,7 @@ def from_record(
         order=_order(read),
         rules=_rules(read, procedure),
         session_id=read.text("id") if procedure.verdict == "stances" else "",
+        trace_id=_trace(read),
         lang=read.text("lang") or "en",
         coordinator=read.text("coordinator"),
         synthesizer=read.text("synthesizer"),
@@ -265,6 +269,12 @@ def from_record(
     state.convergence_extra = convergence.left
     state.extra = read.left
     return state
+
+
+def _trace(read: Reader) -> str:
+    """Take the trace of others; what is none stays an unknown field, as it was before."""
+    trace = read.left.get("traceId")
+    return str(read.left.pop("traceId")) if isinstance(trace, str) and is_w3c(trace) else ""
 
 
 def _order(read: Reader) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.core.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
-from council.core.errors import NotFoundError, RefusedError
+from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
 from council.core.session_keys import named_trace
 from council.core.trace_context import trace_around, trace_of
@@ -95,7 +95,7 @@ def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
     if runner != agent or not is_token(place.environ.get("COUNCIL_TOKEN", ""), expected):
         return _unknown_run(task)
     if not owner.startswith(_CALLS):
-        return Chain(trace=trace_of(owner), owner=owner, path=[agent], in_run=True)
+        return Chain(trace=_trace_of_turn(place, owner), owner=owner, path=[agent], in_run=True)
     trace = owner.removeprefix(_CALLS)
     call = read_trace(place.paths, trace).call(number)
     if call is None or call.state != RUNNING or call.target != agent:
@@ -139,6 +139,15 @@ def _unknown_run(task: str) -> Refusal:
         code="E90",
         message=f"nothing shows that this is the run {task[:80]}: its token does not fit",
     )
+
+
+def _trace_of_turn(place: Place, owner: str) -> str:
+    """Return the trace of a conversation or channel; one may have been convened in another's."""
+    try:
+        state = place.conversations.read(place.environ.get("COUNCIL_NAME", ""))
+    except CouncilError:
+        return trace_of(owner)
+    return state.trace if state.conversation_id == owner else trace_of(owner)
 
 
 def _at_work(place: Place, agent: str, trace: str) -> Chain | None:

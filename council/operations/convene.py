@@ -19,6 +19,7 @@ from council.core.ids import checked_name, cuid
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure, chosen_phases
 from council.core.record import Record
 from council.core.rules import Rules
+from council.core.trace_context import trace_around
 from council.operations import prompting
 from council.operations.heartbeat import beat
 from council.operations.place import Place
@@ -185,6 +186,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         order=invitation.order,
         rules=_rules(place, invitation, procedure, list(participants)),
         session_id=cuid(conversation_id, now) if judged else "",
+        trace_id=trace_around(place.environ),
         lang=lang,
         coordinator=_optional_agent(invitation.coordinator or place.settings.coordinator),
         synthesizer=_optional_agent(

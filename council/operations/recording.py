@@ -128,7 +128,7 @@ def record_answer(
     try:
         edited = place.conversations.edit(name, change, actor=agent, now=place.now())
     except CouncilError as error:
-        _report_refusal(place, name, agent, error, before[0].conversation_id if before else "")
+        _report_refusal(place, name, agent, error, before[0] if before else None)
         raise
     was = before[0] if before else edited.state
     moved = was.tour != edited.state.tour
@@ -205,12 +205,13 @@ def _origin(place: Place, state: Conversation, agent: str, task: str, token: str
 
 
 def _report_refusal(
-    place: Place, name: str, agent: str, error: CouncilError, conversation_id: str = ""
+    place: Place, name: str, agent: str, error: CouncilError, state: Conversation | None = None
 ) -> None:
     """Write the event of a refused answer (XC-008); a disk that refuses that hides no refusal."""
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
+    owner, trace = (state.conversation_id, state.trace) if state else ("", "")
     try:  # noqa: SIM105 - contextlib is slow to import
-        append(place.paths, loose_records([event], conversation_id, place.now()))
+        append(place.paths, loose_records([event], owner, place.now(), trace))
     except CouncilError:
         pass

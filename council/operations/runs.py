@@ -16,6 +16,7 @@ from council.core.owed import Wake
 from council.core.record import Record
 from council.core.step import Step
 from council.core.tasks import task_failed
+from council.core.trace_context import traceparent
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations.launching import Launch, Settled, launch
@@ -71,6 +72,7 @@ def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool
         prompt=prompt,
         cwd=job.state.cwd,
         token=_token(place, job),
+        traceparent=traceparent(job.state.trace, job.wake.task),
         slot=job.slot,
     )
     return launch(place, wanted, settle, afterwards)

@@ -120,12 +120,19 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if conversation_id and wanted in (name, conversation_id):
-            return _of_owner("conversation", conversation_id, name)
+            return _of_owner("conversation", conversation_id, name, _trace_of(place, name))
     try:
         found = recall(place, wanted).state
     except CouncilError:
         return None
-    return _of_owner("conversation", found.conversation_id, found.name)
+    return _of_owner("conversation", found.conversation_id, found.name, found.trace)
+
+
+def _trace_of(place: Place, name: str) -> str:
+    try:
+        return place.conversations.read(name).trace
+    except CouncilError:
+        return ""
 
 
 def _channel(place: Place, wanted: str) -> Subject | None:
@@ -143,8 +150,7 @@ def _context(place: Place, wanted: str) -> Subject | None:
         trace = Contexts(place.paths).read(wanted).exchange.trace_id
     except CouncilError:
         trace = ""
-    found = _of_owner("context", wanted, wanted)
-    return found.copy(trace=trace) if trace else found
+    return _of_owner("context", wanted, wanted, trace)
 
 
 def _turn(_place: Place, wanted: str) -> Subject | None:
@@ -156,5 +162,5 @@ def _agent(place: Place, wanted: str) -> Subject | None:
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 
 
-def _of_owner(kind: str, owner: str, name: str) -> Subject:
-    return Subject(kind=kind, id=owner, name=name, trace=trace_of(owner))
+def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
+    return Subject(kind=kind, id=owner, name=name, trace=trace or trace_of(owner))

@@ -58,6 +58,7 @@ class Document:
         self.places = places
         self.owner = owner
         self.now = now
+        self.trace = ""  # that of its id, until the state says another
         self.reading = None
         self._lock = Lock(self.places.lock, timeout_s)
         self._entered = False
@@ -195,6 +196,6 @@ class Document:
 
     def say(self, events: list[Event]) -> list[dict[str, Any]]:
         """Write events that go with no revision; return their records."""
-        records = event_log.loose_records(events, self.owner, self.now)
+        records = event_log.loose_records(events, self.owner, self.now, self.trace)
         event_log.append(self.workspace, records)
         return records

@@ -164,6 +164,7 @@ class Session(Document):
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
         """Take a revision for the one that stands, and remember it for the next session."""
         self.state, self.page, self.text = state, page, data
+        self.trace = state.trace_id
         if self.conversation_id not in self.latest and len(self.latest) >= _REMEMBERED:
             self.latest.clear()
         # The texts of a blind phase are no part of the file, so they are not part of this.
@@ -190,10 +191,10 @@ class Session(Document):
         `ours_alone` when the text holds nothing that people wrote between our items.
         """
         records = (
-            event_log.loose_records(list(events), self.conversation_id, self.now)
+            event_log.loose_records(list(events), self.conversation_id, self.now, state.trace_id)
             if anew
             else event_log.revision_records(
-                list(events), self.conversation_id, rev, digest, self.now
+                list(events), self.conversation_id, rev, digest, self.now, state.trace_id
             )
         )
         record: dict[str, Any] = {
@@ -220,7 +221,7 @@ class Session(Document):
     def note_closing(self, closing: dict[str, Any], events: list[Event]) -> None:
         """Add a line that makes no revision: how far archiving has come."""
         end = 0 if self.tail is None else self.tail.end
-        marked = event_log.loose_records(events, self.conversation_id, self.now)
+        marked = event_log.loose_records(events, self.conversation_id, self.now, self.trace)
         record = {**self.last, "opId": "", "at": render_instant(self.now), "closing": closing}
         record["events"] = marked
         self.tail = journal.append(self.places.journal, end, record)

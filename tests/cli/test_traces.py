@@ -1,0 +1,102 @@
+"""One trace over everything that one request causes, with the names of the W3C."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from council.core.trace_context import context_of, parse_traceparent
+from tests.cli.commands import wait_until
+
+AGENTS = Path(__file__).parents[1] / "agents"
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+AROUND = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
+
+
+def events(council) -> list[dict]:
+    done = council("events", "tail", "--json", "--lines", "1000")
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+@pytest.fixture
+def showing(council):
+    """A workspace whose owl prints the environment of its run."""
+    program = f'[agents.owl]\nargv = ["{sys.executable}", "{AGENTS / "shows_environment.py"}"]\n'
+    (council.root / "council.toml").write_text(program)
+    return council
+
+
+def seen_by_owl(council) -> dict[str, str]:
+    """Return the environment that owl's run has printed, from the log of the run."""
+    wait_until(lambda: any(one["type"] == "contribution.recorded" for one in events(council)))
+    (log,) = (council.root / "memory/shared/.council/runs").glob("*owl.1.log")
+    printed = log.read_text().partition("--- standard output ---\n")[2]
+    return json.loads(printed)["environment"]
+
+
+@pytest.mark.req("IO-002")
+def test_a_run_sees_the_trace_that_its_council_was_convened_in(showing):
+    assert showing("convene", "Hm?", "--agents", "owl,gecko", env=AROUND).code == 0
+
+    given = parse_traceparent(seen_by_owl(showing)["traceparent"])
+
+    assert given is not None
+    assert given.trace == TRACE
+    assert {one["traceId"] for one in events(showing)} == {TRACE}
+    assert showing("events", "story", TRACE, "--json").json()["events"]
+    shown = showing("status", "--json").json()["conversations"][0]
+    assert shown["traceId"] == TRACE
+
+
+@pytest.mark.req("IO-002", "XC-102")
+def test_a_council_that_is_convened_by_itself_has_a_trace_of_its_own(showing):
+    assert showing("convene", "Hm?", "--agents", "owl,gecko").code == 0
+    shown = showing("status", "--json").json()["conversations"][0]
+
+    given = parse_traceparent(seen_by_owl(showing)["traceparent"])
+
+    assert given is not None
+    assert given.trace == shown["traceId"] == shown["conversationId"].replace("-", "")
+    assert {one["traceId"] for one in events(showing)} == {given.trace}
+
+
+def test_a_traceparent_that_is_not_valid_is_as_good_as_none(showing):
+    words = ("convene", "Hm?", "--agents", "owl,gecko")
+    assert showing(*words, env={"traceparent": f"00-{'0' * 32}-00f067aa0ba902b7-01"}).code == 0
+
+    shown = showing("status", "--json").json()["conversations"][0]
+
+    assert shown["traceId"] == shown["conversationId"].replace("-", "")
+
+
+@pytest.mark.req("XC-102")
+def test_a_conversation_shows_its_id_its_context_and_its_trace(opened):
+    shown = opened("status", "--json").json()["conversations"][0]
+    plain = opened("status").out
+
+    for key in ("conversationId", "ctx", "traceId"):
+        assert shown[key] in plain
+    assert len(shown["ctx"]) <= 8
+    assert shown["ctx"] == context_of(shown["conversationId"])
+    line = f"M1|O1>W1|R|T1|P1|N|-|0|{shown['ctx']}|100|call=plan"
+    assert opened("msg", "parse", line, "--json").json()["valid"]
+
+
+@pytest.mark.req("XC-103")
+def test_each_store_keeps_its_own_words_and_explain_says_what_they_mean(opened):
+    words = ("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
+    assert opened(*words, "--as", "owl").code == 0
+
+    status = opened("status", "--json").json()
+
+    assert status["conversations"][0]["status"] == "ACTIVE"
+    (told,) = status["channels"]
+    shown = opened("channel", "show", "weather", "--json").json()
+    assert told["tmState"] == shown["turnState"] == "normal"
+    council = opened("explain", "active", "--json").json()
+    room = opened("explain", "weather", "--json").json()
+    assert (council["status"], council["meaning"]) == ("ACTIVE", "under-way")
+    assert (room["status"], room["meaning"]) == ("normal", "created")
