@@ -67,11 +67,11 @@ def build(
         forced = forced_version(version)
         options: dict[str, Any] = {"minimal": minimal, "pid": pid or None}
         if fields and fields != ["-"]:
-            lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json)
+            lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json, place)
             return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
 
         def answer(given: Given) -> tuple[list[str], list[str], int]:
-            return _built(lambda: _record_of(given, forced), options, json)
+            return _built(lambda: _record_of(given, forced), options, json, place)
 
         return answer_each(batches(None, most_bytes(place), "V5"), answer)
 
@@ -111,24 +111,38 @@ def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | No
 
 
 def _built(
-    told: Callable[[], tuple[dict[str, Any], str | None]], options: dict[str, Any], json: bool
+    told: Callable[[], tuple[dict[str, Any], str | None]],
+    options: dict[str, Any],
+    json: bool,
+    place: Place | None,
 ) -> tuple[list[str], list[str], int]:
+    """Build one message; in a workspace, what DATA has no room for is published before."""
     from council.cli.message_streams import as_json
     from council.wire.building import build as build_one
 
     version = "V5"
+    published: list[str] = []
     try:
         fields, wanted = told()
         version = wanted or "V5"
-        text = build_one(fields, version, **options)
+        if place is None:
+            text = build_one(fields, version, **options)
+        else:
+            from council.operations.oversize import publish_all, shortened_fields
+
+            short, moved = shortened_fields(fields, version, options["pid"] or "")
+            text = build_one(short, version, **options)
+            published = publish_all(place, moved)
         text.encode("utf-8")
     except UnicodeEncodeError:
         return _failed(InvalidInputError("a field is no text", "write it in UTF-8"), version, json)
     except CouncilError as error:
         return _failed(error, version, json)
+    notes = [f"published {one}: DATA had no room for it" for one in published]
     if json:
-        return [as_json({"text": text, "version": version})], [], 0
-    return [f"{text}\n" if version == "V1" else text], [], 0
+        record: dict[str, Any] = {"text": text, "version": version}
+        return [as_json({**record, "artifacts": published} if published else record)], notes, 0
+    return [f"{text}\n" if version == "V1" else text], notes, 0
 
 
 def _failed(

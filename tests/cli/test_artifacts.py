@@ -392,3 +392,56 @@ def test_brief_is_shown_by_its_name_and_by_its_trace(council):
     assert max(map(len, shown.splitlines())) <= 80
     assert council("brief", "show", "t9").code == 5
     assert council("brief", "show", "../x").code == 6
+
+
+# messages
+
+
+def _built(council: Council, *words: str, **more) -> tuple[str, str]:
+    built = council("msg", "build", "msg=1", "from=W1", "to=O1", "type=S", "tid=1", *words, **more)
+    assert built.code == 0, built.err
+    return built.out.strip(), built.err
+
+
+@pytest.mark.req("PR-536", "XC-107")
+def test_long_payload_of_a_message_is_an_artifact_that_the_message_refers_to(council):
+    payload = "It will rain. " * 357 + "No."
+
+    text, noted = _built(council, f"data={payload}")
+
+    wanted = "art_" + hashlib.sha256(payload.encode()).hexdigest()
+    assert len(payload) >= 5000
+    assert text == f"M1|W1>O1|S|T1|P1|-|-|0|S0|-|#REF:{wanted}"
+    assert wanted in noted
+    assert council("msg", "validate", "--strict", text).code == 0
+    (listed,) = council("artifact", "list", "--json").json()
+    assert listed["artifactId"] == wanted
+    reference = text.rpartition("|")[2]
+    assert council("artifact", "fetch", reference).out == payload
+
+
+@pytest.mark.req("PR-536")
+def test_only_the_long_value_of_a_message_is_moved(council):
+    said = council(
+        *("msg", "build", "msg=1", "to=W1", "type=R", "tid=1", "--json", "--pid", "M7"),
+        f"data=call=summarize;text={'word ' * 200}end",
+    ).json()
+    (moved,) = said["artifacts"]
+    assert said["text"].endswith(f"|pid=M7;call=summarize;text=#REF:{moved}")
+    assert council("artifact", "fetch", moved).out == "word " * 200 + "end"
+
+
+def test_message_that_cannot_be_built_publishes_nothing(council):
+    said = council("msg", "build", "msg=1", "to=nobody here", "type=R", f"data={'x' * 900}")
+    assert said.code != 0
+    assert council("artifact", "list", "--json").json() == []
+
+
+_WORDS = ("msg", "build", "msg=1", "to=W1", "type=R", "tid=1")
+
+
+def test_message_without_a_workspace_is_refused_as_ever(council, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    said = council(*_WORDS, f"data={'x' * 900}", cwd=outside)
+    assert said.code == 3
