@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from council.drivers.runs import Run
 
 ANSWERS_FILE = "answers.md"
+WORKER = "COUNCIL_PROTOCOL_ID"
 EVERYBODY = "*"
 
 _MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -56,6 +57,7 @@ class ScriptedAnswer(Record):
     agent: str
     due: str
     status: str = ""
+    needs: int = 0
     after: timedelta = timedelta()
     tools: int = 0
     text: str = ""
@@ -68,6 +70,15 @@ def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
         found = _due(parse_script(_content(path, os.path.relpath(path, run.root))), run)
     except InvalidInputError as error:
         return failed(error.message)
+    if run.variables.get(WORKER):
+        from council.drivers import scripted_worker  # no other run pays for reading messages
+
+        answer = scripted_worker.answer(
+            run, found.text if found else None, found.needs if found else 0
+        )
+        if found is None or not answer.ok:
+            return answer
+        found.text, found.status = answer.text, ""
     if found is None or not found.text:
         return failed("no scripted answer")
     if len(found.text.encode("utf-8")) > run.max_text_bytes:
@@ -121,6 +132,8 @@ def _heading(line: str) -> ScriptedAnswer | None:
     answer = ScriptedAnswer(agent=agent, due=due)
     if words and words[0] in _STATUSES:
         answer.status = words.pop(0)
+    if len(words) >= 2 and words[0] == "needs" and words[1].isascii() and words[1].isdigit():
+        answer.needs, words = int(words[1]), words[2:]
     if len(words) >= 2 and words[0] == "after":
         try:
             answer.after = parse_duration(words[1])

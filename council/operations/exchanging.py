@@ -20,7 +20,7 @@ from council.core.exchange_owed import Answer, AskUser, Deliver, pending
 from council.core.messages import USER, Message
 from council.core.record import Record
 from council.operations.crew import Crew
-from council.store import artifacts
+from council.operations.payloads import payload_of
 from council.store.contexts import Change, Contexts, Post
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
@@ -154,12 +154,3 @@ def post_of(message: Message, inbox: str, text: str) -> Post:
 
 def _answer(crew: Crew, exchange: Exchange) -> str:
     return answer_of(exchange, lambda name: payload_of(crew.place, name), exchange.lang)
-
-
-def payload_of(place: Place, artifact: str) -> str:
-    """Return the text of an artifact, "" when there is none or it is damaged."""
-    try:
-        data = artifacts.read(place.paths, artifact, place.settings.max_text_bytes, now=place.now())
-    except CouncilError:
-        return ""
-    return data.decode("utf-8", "replace")

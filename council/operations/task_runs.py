@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 MANUAL = "manual"
 # Who is registered and no agent of the workspace answers by itself, with `msg send`.
 OUTSIDE = "inbox"
-# The phase that a run for a task shows to a driver.
-PHASE = "TASK"
+# The phase that a run for a task shows to a driver, by the type of what a worker acts on.
+PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
 _ENDS_WORK = frozenset("SECX")
 
 
@@ -129,7 +129,7 @@ def _hand_over(crew: Crew, due: Due, agent: Agent) -> None:
     """Put what a worker has to read where a person finds it."""
     folder = crew.place.paths.tasks(agent.id)
     files.make_folder(folder)
-    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent, by_hand=True)
+    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent)
     files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
 
 
@@ -156,7 +156,7 @@ def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object
         owner=due.context,
         name=due.context,
         task=owed.run,
-        phase=PHASE,
+        phase=_phase_of(due),
         tour=owed.number,
         prompt=prompt,
         token=run_token(run_key(place.paths), due.context, 0, agent.id, owed.number),
@@ -165,6 +165,13 @@ def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object
         slot=slot,
     )
     return launch(place, wanted, settle, afterwards)
+
+
+def _phase_of(due: Due) -> str:
+    if isinstance(due.owed, Work):
+        posted = due.exchange.posted_as(due.owed.message)
+        return PHASES.get(posted.message.kind, "TASK") if posted is not None else "TASK"
+    return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
 
 
 def _settled(place: Place, due: Due, answer: Answer) -> Settled:
