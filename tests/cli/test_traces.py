@@ -81,7 +81,7 @@ def test_a_conversation_shows_its_id_its_context_and_its_trace(opened):
         assert shown[key] in plain
     assert len(shown["ctx"]) <= 8
     assert shown["ctx"] == context_of(shown["conversationId"])
-    line = f"M1|O1>W1|R|T1|P1|N|-|0|{shown['ctx']}|100|call=plan"
+    line = f"M1|O1>W1|R|T1|P1|N|-|0|{shown['ctx']}|-|call=plan"
     assert opened("msg", "parse", line, "--json").json()["valid"]
 
 
