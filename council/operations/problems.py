@@ -38,6 +38,8 @@ KINDS = {
     "clock": "council schedule --install",
     "limit": "wait, or raise it under [limits] in council.toml",
     "resting": "see the log of its last run; try it with: council doctor --probe",
+    "silent": "start it again; it is back with: council agent liveness ID --load 0",
+    "registry": "correct memory/shared/protocol/registry.json, or move it away",
     "file": "council check --name NAME; go back with council restore REV",
     "failed": "read the log; the agent may still answer: council respond --as ID --name NAME",
     "floor": "read the log; it may still speak: council turn end ROOM --as ID --post --text …",
@@ -131,6 +133,7 @@ def _of_workspace(place: Place, seen: Overview, known_clocks: list[str] | None) 
         until = render_instant(lapse.until) if lapse.until else ""
         said = f"rests until {until}, failed {lapse.failures} times in a row: {lapse.reason}"
         found.append(Problem(kind="resting", where=agent, said=said))
+    found += _of_registry(place, seen.now)
     found += [Problem(kind="limit", where="", said=f"{cap} is reached") for cap in seen.reached]
     if is_damaged(place.paths):
         said = f"{_shown(place, place.paths.tally)} cannot be read; counts begin anew"
@@ -139,6 +142,29 @@ def _of_workspace(place: Place, seen: Overview, known_clocks: list[str] | None) 
     if os.path.isfile(log) and os.path.getsize(log):
         found.append(Problem(kind="work", where="", said="detached work failed", log=log))
     return found
+
+
+def _of_registry(place: Place, now: datetime) -> list[Problem]:
+    """Return who of those that exchange messages fell silent, or what is wrong with their list."""
+    path = f"{place.paths.protocol}/registry.json"
+    if not os.path.lexists(path):
+        return []
+    from council.core.registry import EntryStatus
+    from council.store.protocol_registry import load
+
+    try:
+        entries = load(place.paths).here()
+    except CouncilError as error:
+        return [Problem(kind="registry", where="", said=error.message)]
+    return [
+        Problem(
+            kind="silent",
+            where=one.agent or one.id,
+            said=f"{one.id}: no sign of life for {render_duration(now - one.seen_at)}",
+        )
+        for one in entries
+        if one.status is EntryStatus.UNAVAILABLE and one.seen_at is not None
+    ]
 
 
 def _of_clock(place: Place, seen: Overview, known_clocks: list[str] | None) -> list[Problem]:

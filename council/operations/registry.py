@@ -385,7 +385,7 @@ def _changed(
         return RegistryChange(
             registry=step.registry if has_changed else None,
             events=step.events,
-            log=_log_of(message, step.replies, now),
+            log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
             mail=[
                 _mail(one, line)
                 for one, line in zip(step.replies, lines, strict=True)

@@ -24,6 +24,7 @@ from council.operations.agents import add
 from council.operations.heartbeat import beat
 from council.operations.messages import sign
 from council.operations.place import Place
+from council.operations.problems import find_problems
 from council.operations.profiles import profile
 from council.operations.registry_looks import protocol_id_of, query, weigh, whom
 from council.store import protocol_registry
@@ -209,6 +210,35 @@ def test_the_heartbeat_marks_who_fell_silent_once(place: Place):
     events = [one for one in tail(place.paths) if one["type"] == "agent.unavailable"]
     assert [one["data"]["code"] for one in events] == ["E22"]
     assert any("O1>W1 E E22" in line for _, line in read_log(place.paths))
+
+
+def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Place):
+    registry.join(place, Joining())
+    registry.tell_liveness(place, "W1", 45, 2)
+    assert find_problems(place).found == []
+    beat(at(place, hours=1))
+
+    silent = find_problems(at(place, hours=2)).found
+    Path(protocol_registry.registry_path(place.paths)).write_text("{")
+    broken = find_problems(place).found
+
+    assert [(one.kind, one.where, one.said) for one in silent] == [
+        ("silent", "W1", "W1: no sign of life for 2h")
+    ]
+    assert [one.kind for one in broken] == ["registry"]
+
+
+@pytest.mark.req("PR-414")
+def test_a_message_that_is_dropped_leaves_an_event_and_no_line_of_log(place: Place):
+    registry.join(place, Joining())
+    registry.tell_liveness(place, "W1", 45, 2)
+    before = list(read_log(place.paths))
+
+    done = registry.tell_liveness(place, "W1", 46, 2)
+
+    assert (done.outcome, done.entry.load) == ("dropped", 45)
+    assert list(read_log(place.paths)) == before
+    assert [one["type"] for one in tail(place.paths)][-1] == "liveness.dropped"
 
 
 def test_a_sign_of_life_is_noted_of_whom_it_is_expected(place: Place):
