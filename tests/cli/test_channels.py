@@ -168,3 +168,79 @@ def test_hooks_load_nothing_heavy(room, tmp_path: Path, words):
 
     assert code == 0
     assert heavy(modules) == []
+
+
+@pytest.mark.req("DG-033")
+def test_only_its_creation_makes_a_work_channel_and_turns_are_off_there(room, now):
+    words = ("channel", "create", "work", "bench", "--participants", "owl,gecko", "--json")
+    made = room(*words, now=now).json()
+
+    assert (made["mode"], made["turnState"], made["currentSpeaker"]) == ("work", "disabled", None)
+    assert room("channel", "mode", "weather", "work", now=now).code == 6
+    for agent in ("owl", "gecko"):
+        asked = room("turn", "begin", "bench", "--as", agent, "--json", now=now).json()
+        assert (asked["allowed"], asked["reason"]) == (True, "disabled")
+
+
+@pytest.mark.req("DG-052")
+def test_a_report_channel_has_a_name_and_the_members_that_are_given(room, now):
+    bare = room("channel", "create", "report", "log", "--json", now=now).json()
+    words = ("channel", "create", "report", "daily news", "--members", "gecko,alice", "--json")
+    made = room(*words, now=now).json()
+
+    assert list(bare["members"]) == ["moderator"]
+    assert (made["name"], made["channelId"]) == ("daily news", "daily-news")
+    assert list(made["members"]) == ["moderator", "gecko", "alice"]
+    assert (made["mode"], made["turnState"]) == ("report", "dead")
+
+
+@pytest.mark.req("DG-055")
+def test_a_channel_is_made_in_the_workspace_of_the_caller(room, now, tmp_path: Path):
+    other = tmp_path / "other"
+    assert room("init", str(other), "--agents", "owl,gecko").code == 0
+    words = ("channel", "create", "chat", "tea", "--participants", "owl,gecko")
+
+    assert room(*words, "--root", other, now=now).code == 0
+    assert room(*words[:3], "inside", *words[4:], cwd=other / "memory", now=now).code == 0
+
+    made = sorted(one.name for one in (other / "memory/shared/channels").glob("*.md"))
+    assert made == ["inside.md", "tea.md"]
+    here = sorted(one.name for one in (room.root / "memory/shared/channels").glob("*.md"))
+    assert here == ["weather.md"]
+
+
+def test_the_heartbeat_tells_of_rooms_in_json_and_in_words(room, now):
+    assert room("channel", "post", "weather", "Rain?", "--as", "alice", now=now).code == 0
+
+    told = room("heartbeat", "--json", now=now).json()
+    again = room("heartbeat", now=now)
+
+    assert told["channels"] == [
+        {
+            "channelId": "weather",
+            "mode": "chat",
+            "tmState": "normal",
+            "currentSpeaker": "owl",
+            "cycle": 1,
+            "dormant": False,
+            "woken": ["owl"],
+            "waiting": ["owl"],
+            "archived": None,
+        }
+    ]
+    assert told["changed"]
+    assert again.out == "weather: owl has the floor (cycle 1); waiting for owl\n"
+    quiet = room("heartbeat", "--reply-token", "NO_REPLY", now=now)
+    assert (quiet.code, quiet.out.strip()) == (0, "NO_REPLY")
+    assert room("heartbeat", "--name", "nowhere", now=now).code == 5
+    assert room("heartbeat", "--name", "weather", "--wait", "1s", now=now).code == 7
+
+
+def test_an_idle_heartbeat_with_a_room_loads_nothing_heavy(room, now, tmp_path: Path):
+    assert room("heartbeat", now=now).code == 0
+
+    code, modules = modules_after(room, tmp_path, "heartbeat", "--json")
+
+    assert code == 0
+    assert heavy(modules) == []
+    assert "council.operations.serving" not in modules
