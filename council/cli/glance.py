@@ -25,6 +25,8 @@ _HEADINGS = {
     "clock": "the clock",
     "limit": "limits",
     "resting": "agents that rest",
+    "silent": "agents that fell silent",
+    "registry": "the registry of the protocol is broken",
     "file": "files",
     "failed": "failed runs",
     "floor": "failed runs in rooms",

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from council.cli.glance import problems_text
+from council.operations.problems import KINDS, Problem, Problems
 from tests.cli.commands import tree, wait_until
 
 BROKEN = '[agents.bad]\nargv = ["/bin/sh", "-c", "exit 3"]\n'
@@ -107,6 +109,14 @@ def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
     assert "bad rests until 20:15Z" in status
     assert os.path.relpath(failed["log"], council.root) in status
     assert problems(council, now + timedelta(minutes=20)).get("resting") is None
+
+
+def test_every_kind_of_problem_has_a_heading():
+    for kind in KINDS:
+        one = Problem(kind=kind, where="somewhere", said="something")
+        found = Problems(now=datetime(2026, 2, 8), open=0, last_beat=None, found=[one])
+
+        assert "something" in problems_text(found)
 
 
 def test_looking_changes_nothing(opened, now):
