@@ -33,14 +33,15 @@ _OWNERS = ("conversation", "channel", "context")
 class Subject(Record):
     """What a story is about.
 
-    `id` names it. `owner` is the conversation, channel or context of a task or
-    turn, `agent` and `tour` whose and in which round or cycle, `trace` the trace
-    of an owner.
+    `id` names it, `also` what else it is called. `owner` is the conversation,
+    channel or context of a task or turn, `agent` and `tour` whose and in which
+    round or cycle, `trace` the trace of an owner.
     """
 
     kind: str
     id: str
     name: str = ""
+    also: str = ""
     owner: str = ""
     agent: str = ""
     tour: int = 0
@@ -73,7 +74,8 @@ def belongs(event: dict[str, Any], subject: Subject) -> bool:
         mine = event.get("conversationId") == subject.id
         return mine or bool(subject.trace and event.get("traceId") == subject.trace)
     if kind == "agent":
-        return subject.id in (event.get(key) for key in ("agentId", "fromAgentId", "toAgentId"))
+        named = {event.get(key) for key in ("agentId", "fromAgentId", "toAgentId")}
+        return subject.id in named or bool(subject.also and subject.also in named)
     if kind == "trace":
         trace = str(event.get("traceId"))
         return subject.id in (trace, w3c_trace(trace))
@@ -89,12 +91,14 @@ def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
     """
     data = event.get("data") or {}
     task = str(data.get("task") or data.get("runId") or "")
-    if task and "." in task and task == subject.id:
+    if not subject.agent:
+        return bool(event.get("conversationId") == subject.owner and data.get("tid") == subject.id)
+    if task == subject.id:
         return True
     if event.get("conversationId") != subject.owner:
         return False
     if task:
-        return task == subject.id or (subject.kind == "turn" and task.startswith(f"{subject.id}."))
-    if not subject.agent or event.get("agentId") != subject.agent:
+        return subject.kind == "turn" and task.startswith(f"{subject.id}.")
+    if event.get("agentId") != subject.agent:
         return False
     return bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)

@@ -158,6 +158,17 @@ def _turn(_place: Place, wanted: str) -> Subject | None:
 
 
 def _agent(place: Place, wanted: str) -> Subject | None:
+    """Return an agent, by its id or that which it bears in messages."""
+    from council.store.protocol_registry import load
+
+    try:
+        entries = load(place.paths).entries.values()
+    except CouncilError:
+        entries = {}.values()
+    for entry in entries:
+        if wanted in (entry.id, entry.agent):
+            name = entry.agent or entry.id
+            return Subject(kind="agent", id=name, name=name, also=entry.id)
     known = wanted in known_agents(place.root, place.settings)
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 

@@ -30,6 +30,13 @@ def test_to_an_agent_belongs_what_it_did_and_what_passed_between_it_and_others()
     assert not belongs(event(agent="gecko"), about)
 
 
+def test_an_agent_is_known_also_by_the_id_that_it_bears_in_messages():
+    about = Subject(kind="agent", id="owl", also="W3")
+
+    assert belongs(event(owner="S1", agent="W3"), about)
+    assert not belongs(event(owner="S1", agent="W4"), about)
+
+
 def test_to_a_task_belongs_what_names_it_and_what_its_agent_did_in_that_round():
     about = turn_of(f"{CONVERSATION}.2.owl.1")
 
@@ -56,9 +63,9 @@ def test_to_a_turn_belong_all_its_attempts():
 def test_a_task_of_a_context_is_named_with_its_context():
     about = task_of_context("S1/T2")
 
-    assert belongs(event(owner="S1", agent="", task="T2"), about)
-    assert not belongs(event(owner="S2", agent="", task="T2"), about)
-    assert not belongs(event(owner="S1", agent="", task="T1"), about)
+    assert belongs(event(owner="S1", agent="", tid="T2"), about)
+    assert not belongs(event(owner="S2", agent="", tid="T2"), about)
+    assert not belongs(event(owner="S1", agent="", tid="T1"), about)
     assert task_of_context("S1.T2") == about
     assert task_of_context("S1") is None
     assert task_of_context("active") is None
