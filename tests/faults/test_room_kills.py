@@ -12,6 +12,7 @@ import pytest
 # What these commands load when they run: a child must not spend its calls on it.
 import council.cli.rooms
 import council.operations.channels
+import council.operations.discussing
 import council.operations.turns
 import council.store.channel_edits  # noqa: F401
 from tests.faults import tracing
@@ -21,6 +22,7 @@ NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 POST = ("channel", "post", "weather", "It rains.", "--as", "alice", "--key", "k1", "--json")
 END = ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--text", "It rains.")
 END_AND_POST = (*END, "--post", "--json")
+COMPLETE = ("discussion", "complete", "umbrellas", "--as", "owl", "--summary", "u.md", "--json")
 PASS = ("turn", "end", "weather", "--as", "owl", "--run-id", "r1", "--text", "NO", "--json")
 
 pytestmark = [
@@ -40,7 +42,11 @@ class Room:
         (self.desk.root / "council.toml").write_text(table)
         self.do("channel", "create", "chat", "weather", "--participants", "owl,gecko,alice")
         self.do("turn", "begin", "weather", "--as", "owl", "--run-id", "r1")
+        self.prepare()
         shutil.move(self.desk.root, self.ready)
+
+    def prepare(self) -> None:
+        """Bring the rooms to where the fault strikes."""
 
     def put_up(self) -> None:
         shutil.rmtree(self.desk.root, ignore_errors=True)
@@ -89,4 +95,55 @@ def test_what_is_killed_at_any_call_is_done_once(
         room.do("channel", "show", "weather", "--json")  # readable at once, whatever happened
         room.do(*command)
         faults += [f"{point}: {one}" for one in room.wrong(command)]
+    assert faults == []
+
+
+GUIDE = "## Topic\nUmbrellas\n## Goals\nA list.\n## Completion criteria\nAll agree.\n"
+
+
+class Discussed(Room):
+    """The same with a discussion of owl's, to be called back to the chat."""
+
+    def prepare(self) -> None:
+        (self.desk.root / "guide.md").write_text(GUIDE)
+        words = ("discussion", "create", "umbrellas", "--as", "owl", "--guide")
+        guide = str(self.desk.root / "guide.md")
+        self.do(*words, guide, "--participants", "owl,gecko", "--callback", "weather")
+        folder = self.desk.root / "memory/shared/discussion-summary"
+        folder.mkdir()
+        (folder / "u.md").write_text("We buy two.")
+
+    def wrong(self, command: tuple[str, ...]) -> list[str]:
+        shown = json.loads(self.do("channel", "show", "umbrellas", "--json"))
+        chat = json.loads(self.do("channel", "show", "weather", "--json"))
+        wrong = []
+        if (shown["turnState"], shown["discussion"]["closedReason"]) != ("archived", "completed"):
+            wrong.append(f"it is not sealed: {shown['turnState']}")
+        if len([one for one in chat["messages"] if one["kind"] == "summary"]) != 1:
+            wrong.append(f"told: {chat['messages']}")
+        minutes = list((self.desk.root / "conseils").glob("*.md"))
+        if len(minutes) != 1 or "We buy two." not in minutes[0].read_text():
+            wrong.append(f"minutes: {minutes}")
+        if not (self.desk.root / shown["discussion"]["minutes"]).is_file():
+            wrong.append(f"the minutes are not {shown['discussion']['minutes']}")
+        return wrong
+
+
+@pytest.mark.req("DG-123", "DG-124", "XC-001")
+@pytest.mark.parametrize("then", [COMPLETE, ("heartbeat", "--json")], ids=["again", "heartbeat"])
+def test_a_discussion_whose_completion_is_killed_at_any_call_is_completed_once(
+    folder: Path, every: int, then: tuple[str, ...]
+):
+    room = Discussed(folder)
+    room.put_up()
+    points = room.desk.points(*COMPLETE, now=NOW)
+    assert len(points) > 10
+    faults = []
+    for point in tracing.each(points, every):
+        room.put_up()
+        killed = room.desk.run(*COMPLETE, now=NOW, rule=tracing.kill_at(point))
+        assert killed.was_killed or killed.code == 0, (point, killed)
+        shown = json.loads(room.do("channel", "show", "umbrellas", "--json"))
+        room.do(*(then if shown["turnState"] == "archived" else COMPLETE))
+        faults += [f"{point}: {one}" for one in room.wrong(COMPLETE)]
     assert faults == []
