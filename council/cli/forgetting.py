@@ -112,6 +112,8 @@ def purge(
                 "minutes": done.minutes,
                 "tasks": done.tasks,
                 "runs": done.runs,
+                "artifacts": done.artifacts,
+                "calls": done.calls,
                 "history": done.history,
                 "events": done.events,
             },
@@ -137,11 +139,15 @@ def _confirm(one: Doomed, which: str, *, as_json: bool) -> None:
 
 
 def _purged(done: Purged, root: str) -> str:
-    paths = [os.path.relpath(one, root) for one in (*done.files, *done.minutes, *done.tasks)]
+    paths = [
+        os.path.relpath(one, root)
+        for one in (*done.files, *done.minutes, *done.tasks, *done.artifacts)
+    ]
     lines = [f"removed {path}" for path in paths]
     counted = {
         "files of its history": done.history,
         "run files": len(done.runs),
+        "files of its calls": len(done.calls),
         "events": done.events,
     }
     lines += [f"removed {count} {what}" for what, count in counted.items() if count]

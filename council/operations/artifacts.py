@@ -387,7 +387,9 @@ def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collect
     litter = [(path, _size(path)) for path in (*left.abandoned, *left.nameless)]
     if not dry_run:
         wanted = [one for one, _ in doomed]
-        doomed = artifact_care.remove(place.paths, wanted, now - older_than, now, "unused")
+        doomed = artifact_care.remove(
+            place.paths, wanted, since=now - older_than, now=now, reason="unused"
+        )
         artifact_care.clear(place.paths, [path for path, _ in litter])
     return Collected(older_than=older_than, dry_run=dry_run, artifacts=doomed, remains=litter)
 

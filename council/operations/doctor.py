@@ -38,6 +38,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         repair: Mend what can be mended safely.
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
+    from council.operations.doctor_artifacts import examine_artifacts
     from council.operations.doctor_delegation import examine_delegation
     from council.operations.doctor_running import examine_running
 
@@ -54,6 +55,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         *_heartbeat(place),
         *examine_running(place, repair=repair),
         *examine_delegation(place),
+        *examine_artifacts(place, repair=repair),
         *_failures(place),
         *findings,
     ]

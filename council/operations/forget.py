@@ -11,8 +11,9 @@ from datetime import timedelta
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.core.times import render_duration
+from council.operations.board import render_board
 from council.operations.place import Place
-from council.store import pruning, purging
+from council.store import files, forgotten_calls, pruning, purging
 from council.store.maintenance import alone
 from council.store.pruning import Prunable
 from council.store.purging import Purged
@@ -101,7 +102,10 @@ def _collect(place: Place, found: Collected, before: float) -> None:
             continue
         if seen.count or seen.unmerged:
             found.conversations.append(seen)
-    found.orphaned = pruning.orphaned_runs(place.paths, before)
+    found.orphaned = [
+        *pruning.orphaned_runs(place.paths, before),
+        *forgotten_calls.old_ledgers(place.paths, before),
+    ]
 
 
 class Doomed(Record):
@@ -133,6 +137,9 @@ def purge(place: Place, conversation_id: str) -> Purged:
     """
     with alone(place.paths):
         done = purging.purge(place.paths, conversation_id, place.settings.max_runs)
+    if os.path.lexists(place.paths.board):
+        files.remove(place.paths.board)  # no time stamp vouches for one that names what is gone
+        render_board(place, place.now())
     if done.is_empty:
         raise NotFoundError(
             f"there is nothing of {conversation_id}", "see: council list --archived"

@@ -18,7 +18,7 @@ from council.core.errors import CouncilError, InvalidStateError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
-from council.store import artifacts, briefs, events, files
+from council.store import artifacts, events, files
 from council.store.artifacts import CONTENT, METADATA, TEMPORARY
 from council.store.lock import Lock
 from council.store.naming import prepare_control
@@ -175,15 +175,20 @@ def used_since(workspace: Workspace, since: datetime) -> set[str]:
 
 
 def remove(
-    workspace: Workspace, wanted: Iterable[str], since: datetime | None, now: datetime, reason: str
+    workspace: Workspace,
+    wanted: Iterable[str],
+    *,
+    since: datetime | None = None,
+    now: datetime | None = None,
+    reason: str = "",
 ) -> list[tuple[str, int]]:
     """Remove artifacts, metadata first; return those that went, with their sizes.
 
     Args:
         workspace: Where.
         wanted: Their ids.
-        since: Whoever was published or fetched since then stays, after all; None spares nobody.
-        now: The present.
+        since: What was published or fetched since then stays, after all; None spares nothing.
+        now: The present, for the event; None writes none: it is to be forgotten.
         reason: Why, for the event.
 
     Raises:
@@ -204,6 +209,7 @@ def remove(
             gone.append((one, size))
         if gone:
             files.sync_folder(folder)
+        if gone and now is not None:
             told = Event(
                 type="artifact.removed",
                 artifacts=[one for one, _ in gone],
@@ -227,40 +233,26 @@ def clear(workspace: Workspace, paths: Iterable[str]) -> None:
                 files.remove(path)
 
 
-class Forgotten(Record):
-    """What a trace published and handed over, taken away: paths, and how many bytes."""
-
-    paths: list[str] = []  # noqa: RUF012 - Record copies it
-    size_bytes: int = 0
-
-
-def forget_trace(workspace: Workspace, trace: str, now: datetime) -> Forgotten:
-    """Take away the briefs of a trace, and its artifacts that nothing else refers to.
+def forget(workspace: Workspace, trace: str) -> list[tuple[str, int]]:
+    """Remove the artifacts of a trace that nothing else refers to; return paths and sizes.
 
     Raises:
         CouncilError: The system refuses.
 
     Source: XC-018.
     """
-    done = Forgotten()
-    for kept in list(briefs.briefs(workspace, trace)):
-        done.size_bytes += os.lstat(kept.path).st_size
-        done.paths.append(kept.path)
-        files.remove(kept.path)
-    of_trace = []
+    own = []
     for wanted in artifacts.ids(workspace):
         try:
             if artifacts.find(workspace, wanted).trace == trace:
-                of_trace.append(wanted)
+                own.append(wanted)
         except CouncilError:
             continue  # nobody can tell whose it is
-    if of_trace:
-        needed = referred_to(workspace)
-        free = [one for one in of_trace if one not in needed]
-        for one, size in remove(workspace, free, None, now, "purged"):
-            done.paths.append(artifacts.content_path(workspace, one))
-            done.size_bytes += size
-    return done
+    if not own:
+        return []
+    needed = referred_to(workspace)
+    gone = remove(workspace, [one for one in own if one not in needed])
+    return [(artifacts.content_path(workspace, one), size) for one, size in gone]
 
 
 def _listed(folder: str) -> list[str]:

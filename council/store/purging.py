@@ -18,11 +18,14 @@ from council.core.ids import is_name, is_uuid4, split_task_id
 from council.core.record import Record
 from council.core.trace_context import trace_of
 from council.store import files, journal, naming
+from council.store.artifact_care import forget
 from council.store.erasing import erase_events, mask_mentions
+from council.store.forgotten_calls import call_runs, forget_calls
 from council.store.lock import Lock
 from council.store.minutes import HEAD_BYTES, read_minutes_head
 from council.store.pruning import folders
 from council.store.slots import Slots
+from council.store.traces import delegation_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ class Purged(Record):
     minutes: list[str] = []  # noqa: RUF012 - Record copies it
     tasks: list[str] = []  # noqa: RUF012 - Record copies it
     runs: list[str] = []  # noqa: RUF012 - Record copies it
+    calls: list[str] = []  # noqa: RUF012 - Record copies it
+    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
     history: int = 0
     events: int = 0
     size_bytes: int = 0
@@ -49,8 +54,8 @@ class Purged(Record):
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing of it."""
-        found = (self.files, self.minutes, self.tasks, self.runs, self.history, self.events)
-        return not any(found)
+        lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
+        return not any((*lists, self.history, self.events))
 
 
 def find(workspace: Workspace, wanted: str) -> str:
@@ -88,7 +93,8 @@ def find(workspace: Workspace, wanted: str) -> str:
 
 
 def _own_folders(workspace: Workspace) -> frozenset[str]:
-    own = (workspace.open_names, workspace.runs, f"{workspace.control}/channels")
+    channels = f"{workspace.control}/channels"
+    own = (workspace.open_names, workspace.runs, delegation_folder(workspace), channels)
     return frozenset(os.path.basename(path) for path in own)
 
 
@@ -116,6 +122,7 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
             _remove(path, done.tasks, done)
         for path in _listed(workspace.runs, f"{conversation_id}."):
             _remove(path, done.runs, done)
+        done.calls = forget_calls(workspace, conversation_id)
         done.events = erase_events(workspace, conversation_id)
         for path in _listed(workspace.control):
             if os.path.isfile(path) and not os.path.islink(path):
@@ -127,14 +134,19 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
             shutil.rmtree(aside)
         if os.path.isdir(folder):  # somebody who waited for the lock made it anew, empty
             shutil.rmtree(folder)
+        files.remove(f"{workspace.control}/board.json")  # it holds topics; it is a cache
         files.sync_folder(workspace.control)
+        for path, size in forget(workspace, trace_of(conversation_id)):
+            done.artifacts.append(path)
+            done.size_bytes += size
     done.left = sorted(_mentions(workspace, conversation_id))
     return done
 
 
 def _refuse_running(workspace: Workspace, conversation_id: str, max_runs: int) -> None:
     running = Slots(workspace.places, max_runs).running_agents()
-    for path in _listed(workspace.runs, f"{conversation_id}."):
+    own = _listed(workspace.runs, f"{conversation_id}.")
+    for path in (*own, *call_runs(workspace, conversation_id)):
         task = split_task_id(os.path.basename(path).removesuffix(".log"))
         if task is None or task[2] not in running:
             continue
