@@ -30,7 +30,9 @@ def settle(desk: Desk) -> None:
         _time_out(desk, task)
         if task.divided and not waits_for_choice(task):
             for hop in list(task.hops):
-                assign(desk, task, hop)
+                # Who is found to be missing may leave another one to be asked at once.
+                while hop.again is not None and desk.now >= hop.again.due_at:
+                    assign(desk, task, hop)
         conclude(desk, task)
 
 
