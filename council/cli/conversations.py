@@ -51,7 +51,10 @@ def say(
     message: Text = "",
     file: File = "",
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="A conversation, a channel, or an agent.")
+        str,
+        typer.Option(
+            "--to", metavar="TARGET", help="A conversation, a channel, an agent, or a task S1/T1."
+        ),
     ] = "",
     as_: As = "",
     name: Name = "",
@@ -59,13 +62,17 @@ def say(
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Say something as a person: to a conversation, a channel, or one agent."""
+    """Say something as a person: to a conversation, a channel, an agent, or a task."""
 
     def command(place: Place) -> Output:
         from council.operations.steer import Steered
         from council.operations.steer import say as tell
 
         text = read_text(message, file, place.settings.max_text_bytes)
+        if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
+            from council.cli.message_sending import answered
+
+            return answered(place, to, text)
         done, whom = tell(place, text, to=to, name=name, author=as_)
         if isinstance(done, Steered):
             return _steered(done, f"said; {whom or 'all'} will read it")

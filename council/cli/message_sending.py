@@ -1,4 +1,4 @@
-"""The commands that send messages and read what was sent: `msg send|answer|inbox|log`.
+"""The commands that send messages and read what was sent: `msg send|answer|inbox|log|resolve`.
 
 Source: `cli.md` section 2, PR-303, PR-304, PR-309, PR-553, PR-577, PR-586.
 """
@@ -142,14 +142,48 @@ def answer(
     """Answer a question that a task asks you."""
 
     def command(place: Place) -> Output:
-        from council.operations.answer import wake_next
-        from council.operations.sending import choose
-
-        done = choose(place, where, read_text(choice, file, place.settings.max_text_bytes))
-        wake_next(place)
-        return _sent(done)
+        return answered(place, where, read_text(choice, file, place.settings.max_text_bytes))
 
     do("msg answer", json, root, now, command)
+
+
+def answered(place: Place, where: str, choice: str) -> Output:
+    """Give the user's answer to a task, for `msg answer` and `say --to`."""
+    from council.operations.answer import wake_next
+    from council.operations.sending import choose
+
+    done = choose(place, where, choice)
+    wake_next(place)
+    return _sent(done)
+
+
+def resolve(
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT", help="A line, or a reference: #CTX:key, #REF:art_…, #MSG:M3."
+        ),
+    ],
+    ctx: Annotated[
+        str, typer.Option("--ctx", metavar="ID", help="The context; else that of the line or run.")
+    ] = "",
+    root: Root = "",
+    now: Now = "",
+    json: Json = False,
+) -> None:
+    """Print what the references in a line mean: values, results, messages, artifacts."""
+
+    def command(place: Place) -> Output:
+        from council.operations.payloads import resolved_in
+
+        given = read_text(text, "", place.settings.max_text_bytes)
+        found = resolved_in(place, given, ctx)
+        record = {"references": [{"reference": name, "text": told} for name, told in found]}
+        only = found[0][1] if len(found) == 1 else ""
+        lines = [f"{name}\n{told}\n" for name, told in found]
+        return Output(record=record, text=only or "\n".join(lines))
+
+    do("msg resolve", json, root, now, command)
 
 
 def inbox(
@@ -230,6 +264,7 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     ),
     "msg answer": (answer, ("council msg answer S1/T1 2",)),
     "msg inbox": (inbox, ("council msg inbox --as W1", "council msg inbox --as User")),
+    "msg resolve": (resolve, ('council msg resolve "#CTX:request" --ctx S1',)),
     "msg log": (log, ("council msg log --ctx S1",)),
 }
 COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}

@@ -54,6 +54,12 @@ def validate(
     reply: Annotated[
         bool, typer.Option("--reply", help="Answer the message that replies to the fault.")
     ] = False,
+    known: Annotated[
+        bool,
+        typer.Option(
+            "--known", help="Also check that its agents, task, context and references exist here."
+        ),
+    ] = False,
     root: Root = "",
     now: Now = "",
     json: Json = False,
@@ -66,7 +72,7 @@ def validate(
         def said(found: Any) -> str:
             return "" if reply else f"valid: {heading(found)}"
 
-        return _judged(place, message, version, strict, json, said, reply=reply)
+        return _judged(place, message, version, strict, json, said, reply=reply, known=known)
 
     do_anywhere("msg validate", json, root, now, command)
 
@@ -80,8 +86,13 @@ def _judged(
     said: Callable[[Any], str],
     *,
     reply: bool = False,
+    known: bool = False,
 ) -> int:
-    """Read messages and print each as it comes: `said` of a valid one, or its faults."""
+    """Read messages and print each as it comes: `said` of a valid one, or its faults.
+
+    With `known` it is a fault to name an agent, a task or a reference that the workspace
+    does not know.
+    """
     from council.cli.message_streams import (
         Given,
         answer_each,
@@ -99,7 +110,8 @@ def _judged(
     alone = is_alone(message)
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
-        found = validate(given.read(forced), strict=strict)
+        parsed = given.read(forced)
+        found = validate(parsed, strict=strict, context=_known(place, parsed, known))
         code = _INVALID if found.errors else 0
         text = reply_to_fault(found) if reply else None
         if json:
@@ -111,6 +123,27 @@ def _judged(
         return ([shown.removesuffix("\n") + parted] if shown else []), notes, code
 
     return answer_each(batches(message, most_bytes(place), forced), answer)
+
+
+def _known(place: Place | None, parsed: Any, wanted: bool) -> Any:
+    """Return what exists, for a message of a context of the workspace; None leaves it unasked.
+
+    Raises:
+        NotFoundError: It is asked for, and there is no workspace.
+    """
+    from council.core.errors import NotFoundError
+
+    if place is None:
+        if wanted:
+            raise NotFoundError("no council workspace here or above; run: council init")
+        return None
+    context = "" if parsed.errors else parsed.fields.get("ctx") or ""
+    is_ours = context and os.path.isdir(os.path.join(place.paths.protocol, "contexts"))
+    if parsed.errors or not (wanted or is_ours):
+        return None
+    from council.operations.known import known_of
+
+    return known_of(place, parsed, must_be_ours=not wanted)
 
 
 def lint(

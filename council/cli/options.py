@@ -193,6 +193,7 @@ READING = frozenset(
         "msg lint",
         "msg log",
         "msg parse",
+        "msg resolve",
         "msg validate",
         "prompt",
         "route check",

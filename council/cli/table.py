@@ -85,7 +85,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "inject": ("conversations", "Add guidance that the agents read in their next prompt."),
         "say": (
             "conversations",
-            "Say something as a person: to a conversation, a channel, or one agent.",
+            "Say something as a person: to a conversation, a channel, an agent, or a task.",
         ),
         "stop": ("conversations", "End the rounds now; the vote or the synthesis is next."),
         "pause": (
@@ -180,7 +180,7 @@ GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("messages", "parse validate"),
         ("message_writing", "build convert sign verify"),
         ("messages", "lint diff explain"),
-        ("message_sending", "send answer inbox log"),
+        ("message_sending", "send answer inbox log resolve"),
     ),
     "task": (("tasks", "list show cancel"),),
     "ctx": (("contexts", "open close set show"),),

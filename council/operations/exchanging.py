@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     Rule = Callable[[Exchange], ExchangeStep]
 
 
+# The router by way of which a message goes, noted beside it.
+VIA = "via"
+
+
 class Changed(Record):
     """A context after a change, and the step that led there."""
 
@@ -63,6 +67,7 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
+    crew.note(steps[-1].events)
     return Changed(kept=kept, step=steps[-1])
 
 
@@ -82,6 +87,7 @@ def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = 
         return made
 
     kept = contexts(crew.place).open(first, crew.now, context=context)
+    crew.note(steps[-1].events)
     return Changed(kept=kept, step=steps[-1])
 
 
@@ -126,17 +132,20 @@ def _letters(
     """Return a message as it goes into each inbox, in the version that is read there."""
     posted = exchange.posted_as(owed.number)
     assert posted is not None  # what is not delivered is kept
+    via = posted.extra.get(VIA)
+    message = posted.message.copy(receiver=str(via)) if via else posted.message
+    inboxes = owed.to if isinstance(owed, Deliver) else (USER,)
     posts, events = [], []
-    for inbox in owed.to if isinstance(owed, Deliver) else (USER,):
+    for inbox in (str(via), *inboxes) if via else inboxes:
         version = crew.version_of(inbox)
         try:
-            text = line_of(posted.message, version)
+            text = line_of(message, version)
         except CouncilError as error:
-            text = line_of(posted.message)
-            data = {"message": posted.message.id, "to": inbox, "version": version}
-            data["reason"] = error.message
-            events.append(Event(type="message.unconverted", agent=inbox, data=data))
-        posts.append(post_of(posted.message, inbox, text))
+            text = line_of(message)
+            data = {"message": message.number, "to": inbox, "version": version}
+            told = {**data, "reason": error.message}
+            events.append(Event(type="message.unconverted", agent=inbox, data=told))
+        posts.append(post_of(message, inbox, text))
     return posts, events
 
 

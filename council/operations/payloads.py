@@ -9,6 +9,7 @@ from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
 from council.core.exchange import Exchange
 from council.operations.place import Place
 from council.store import artifacts
+from council.store.contexts import is_context
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
 
@@ -52,3 +53,24 @@ def resolved(place: Place, exchange: Exchange | None, data: str) -> list[tuple[s
     if not all(text for _, text in found):
         raise InvalidMessageError([{"code": _UNKNOWN, "rule": "state", "segment": None}])
     return found
+
+
+def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, str]]:
+    """Return each reference in a text and what it means in a context.
+
+    Args:
+        place: The workspace.
+        text: A line of the protocol, or any text with references.
+        context: The context; "" takes that of the line, else that of the run.
+
+    Raises:
+        InvalidMessageError: One means nothing (E43).
+        NotFoundError: There is no reference, or no such context.
+    """
+    from council.operations.exchanging import contexts
+
+    parts = text.split("|")
+    named = parts[8] if len(parts) > 10 and is_context(parts[8]) else ""
+    wanted = context or named or place.environ.get("COUNCIL_CONTEXT", "")
+    exchange = contexts(place).read(wanted).exchange if wanted else None
+    return resolved(place, exchange, text)

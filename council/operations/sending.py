@@ -22,6 +22,7 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
+from council.core.events import Event
 from council.core.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep
 from council.core.messages import COORDINATOR, REGISTRY_CONTEXT, USER, Message, compose
 from council.core.record import Record
@@ -29,8 +30,9 @@ from council.core.registry_messages import concerns_registry
 from council.core.trace_context import trace_around
 from council.operations import registry
 from council.operations.crew import Crew
-from council.operations.exchanging import Changed, change, contexts, open_new
+from council.operations.exchanging import VIA, Changed, change, contexts, open_new
 from council.operations.place import Place
+from council.store.events import append, loose_records
 from council.store.settings import language
 from council.wire.carried import line_of, message_of
 from council.wire.messages import parse, validate
@@ -199,30 +201,58 @@ def _may_send_as(crew: Crew, sender: str) -> None:
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
-    """Send or take in a message of a task or to many, in the context that it belongs to."""
+    """Send or take in a message of a task or to many, in the context that it belongs to.
+
+    What goes to a router is for whom its DATA names; that one gets it as the router got it.
+    """
+    via = ""
     if grouping.is_for_router(message):
-        return _relayed(crew, message)
+        relay = grouping.relay_target(crew.registry, message, crew.now)
+        if relay.fault is not None:
+            return _undeliverable(crew, message, relay.fault)
+        via, message = message.receiver, message.copy(receiver=relay.target)
     context = _context_of(crew, message)
     if not context:
-        return _in_new_context(crew, message, found)
+        return _in_new_context(crew, message, found, via)
     exchange = contexts(crew.place).read(context).exchange
     if exchange.successor:
         message = succession.forwarded(exchange, message)
         context = message.context
         exchange = contexts(crew.place).read(context).exchange
-    _check_meaning(crew, exchange, found)
+    if exchange.is_open:
+        _check_meaning(crew, exchange, found)
     told = message.copy(context=context)
-    done = change(crew, context, lambda standing: _rule(crew, standing, told))
+    done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
     return _sent("sent", done, task=message.task)
 
 
-def _rule(crew: Crew, exchange: Exchange, message: Message) -> ExchangeStep:
-    if message.sender.startswith("O"):
-        to = _targets(crew, message)
-        return orchestrator.send(
-            exchange, message, crew.registry, crew.now, to=to, rules=crew.rules
-        )
-    return orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
+def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
+    if not message.sender.startswith("O"):
+        return orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
+    to = _targets(crew, message)
+    step = orchestrator.send(exchange, message, crew.registry, crew.now, to=to, rules=crew.rules)
+    if via and step.messages:
+        posted = step.exchange.posted_as(step.messages[0].number)
+        if posted is not None:
+            posted.extra[VIA] = via
+    return step
+
+
+def _undeliverable(crew: Crew, message: Message, fault: Message) -> Sent:
+    """Report to the sender that a router cannot reach the target (PR-516)."""
+    reason = "; ".join(f"{name}={value}" for name, value in fault.pairs)
+    data = {
+        "ctx": message.context or None,
+        "tid": message.task or None,
+        "kind": message.kind,
+        "said": message.id,
+        "code": fault.code,
+        "reason": reason,
+    }
+    event = Event(type="message.refused", agent=message.sender, data=data)
+    append(crew.place.paths, loose_records([event], message.context, crew.now))
+    line = line_of(fault, crew.version_of(message.sender))
+    return Sent(outcome="refused", code=fault.code, reason=reason, answers=[line])
 
 
 def _targets(crew: Crew, message: Message) -> tuple[str, ...]:
@@ -277,8 +307,10 @@ def _takes_part(exchange: Exchange, task: str, who: str) -> bool:
     return any(one.worker == who for hop in standing.hops for one in hop.attempts)
 
 
-def _in_new_context(crew: Crew, message: Message, found: Parsed) -> Sent:
+def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Sent:
     """Open a context for a line of an orchestrator that names none; only it may do so (PR-571).
+
+    One that asks for nothing is over once it is delivered.
 
     Raises:
         UsageError: A worker sends something that belongs to no context.
@@ -293,22 +325,12 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed) -> Sent:
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
         told = message.copy(context=chosen)
-        return opened.then(_rule(crew, opened.exchange, told))
+        step = opened.then(_rule(crew, opened.exchange, told, via))
+        if step.exchange.tasks:
+            return step
+        return step.then(orchestrator.close(step.exchange, crew.now, reason="delivered"))
 
     return _sent("sent", open_new(crew, first), task=message.task)
-
-
-def _relayed(crew: Crew, message: Message) -> Sent:
-    """Pass a message to a router on to its target, unchanged (PR-516)."""
-    relay = grouping.relay_target(crew.registry, message, crew.now)
-    if relay.fault is not None:
-        return Sent(
-            outcome="refused",
-            code=relay.fault.code,
-            reason=relay.fault.pair("desc") or relay.fault.data,
-            answers=[line_of(relay.fault)],
-        )
-    raise NotImplementedError
 
 
 def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None:
