@@ -9,6 +9,7 @@ from council.cli.edge import Output
 from council.core.channel_records import message_to_record, shown
 from council.core.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.errors import CouncilError
+from council.core.events import Event
 from council.core.times import render_instant
 from council.operations.showing import Standing
 from council.store.channel_page import cycle_line, floor_line, role_of
@@ -46,16 +47,38 @@ def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
 def shown_output(found: Standing) -> Output:
     """Show a channel, its members and its newest messages."""
     channel = found.channel
-    record = {**shown(channel), "messages": [message_to_record(one) for one in found.messages]}
+    record = {
+        **shown(channel),
+        "messages": [message_to_record(one) for one in found.messages],
+        "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
+    }
     head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
     lines = [head, *_facts(channel)]
     if channel.topic:
         lines += _wrapped("topic", channel.topic)
     people = ", ".join(f"{one.account} ({role_of(one)})" for one in channel.members.values())
     lines += _wrapped("members", people or "-")
+    for edit in _wishes(found):
+        lines += _wrapped("edit", _edit(edit))
     for message in found.messages:
         lines += ["", *_message(message)]
     return Output(record=record, text="\n".join(lines))
+
+
+def _wishes(found: Standing) -> list[Event]:
+    return [one for one in found.edits if one.type.startswith("edit.")]
+
+
+def _edit(event: Event) -> str:
+    """Say what the next command will make of one change of the document."""
+    data = event.data
+    if event.type == "edit.accepted":
+        gone = data["to"] is None
+        what = "taken out" if gone else f"becomes {data['to'] or '-'}"
+        return f"{data['field']} {what}, with the next command"
+    if event.type == "edit.conflict":
+        return f"{data['field']}: block and line differ, the block counts"
+    return f"{data['field']} will be put back: {data['reason']}"
 
 
 def _facts(channel: Channel) -> list[str]:

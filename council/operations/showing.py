@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from council.core.channels import Channel, Message
 from council.core.errors import CouncilError
+from council.core.events import Event
 from council.core.record import Record
 from council.operations import rooms
 from council.operations.place import Place
 
 
 class Standing(Record):
-    """A channel as it stands, its newest messages, and whether anybody has ever used it."""
+    """A channel as it stands, its newest messages, and whether anybody has ever used it.
+
+    `edits` are the events of an edit that no command has taken in yet.
+    """
 
     channel: Channel
+    edits: list[Event] = []  # noqa: RUF012 - Record copies it
     messages: list[Message] = []  # noqa: RUF012 - Record copies it
     is_known: bool = True
 
@@ -36,7 +41,8 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
         return Standing(channel=unknown(place, channel_id), is_known=False)
     channel = rooms.look(place, channel_id, place.now()).channel
     newest = store.newest(channel, messages) if messages > 0 else []
-    return Standing(channel=channel, messages=newest)
+    edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
+    return Standing(channel=channel, messages=newest, edits=edits)
 
 
 def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:

@@ -56,18 +56,13 @@ class _Wishes(Record):
 def take_in(session: ChannelSession, theirs: bytes) -> None:
     """Make a revision of what differs from the text that somebody had before them."""
     page, ours = parse(decoded(theirs)), parse(decoded(session.text))
-    wishes = _Wishes(channel=session.channel.copy())
-    base = text_of_revision(session, (page.record or {}).get("rev"))
-    if base is None or page.record is None:
-        reason = "its state block is damaged, or of a revision that is not kept any more"
-        wishes.refuse("file", None, reason)
+    wishes, base = _wishes(session, page)
+    if base is None:
         gaps = grafted_gaps(page, ours, decoded(session.text))
     else:
-        base_page = parse(decoded(base))
-        gaps, lost = merged_gaps(base_page, page, ours)
+        gaps, lost = merged_gaps(base, page, ours)
         for text in lost:
             session.keep("text that gave way to a later one", text)
-        _apply(session, wishes, base_page, page)
     if wishes.refused:
         session.keep_bytes("a file of which not everything was taken in", theirs)
     if not wishes.events and gaps == ours.gaps:
@@ -82,6 +77,24 @@ def take_in(session: ChannelSession, theirs: bytes) -> None:
         actor="external",
         seen=snapshots.digest_of(theirs),
     )
+
+
+def foreseen(session: ChannelSession, theirs: bytes) -> list[Event]:
+    """Return what taking in would accept and refuse; nothing is written."""
+    return _wishes(session, parse(decoded(theirs)))[0].events
+
+
+def _wishes(session: ChannelSession, page: Page) -> tuple[_Wishes, Page | None]:
+    """Return what a person wants, and the text they had before them, None if it is not known."""
+    wishes = _Wishes(channel=session.channel.copy())
+    base = text_of_revision(session, (page.record or {}).get("rev"))
+    if base is None or page.record is None:
+        reason = "its state block is damaged, or of a revision that is not kept any more"
+        wishes.refuse("file", None, reason)
+        return wishes, None
+    base_page = parse(decoded(base))
+    _apply(session, wishes, base_page, page)
+    return wishes, base_page
 
 
 def _apply(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Page) -> None:

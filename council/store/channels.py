@@ -98,6 +98,30 @@ class Channels:
         end = log.read_tail(places.messages, channel.created_at, after=channel.seen)
         return Seen(channel=channel, messages=end.messages, newest=end.last_id, settled=settled)
 
+    def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
+        """Return what becomes of an edit that no command has taken in yet; [] without one.
+
+        Nothing is written and no lock is taken.
+
+        Raises:
+            InvalidStateError: The channel cannot be read.
+        """
+        places = ChannelPlaces(self.workspace, channel_id)
+        reading = files.read_stable(places.live)
+        tail = journal.read_tail(places.journal)
+        if reading is None or tail is None or reading.digest == tail.record["digest"]:
+            return []
+        known = {(one["digest"], one["seen"]) for one in journal.records(places.journal)}
+        if any(reading.digest in pair for pair in known):
+            return []  # an older text: a commit that was cut short is finished by the next one
+        from council.store.channel_edits import foreseen
+        from council.store.channel_session import ChannelSession
+
+        session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
+        data = snapshot_of(places, tail)
+        session.stand(channel_page.read_block_of(data, places.live), None, data)
+        return foreseen(session, reading.data)
+
     def open(self, channel_id: str, now: datetime) -> ChannelSession:
         """Return a session that is entered and settled; the caller's `with` ends it.
 

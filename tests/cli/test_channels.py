@@ -244,3 +244,61 @@ def test_an_idle_heartbeat_with_a_room_loads_nothing_heavy(room, now, tmp_path: 
     assert code == 0
     assert heavy(modules) == []
     assert "council.operations.serving" not in modules
+
+
+def test_show_tells_of_an_edit_that_is_not_taken_in_yet(room, now):
+    live = room.root / "memory/shared/channels/weather.md"
+    text = live.read_text().replace("- **Topic:** -", "- **Topic:** Frost")
+    text = text.replace("- gecko (agent)\n", "- fox\n").replace("Floor:** owl", "Floor:** gecko")
+    live.write_text(text)
+    before = sorted(path.stat().st_mtime_ns for path in room.root.rglob("*"))
+
+    shown = room("channel", "show", "weather", now=now)
+    told = room("channel", "show", "weather", "--json", now=now).json()
+
+    assert "edit:    topic becomes Frost, with the next command" in shown.out
+    assert "edit:    members.gecko taken out, with the next command" in shown.out
+    assert "floor will be put back: it is rendered from the state" in shown.out
+    assert {one["field"] for one in told["pendingEdits"]} >= {"topic", "floor", "members.fox"}
+    assert told["topic"] == ""
+    assert sorted(path.stat().st_mtime_ns for path in room.root.rglob("*")) == before
+    assert all(len(line) <= 80 for line in shown.out.splitlines())
+
+    assert room("turn", "wake", "weather", now=now).code == 0
+    after = room("channel", "show", "weather", "--json", now=now).json()
+    assert (after["topic"], after["pendingEdits"]) == ("Frost", [])
+    assert "gecko" not in after["members"]
+
+
+def test_doctor_tells_of_broken_rooms_and_of_faults_in_the_registry(room, now):
+    registry = room.root / "memory/shared/identities.json"
+    registry.write_text('[{"discordUserId": "1", "agentId": "owl"}, {"agentId": "gecko"}, 5]')
+    words = ("channel", "create", "chat", "tea", "--participants", "owl,gecko")
+    assert room(*words, now=now).code == 0
+    (room.root / "memory/shared/channels/tea.md").write_bytes(b"\xff")
+    (room.root / "memory/shared/.council/channels/tea/journal.jsonl").write_bytes(b"x\n")
+
+    found = room("doctor", "--json", now=now).json()["findings"]
+    wrong = {one["what"]: one for one in found if not one["ok"]}
+
+    assert {"tea", "identities"} <= set(wrong)
+    assert all(wrong[what]["fix"] for what in ("tea", "identities"))
+    assert "identities.json" in wrong["identities"]["found"]
+
+    registry.write_text("{")
+    found = room("doctor", "--json", now=now).json()["findings"]
+    (broken,) = [one for one in found if one["what"] == "identities"]
+    assert "is not JSON" in broken["found"]
+
+
+@pytest.mark.req("XC-008")
+def test_changes_of_the_registry_are_told(room, now):
+    assert room("agent", "register", "77", "--as", "owl", now=now).code == 0
+    assert room("agent", "register", "77", "--as", "owl", now=now).code == 0
+    assert room("agent", "register", "78", "--as", "owl", now=now).code == 0
+
+    log = "".join(one.read_text() for one in (room.root / "memory/shared/events").glob("*.jsonl"))
+    told = [json.loads(line) for line in log.splitlines() if "identities.changed" in line]
+    assert [one["agentId"] for one in told] == ["owl", "owl"]
+    assert told[0]["data"] == {"added": ["77"], "changed": [], "removed": []}
+    assert "78" in told[1]["data"]["added"] + told[1]["data"]["changed"]
