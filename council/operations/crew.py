@@ -11,16 +11,24 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.agents import Agent
+from council.core.errors import CouncilError
+from council.core.events import Event
 from council.core.exchange import TaskRules
+from council.core.liveness import used
 from council.core.messages import COORDINATOR
 from council.core.registry import Registry
 from council.operations.place import Place
-from council.operations.registry import registry_of
+from council.operations.registry import note_seen, note_used, registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.task_settings import task_rules
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ORCHESTRATOR_ROLE = "orchestrator"
+CHOSEN, HEARD = "worker.chosen", "message.received"
 
 
 class Crew:
@@ -69,6 +77,26 @@ class Crew:
             found = agent_of(self.place.root, self.place.settings, name) if name in known else None
             self._agents[who] = found
         return self._agents[who]
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Remember whom these events gave work, and who was heard.
+
+        The next task goes to another one of equals (PR-561), and who is heard is
+        alive (PR-422). These are hints: what cannot be written stops nobody.
+        """
+        told = list(events)
+        chosen = tuple(dict.fromkeys(one.agent for one in told if one.type == CHOSEN))
+        for one in chosen:
+            self.registry = used(self.registry, one, self.now).registry
+        try:
+            if chosen:
+                note_used(self.place, *chosen)
+            for one in dict.fromkeys(one.agent for one in told if one.type == HEARD):
+                entry = self.registry.get(one)
+                if entry is not None and entry.watched:
+                    note_seen(self.place, one)
+        except CouncilError:
+            return
 
     def version_of(self, protocol_id: str) -> str:
         """Return the version that an agent reads and writes."""

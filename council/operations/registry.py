@@ -295,9 +295,15 @@ def change_group(place: Place, group: str, members: Iterable[str], *, add: bool)
     return _accepted(_changed(place, rule))
 
 
-def note_used(place: Place, protocol_id: str) -> None:
-    """Remember that an agent was given work, so that the next task goes to another one."""
-    _changed(place, lambda registry: liveness.used(registry, protocol_id, place.now()), quick=True)
+def note_used(place: Place, *protocol_ids: str) -> None:
+    """Remember that agents were given work, so that the next task goes to others."""
+
+    def rule(registry: Registry) -> RegistryStep:
+        for one in protocol_ids:
+            registry = liveness.used(registry, one, place.now()).registry
+        return RegistryStep(registry=registry, outcome=liveness.HEARD)
+
+    _changed(place, rule, quick=True)
 
 
 def note_seen(place: Place, protocol_id: str) -> None:

@@ -27,6 +27,7 @@ from council.operations.place import Place
 from council.operations.problems import find_problems
 from council.operations.profiles import profile
 from council.operations.registry_looks import protocol_id_of, query, weigh, whom
+from council.operations.sending import request, send
 from council.store import protocol_registry
 from council.store.events import tail
 from council.store.inboxes import read_inbox
@@ -263,6 +264,30 @@ def test_who_was_given_work_stands_behind_its_equals(place: Place):
     registry.note_used(at(place, minutes=1), "W2")
 
     assert weigh(place, ["plan"]).order == ("W3", "W1", "W2")
+
+
+@pytest.mark.req("PR-561")
+def test_tasks_of_one_kind_go_to_equals_in_turn(place: Place):
+    for _ in range(3):
+        registry.join(place, Joining(capabilities=("plan",)))
+
+    for number in range(4):
+        request(at(place, seconds=number), "Plan it.", caps=("plan",))
+
+    chosen = [one["agentId"] for one in tail(place.paths) if one["type"] == "worker.chosen"]
+    assert chosen == ["W1", "W2", "W3", "W1"]
+
+
+@pytest.mark.req("PR-422")
+def test_who_answers_a_task_is_alive(place: Place):
+    registry.join(place, Joining())
+    registry.tell_liveness(place, "W1", 45, 2)
+    task = request(place, "Plan it.")
+    line = f"M2|W1>O1|U|{task.task}|P1|R|-|0|{task.context}|B500|progress=1%"
+    send(at(place, minutes=10), line)
+
+    assert registry.expire_liveness(place, at(place, minutes=20).now()) == []
+    assert registry.expire_liveness(place, at(place, minutes=25).now()) == ["W1"]
 
 
 def test_a_run_speaks_for_itself_alone(place: Place):
