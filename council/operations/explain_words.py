@@ -297,6 +297,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "voir qui pourrait : council agent query ; council agent select CAPS --explain ; "
         "inscription : council agent join",
     ),
+    "worker-by-hand": (
+        "no program answers for {agent}: it answers by hand, and has not",
+        "aucun programme ne répond pour {agent} : il répond à la main, et ne l'a pas fait",
+    ),
+    "fix-worker-by-hand": (
+        "read what it was sent: council msg inbox --as {agent}; answer: council msg send LINE",
+        "lire ce qui lui fut envoyé : council msg inbox --as {agent} ; répondre : "
+        "council msg send LIGNE",
+    ),
+    "task-failed": ("{tid} failed: {code} {reason}", "{tid} a échoué : {code} {reason}"),
+    "fix-task-failed": (
+        "see: council task show {task}; who could do it: council agent select CAPS --explain; "
+        "then send the request again",
+        "voir : council task show {task} ; qui pourrait : council agent select CAPS --explain ; "
+        "puis renvoyez la demande",
+    ),
     "settings": ("council.toml cannot be used: {message}", "council.toml inutilisable : {message}"),
     "fix-settings": ("correct council.toml", "corrigez council.toml"),
     # What comes next
@@ -350,7 +366,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "next-choice": (
         "without a choice {policy}",
-        "sans choix, {policy}",
+        "sans choix {policy}",
     ),
     "first-option": ("the first option is taken", "la première option est prise"),
     "gives-up": ("the task is given up", "la tâche est abandonnée"),

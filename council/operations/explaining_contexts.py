@@ -10,10 +10,13 @@ from council.core.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.exchange import Attempt, Exchange, Hop, Task
 from council.operations.explained import Explained, Said, Tried
+from council.operations.explaining_conversations import MANUAL
 from council.operations.hindrances import of_bounds, of_failure, of_places, of_workspace
 from council.operations.place import Place
 from council.operations.run_logs import read_run_log
+from council.store.agents import agent as agent_of
 from council.store.slots import Slots
+from council.store.task_settings import task_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +50,10 @@ def explain_context(place: Place, about: Subject) -> Explained:
             values={"tasks": [f"{one.id} {one.state}" for one in exchange.tasks.values()]},
         ),
     )
-    if not exchange.is_open:
-        found.then("over")
-        return found
     names = _names(place)
+    if not exchange.is_open:
+        _ended(place, found, exchange, names)
+        return found
     open_tasks = [one for one in exchange.tasks.values() if not one.is_over]
     for task in open_tasks:
         _task(place, found, exchange, task, names)
@@ -90,6 +93,18 @@ def _meaning(exchange: Exchange) -> str:
     return next((one for one in found if one != meanings.ENDED_WELL), meanings.ENDED_WELL)
 
 
+def _ended(place: Place, found: Explained, exchange: Exchange, names: dict[str, str]) -> None:
+    """Add why tasks of a context that is over came to nothing."""
+    for task in exchange.tasks.values():
+        if task.state is TaskState.F:
+            about = f"{exchange.context}/{task.id}"
+            code, reason = task.code, task.reason or task.result
+            found.hinder("task-failed", tid=task.id, task=about, code=code, reason=reason)
+            attempts = [one for hop in task.hops for one in hop.attempts]
+            found.tried += [_tried(place, exchange, one, task.id, names) for one in attempts]
+    found.then("over")
+
+
 def _names(place: Place) -> dict[str, str]:
     """Return the agents of the workspace by their protocol ids."""
     from council.store.protocol_registry import load
@@ -124,7 +139,9 @@ def _task(
         found.wait_for("choice", "", question.asked_at, question.ends_at, **asked)
         found.hinder("choice-open", **asked)
         if question.ends_at is not None:
-            found.then("next-choice", question.ends_at, policy="@first-option", **told)
+            takes_first = task_rules(place.settings).choice_policy == "first"
+            policy = "@first-option" if takes_first else "@gives-up"
+            found.then("next-choice", question.ends_at, policy=policy, **told)
     for hop in task.hops:
         if hop.is_open:
             _hop(place, found, exchange, hop, told, names)
@@ -182,7 +199,7 @@ def _attempt(
         found.wait_for("place", agent, waiting.at, **told)
         of_places(place, found, agent)
         found.then("next-place")
-    elif run is not None:
+    elif run is not None and run.driver != MANUAL:
         slots = Slots(place.paths.places, place.settings.max_runs)
         if agent in slots.running_agents() or run.ends_at is None:
             found.wait_for("run", agent, run.at, run.ends_at, attempt=last.number, **told)
@@ -192,6 +209,8 @@ def _attempt(
             found.then("next-lease", run.ends_at, agent=agent)
     else:
         found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
+        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+            found.hinder("worker-by-hand", agent, **told)
     of_bounds(place, found, exchange.context, agent, found.now)
     if last.ends_at is not None:
         found.then("next-worker-timeout", last.ends_at, agent=agent, tid=told["tid"])

@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 from tests.cli.commands import wait_until
+from tests.scenarios.office import Office
 
 AGENTS = Path(__file__).parents[1] / "agents"
 QUICK = 'retry_backoff = ["1s", "1s"]\n'
@@ -278,6 +279,52 @@ def test_a_conversation_that_is_paused(council):
     assert "it is paused since" in why
     assert "council resume --name active" in why
     assert "nothing by itself: a person is needed" in why
+
+
+def test_a_task_that_waits_for_a_choice_of_the_user(council):
+    office = Office(council)
+    painter = (["asks", "Which?", "red,dark blue"], "paint")
+    office.hire('[tasks]\nchoice_timeout = "1h"', painter=painter)
+    context = office.ask("Paint it")
+    office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+
+    why, story = explained(council, context), told(council, context)
+
+    assert "the user has not chosen yet: Which? (red, dark blue)" in why
+    assert f"council msg answer {context}/T1 OPTION" in why
+    assert "without a choice the first option is taken" in why
+    assert "Which?" in story
+    only = council("explain", f"{context}/T1", "--json").json()
+    assert (only["kind"], [one["what"] for one in only["hindrances"]]) == ("task", ["choice-open"])
+    assert "Which?" in told(council, f"{context}/T1")
+
+
+def test_a_worker_that_answers_by_hand_and_has_not(council):
+    office = Office(council)
+    office.hire(scout=([], "web_search"))
+    context = office.ask("What is new?", "--caps", "web_search")
+    office.until(context, lambda one: one["tasks"]["T1"]["state"] == "R")
+
+    why, story = explained(council, context), told(council, context)
+
+    assert "no program answers for scout: it answers by hand, and has not" in why
+    assert "council msg inbox --as scout" in why
+    assert "scout is out of time; another one is asked" in why
+    assert "M1 delivered to W1" in story
+
+
+def test_a_worker_that_keeps_failing(council):
+    office = Office(council)
+    office.hire(scout=(["exits", "3"], "web_search"))
+    context = office.ask("What is new?", "--caps", "web_search")
+    office.answer(context)
+
+    why, story = explained(council, context), told(council, context)
+
+    assert "exit 3" in story
+    assert "T1 failed:" in why
+    assert f"council task show {context}/T1" in why
+    assert "works.py exits 3" in why
 
 
 def test_an_explanation_speaks_french(council):
