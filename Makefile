@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test slow check bench bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,9 @@ demo: venv-demo ## Set up what is needed, then play a whole council before your 
 
 test: venv ## Set up what is needed, then run the tests
 	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: venv ## Run the tests that take long: gigabytes, a million messages, storms
+	@$(BIN)/python -m pytest -m "slow and not faults"
 
 check: venv ## Style, types, layers, and which requirements the tests show
 	@$(BIN)/ruff check .
