@@ -159,8 +159,8 @@ def _of_registry(place: Place, now: datetime) -> list[Problem]:
     return [
         Problem(
             kind="silent",
-            where=one.agent or one.id,
-            said=f"{one.id}: no sign of life for {render_duration(now - one.seen_at)}",
+            where=f"{one.id} ({one.agent})" if one.agent else one.id,
+            said=f"no sign of life for {render_duration(now - one.seen_at)}",
         )
         for one in entries
         if one.status is EntryStatus.UNAVAILABLE and one.seen_at is not None

@@ -224,7 +224,7 @@ def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Plac
     broken = find_problems(place).found
 
     assert [(one.kind, one.where, one.said) for one in silent] == [
-        ("silent", "W1", "W1: no sign of life for 2h")
+        ("silent", "W1", "no sign of life for 2h")
     ]
     assert [one.kind for one in broken] == ["registry"]
 
