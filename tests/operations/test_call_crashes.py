@@ -161,7 +161,10 @@ def test_a_call_that_is_under_way_is_finished_by_nobody_else(tmp_path: Path):
     assert_each_start_has_its_end(table)
 
 
-def test_a_caller_that_is_interrupted_writes_the_end_itself(tmp_path: Path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_caller_that_is_interrupted_ends_all_and_writes_the_end_itself(
+    tmp_path: Path, number: signal.Signals
+):
     def interrupted() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -170,12 +173,15 @@ def test_a_caller_that_is_interrupted_writes_the_end_itself(tmp_path: Path):
             return
         raise AssertionError("it was not interrupted")
 
-    table = desk(tmp_path / "workspace", sage='cat >/dev/null; touch "$COUNCIL_ROOT/on"; sleep 60')
+    table = desk(
+        tmp_path / "workspace", sage='cat >/dev/null; touch "$COUNCIL_ROOT/on"; sleep 64 & sleep 65'
+    )
     child = forked(interrupted)
     until((table.root / "on").exists, "sage is at work")
 
-    os.kill(child, signal.SIGINT)
+    os.kill(child, number)
 
     assert status_of(child) == 0
+    assert not [one for one in running_processes() if "sleep 6" in one]
     assert_each_start_has_its_end(table)
     assert len(table.events("agent.call.error")) == 1

@@ -52,6 +52,24 @@ def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(tmp_path: Pat
     assert (error["data"]["status"], error["data"]["code"]) == ("timeout", "E20")
 
 
+@pytest.mark.req("P8-052", "P8-028")
+def test_who_runs_out_of_time_takes_along_whom_it_called(tmp_path: Path):
+    table = desk(
+        tmp_path / "workspace", ann=calls("bob"), bob="cat >/dev/null; sleep 66 & sleep 67"
+    )
+
+    done = table.call("ann", limits={"timeoutMs": 1500})
+
+    assert refused_with(done) == ("timeout", "E20", "timeoutMs")
+    until(lambda: not [one for one in running_processes() if "sleep 6" in one], "all is ended")
+    table.beat()
+    starts = table.events("agent.call.start")
+    ends = table.events("agent.call.end", "agent.call.error")
+    assert [one["toAgentId"] for one in starts] == ["ann", "bob"]
+    assert sorted(one["toAgentId"] for one in ends) == ["ann", "bob"]
+    assert table.notes() == []
+
+
 @pytest.mark.req("P8-053", "P8-061")
 def test_the_fifth_level_is_refused(tmp_path: Path):
     names = ("ann", "bob", "cyd", "dan", "eve")
