@@ -27,7 +27,7 @@ from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations import identifying
 from council.operations.place import Place, speaker
-from council.operations.profiles import must_be_known, roles_of
+from council.operations.profiles import joined_in, must_be_known, roles_of
 from council.store import agent_folders, identities, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import agent_of_directory, known_agents
@@ -274,4 +274,7 @@ def _left(place: Place, agent_id: str, account: str) -> list[str]:
         left.append(f"{os.path.relpath(place.paths.agent(agent_id), place.root)}/ is untouched")
     if agent_id in place.settings.agents:
         left.append(f"council.toml has [agents.{agent_id}]")
+    entry = joined_in(place)[0].of_agent(agent_id)
+    if entry is not None and entry.is_here:
+        left.append(f"exchanges messages as {entry.id}: council agent leave {entry.id}")
     return left

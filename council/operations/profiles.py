@@ -102,7 +102,7 @@ def profiles(place: Place) -> tuple[list[Profile], list[str]]:
     registry = identities.load(place.paths)
     ids = sorted(registry.agents | set(known_agents(place.root, place.settings)))
     roles, faults = roles_of(place)
-    joined, broken = _joined(place)
+    joined, broken = joined_in(place)
     found = [_profile(place, one, registry, roles, joined) for one in ids]
     where = os.path.relpath(place.paths.identities, place.root)
     return found, [f"{where}: {fault}" for fault in registry.faults] + faults + broken
@@ -117,10 +117,10 @@ def profile(place: Place, agent_id: str) -> Profile:
     """
     registry = identities.load(place.paths)
     must_be_known(place, agent_id, registry)
-    return _profile(place, agent_id, registry, roles_of(place)[0], _joined(place)[0])
+    return _profile(place, agent_id, registry, roles_of(place)[0], joined_in(place)[0])
 
 
-def _joined(place: Place) -> tuple[ProtocolRegistry, list[str]]:
+def joined_in(place: Place) -> tuple[ProtocolRegistry, list[str]]:
     """Return who has joined the protocol; a registry that is broken is a fault and stops nobody."""
     try:
         return protocol_registry.load(place.paths), []

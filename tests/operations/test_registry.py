@@ -20,7 +20,7 @@ from council.core.errors import (
 )
 from council.core.registering import Joining
 from council.operations import registry
-from council.operations.agents import add
+from council.operations.agents import add, remove
 from council.operations.heartbeat import beat
 from council.operations.messages import sign
 from council.operations.place import Place
@@ -83,6 +83,13 @@ def test_of_one_from_outside_it_stands_in_the_registry(place: Place):
     assert entry_on_disk(place, "W3")["capabilities"] == ["plan"]
     assert entry_on_disk(place, "W3")["agentId"] == "crawler"
     assert not (Path(place.root) / "memory/agents/crawler").exists()
+
+
+def test_removing_an_agent_tells_that_it_still_exchanges_messages(place: Place):
+    add(place, "owl", {}, "1")
+    registry.join(place, Joining(agent="owl"))
+
+    assert "exchanges messages as W1: council agent leave W1" in remove(place, "owl").left
 
 
 def test_who_edits_its_soul_is_known_by_it_at_once(place: Place):
