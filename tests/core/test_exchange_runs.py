@@ -14,6 +14,8 @@ from council.core.exchange_runs import (
     run_started,
     set_aside,
 )
+from council.core.orchestrator import cancel
+from council.core.registry import EntryStatus
 from tests.core.exchanges import LEASE, MINUTE, Context, registered
 
 
@@ -231,3 +233,40 @@ def test_a_worker_with_a_name_of_its_own_gets_a_run_that_can_be_a_file():
     context.deliver()
 
     assert [one.run for one in context.runs()] == ["S1.1.W1-a.1"]
+
+
+@pytest.mark.req("PR-580")
+def test_a_run_under_way_counts_as_a_sign_of_life():
+    context = asked()
+    context.start("W1")
+    gone = context.registry.entries["W1"].copy(status=EntryStatus.UNAVAILABLE)
+    context.registry = context.registry.with_entry(gone)
+
+    context.beat()
+
+    assert [one.worker for one in context.task().hops[0].attempts] == ["W1"]
+
+
+@pytest.mark.req("PR-571")
+def test_the_run_of_a_task_that_is_cancelled_is_given_up():
+    context = asked()
+    due = context.start("W1")
+
+    context.do(cancel, "T1", context.now)
+
+    assert context.exchange.runs[due.run].state == "X"
+    assert context.do(run_failed, due.run, "killed", now=context.now).events == []
+
+
+@pytest.mark.req("PR-556")
+def test_the_answer_waits_until_it_was_composed():
+    context = Context()
+    context.ask(orchestrator="comet")
+    context.start("comet")
+    context.beat(LEASE)
+    context.work("W1", "S|D|-|0|B1|results=5")
+    due = context.start("comet")
+
+    assert context.owed() == ()
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+    assert [type(one).__name__ for one in context.owed()] == ["Answer"]

@@ -8,7 +8,7 @@ from council.core.exchange import TaskRules
 from council.core.exchange_owed import Answer
 from council.core.registry import Entry, EntryStatus, Registry
 from council.wire.carried import line_of
-from tests.core.exchanges import MINUTE, Context, registered
+from tests.core.exchanges import HOUR, MINUTE, Context, registered
 
 
 def analysing(budget: str = "B1000", **options: object) -> Context:
@@ -243,3 +243,17 @@ def test_the_same_handoff_twice_is_one():
 
     assert context.hear(line, due.run).outcome == "duplicate"
     assert len(context.task().hops) == 2
+
+
+@pytest.mark.req("PR-555", "PR-562")
+def test_what_was_handed_on_is_cancelled_when_its_source_fails():
+    context = analysing()
+    due = context.start("W1")
+    context.hear("M2|W1>W2|X|T1|P1|R|-|1|S1|B100|call=generate_tests", due.run)
+    context.start("W2", lease=2 * HOUR)
+
+    context.beat(HOUR)
+
+    assert context.task().hops[0].attempts[0].code == "E20"
+    assert context.task().hops[1].attempt.state == "X"
+    assert any("|O1>W2|U|T1|P1|X|" in line for line in context.lines)

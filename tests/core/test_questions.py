@@ -10,6 +10,7 @@ from council.core.exchange import TaskRules
 from council.core.exchange_owed import AskUser, Work
 from council.core.orchestrator import ask_user
 from council.core.questions import are_offered
+from council.core.registry import EntryStatus, Registry
 from tests.core.exchanges import SECOND, Context
 
 ASKS = "C|R|-|0|B400|question=format?;options=json,txt"
@@ -179,6 +180,27 @@ def test_a_choice_before_the_work_holds_the_task_and_goes_into_its_request():
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
 
     assert context.task().choice == "long one"
+
+
+@pytest.mark.req("PR-553", "PR-576")
+def test_nobody_is_asked_to_work_before_the_user_has_chosen():
+    context = Context()
+    away = {
+        name: one.copy(status=EntryStatus.UNAVAILABLE)
+        for name, one in context.registry.entries.items()
+    }
+    here, context.registry = context.registry, Registry(entries=away)
+    context.ask()
+    context.do(ask_user, "T1", "Which report?", ("short", "long"), context.registry, context.now)
+    context.registry = here
+
+    context.beat(59 * SECOND)
+    context.beat(SECOND)
+    assert context.task().questions[0].is_open
+    assert context.task().hops[0].attempts == []
+    context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
+
+    assert context.lines[-1].endswith("|call=web_search;query=latest AI news;choice=long")
 
 
 @pytest.mark.req("PR-552", "PR-576")

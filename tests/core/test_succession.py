@@ -102,8 +102,10 @@ def test_after_the_last_task_another_one_needs_a_new_context():
 
     with pytest.raises(ConflictError):
         request(context.exchange, "one more", context.registry, NOW)
+    context.exchange.extra["goesOnIn"] = "S2"
     made = succeed(context.exchange, "S2", NOW)
 
+    assert made.new.exchange.extra == {}, "what was noted of the old one is not of the new one"
     assert list(made.new.exchange.tasks) == ["T1"]
     assert made.old.exchange.moved == {"T999": "T1"}
     context.exchange = made.new.exchange
