@@ -40,7 +40,8 @@ class Launch(Record):
     `owner` is the id of what it is for, a conversation, a channel, a context or
     a trace, and `name` what people call that. `prompt` is all the agent reads.
     `timeout` is None for the agent's own; `variables` are added to its environment.
-    Reports of tool calls are asked for where `max_tool_calls` bounds them.
+    Reports of tool calls are asked for where `max_tool_calls` bounds them. `mark` is the file
+    that names its supervisor, for a run that a more urgent one may end; "" for any other.
     """
 
     agent: Agent
@@ -56,6 +57,7 @@ class Launch(Record):
     traceparent: str = ""
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     max_tool_calls: int | None = None
+    mark: str = ""
     slot: Slot
 
 
@@ -116,7 +118,8 @@ def _supervise(
     """Run the agent, write down what came of it, and pass the place on."""
     settled = Settled()
     try:
-        answer = _run_whatever_happens(place, wanted)
+        run = _run_interruptibly if wanted.mark else _run_whatever_happens
+        answer = run(place, wanted)
         settled = settle(answer)
         _count(place, wanted, answer, settled.failure)
     finally:
@@ -125,6 +128,24 @@ def _supervise(
     if settled.retry_s > 0 and place.fixed_now is None:
         time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))
         afterwards(place)
+
+
+def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
+    """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
+    import signal
+
+    from council.store import under_way
+
+    def leave(*_: object) -> None:
+        raise SystemExit
+
+    before = signal.signal(signal.SIGTERM, leave)
+    mark = under_way.begin(wanted.mark, wanted.owner, wanted.task)
+    try:
+        return _run_whatever_happens(place, wanted)
+    finally:
+        under_way.end(mark)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _count(place: Place, wanted: Launch, answer: Answer, failure: str) -> None:

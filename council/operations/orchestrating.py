@@ -276,6 +276,8 @@ class _Beat:
             slot = self._slots.take(agent)
             if slot is not None:
                 return self._with_place(due, gate, slot)
+            if agent not in refused:
+                task_runs.interrupt(self._crew, due)
             refused.add(agent)
         if not waits:
             task_runs.queue(self._crew, due)

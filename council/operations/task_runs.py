@@ -10,6 +10,9 @@ Source: PR-503, PR-536, PR-554, PR-558, PR-559, PR-598, C0-046, XC-016, `cli.md`
 
 from __future__ import annotations
 
+import os
+import signal
+
 from council.core import exchange_runs, orchestrator
 from council.core.agents import Agent
 from council.core.answering import composed
@@ -25,10 +28,10 @@ from council.drivers.runs import Answer, failed
 from council.operations import task_prompts
 from council.operations.crew import Crew
 from council.operations.exchanging import change, contexts
-from council.operations.gate import Gate
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
-from council.store import artifacts, files
+from council.store import artifacts, files, under_way
+from council.store.contexts import is_context
 from council.store.keys import run_key
 from council.store.slots import Slot
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
@@ -48,6 +51,7 @@ OUTSIDE = "inbox"
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
 _ENDS_WORK = frozenset("SECX")
+_URGENT = "P0"
 
 
 class Due(Record):
@@ -162,9 +166,36 @@ def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object
         token=run_token(run_key(place.paths), due.context, 0, agent.id, owed.number),
         traceparent=task_prompts.traceparent_of(due.exchange, owed),
         variables=task_prompts.variables_of(crew, due.exchange, owed),
+        mark=under_way.mark_path(place.paths.runs, agent.id),
         slot=slot,
     )
     return launch(place, wanted, settle, afterwards)
+
+
+def interrupt(crew: Crew, due: Due) -> bool:
+    """End a run of the same agent that a run of P0 may interrupt (PR-309, PR-410).
+
+    It is set aside in its context first, so that its end counts as no failure;
+    whoever supervises it frees the place and beats.
+    """
+    if due.owed.priority != _URGENT or due.agent is None:
+        return False
+    found = under_way.under_way(under_way.mark_path(crew.place.paths.runs, due.agent.id))
+    if found is None or not is_context(found.owner):
+        return False
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.set_aside(
+            exchange, found.task, now=crew.now, reason=f"set aside for {due.context}"
+        )
+
+    if change(crew, found.owner, rule).step.outcome != "set-aside":
+        return False
+    try:
+        os.kill(found.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return True  # it has just ended by itself
+    return True
 
 
 def _phase_of(due: Due) -> str:
@@ -373,13 +404,3 @@ def _published(crew: Crew, due: Due, text: str) -> str:
         now=crew.now,
     )
     return done.artifact_id
-
-
-def pass_gate(gate: Gate, dues: list[Due]) -> list[Due]:
-    """Return those that may be started, in order; of the others say why not."""
-    for one in dues:
-        if one.by_hand or gate.halted:
-            continue
-        assert one.agent is not None
-        one.refusal = gate.refuses(one.context, one.agent.id)
-    return [one for one in dues if not one.refusal]
