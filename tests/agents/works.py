@@ -7,6 +7,7 @@
     works.py fails E33 "file not found"  E
     works.py needs 150                   E17 below that budget, else S
     works.py sleeps 30                   nothing for so long
+    works.py naps FILE 30                sleeps the first time, then S
     works.py exits 3                     ends with that code
     works.py prints "M1|…"               exactly that
 
@@ -90,6 +91,13 @@ def sleeps(_, seconds):
     time.sleep(float(seconds))
 
 
+def naps(segments, path, seconds):
+    if not os.path.exists(path):
+        add_line(path, "napping")
+        time.sleep(float(seconds))
+    return reply(segments, "S", f"result=awake for {segments[4]}", "D")
+
+
 def exits(_, code):
     return int(code)
 
@@ -99,7 +107,8 @@ def prints(_, text):
 
 
 HABITS = {
-    one.__name__: one for one in (result, words, asks, hands, fails, needs, sleeps, exits, prints)
+    one.__name__: one
+    for one in (result, words, asks, hands, fails, needs, sleeps, naps, exits, prints)
 }
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ Each ends in an answer to the user that shows nothing of the protocol.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import json
+from datetime import datetime, timedelta
 
 import pytest
 
+from tests.cli.commands import wait_until
 from tests.scenarios.office import Office
-
-NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -253,3 +253,184 @@ def test_a_v4_worker_reads_and_writes_v4_and_v4_lines_to_others_arrive_as_v5(off
     assert office.inbox("W1")[-1].count("|") == 7
     office.do("msg", "send", "M1|O1>W2|R|T1|P1|N|-|think about it")
     assert office.inbox("W2")[-1].count("|") == 10
+
+
+@pytest.mark.req("PR-309", "PR-410")
+def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(office):
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    slow = office.ask("Slow", "--priority", "P2")
+    wait_until((office.root / "napping").exists)
+    urgent = office.ask("Fast", "--priority", "P0")
+    assert office.answer(urgent) == "awake for P0"
+    assert office.answer(slow) == "awake for P2"
+    assert office.attempts(slow) == [("W1", "D", "")]
+    assert [one["state"] for one in office.shown(slow)["runs"].values()] == ["X", "D"]
+    assert [one["data"]["ctx"] for one in office.events("task.set-aside")] == [slow]
+
+
+@pytest.mark.req("PR-309", "PR-410")
+def test_tasks_and_letters_stand_in_the_order_p0_p1_p2_then_age(office):
+    office.hire(outside=([], "plan"))
+    for priority in ("P2", "P1", "P0", "P1"):
+        office.ask(priority, "--priority", priority)
+    rows = office.do("task", "list")["tasks"]
+    assert [(row["priority"], row["context"]) for row in rows] == [
+        *(("P0", "S3"), ("P1", "S2"), ("P1", "S4"), ("P2", "S1"))
+    ]
+    requests = [text for text in office.inbox("W1") if "|R|" in text]
+    assert [text.split("|")[4] for text in requests] == ["P0", "P1", "P1", "P2"]
+
+
+@pytest.mark.req("PR-516", "PR-518")
+def test_a_router_passes_a_message_on_unchanged_and_reports_who_cannot_be_reached(office):
+    office.hire(outside=([], "plan"))
+    assert office.council("agent", "join", "R1", "--role", "R").code == 0
+    context = office.do("ctx", "open")["ctx"]
+    line = f"M1|O1>R1|R|T1|P1|N|-|0|{context}|B100|to=W1;call=plan"
+    office.do("msg", "send", line)
+    assert office.inbox("W1")[-1] == office.inbox("R1")[-1] == line
+    assert office.attempts(context) == [("W1", "R", "")]
+    lost = office.do("msg", "send", line.replace("to=W1", "to=W9"), code=6)
+    assert (lost["code"], "W9" in lost["answers"][0]) == ("E41", True)
+
+
+@pytest.mark.req("PR-545", "PR-571")
+def test_a_line_that_names_what_does_not_exist_is_refused_with_its_code(office):
+    office.hire(outside=([], "plan"))
+    context = office.do("ctx", "open")["ctx"]
+    line = f"M1|O1>W1|R|T1|P1|N|-|0|{context}|B100|src=#CTX:style;prev=#MSG:M7"
+    assert "E43" in office.council("msg", "send", line).err
+    assert office.council("msg", "validate", line).code == 3
+    office.do("ctx", "set", context, "style=short")
+    fine = line.replace(";prev=#MSG:M7", "")
+    assert office.council("msg", "validate", fine).code == 0
+    assert office.council("msg", "resolve", fine).out == "short\n"
+    office.do("msg", "send", fine)
+    assert office.council("msg", "send", fine.replace(context, "Snone")).code == 5
+    assert "E41" in office.council("msg", "send", fine.replace("W1", "W8")).err
+
+
+@pytest.mark.req("PR-571")
+def test_a_worker_opens_no_context_and_a_closed_one_takes_nothing_more(office):
+    office.hire(outside=([], "plan"))
+    assert office.council("msg", "send", "M1|W1>O1|U|-|P1|-|-|0|-|-|hello").code == 2
+    context = office.do("ctx", "open", "Sabc12")["ctx"]
+    assert context == "Sabc12"
+    assert office.do("ctx", "close", context)["status"] == "closed"
+    late = office.do("msg", "send", f"M1|O1>W1|R|T1|P1|N|-|0|{context}|-|go", code=6)
+    assert late["code"] == "E42"
+    assert office.council("ctx", "close", context).code == 4
+
+
+@pytest.mark.req("XC-110")
+def test_a_person_answers_a_task_by_say_as_everything_else(office):
+    office.hire('[tasks]\nchoice_timeout = "1h"', painter=(["asks", "Which?", "red,blue"], "paint"))
+    context = office.ask("Paint it")
+    office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    office.do("say", "2", "--to", f"{context}/T1")
+    assert office.answer(context) == "with blue"
+
+
+@pytest.mark.req("PR-559")
+def test_a_request_of_a_worker_is_ignored_and_an_event_says_so(office):
+    office.hire(one=([], "plan"), two=([], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    sent = office.do("msg", "send", f"M3|W1>W2|R|T1|P1|N|-|0|{context}|B10|do it for me")
+    assert sent["outcome"] == "ignored"
+    assert [text.split("|")[2] for text in office.inbox("W2")] == ["A"]
+    assert office.events("message.ignored")[0]["data"]["kind"] == "R"
+
+
+@pytest.mark.req("PR-303", "PR-581")
+def test_complexity_is_the_budget_and_the_sender_is_o1(office):
+    office.hire(outside=([], "plan"))
+    found = []
+    for word in ("simple", "medium", "complex", "unlimited"):
+        context = office.ask("Plan", "--complexity", word)
+        posted = office.shown(context)["posted"][0]["message"]
+        found.append((posted["from"], posted["budget"]))
+    assert found == [("O1", 100), ("O1", 500), ("O1", 2000), ("O1", None)]
+
+
+@pytest.mark.req("PR-586")
+def test_the_log_is_one_line_a_message_in_the_form_of_the_document(office):
+    office.hire(scout=(["result", "results=5;top1=x"], "web_search"))
+    context = office.ask("News", "--caps", "web_search")
+    office.answer(context)
+    lines = office.council("msg", "log", "--ctx", context).out.splitlines()
+    assert [line[8:] for line in lines] == [
+        f"[INFO] [{context}] [T1] O1>W1 R - call=web_search",
+        f"[INFO] [{context}] [T1] W1>O1 S - results=5",
+        f"[INFO] [{context}] [T1] O1>User S - result=results: 5 top1: x",
+    ]
+    assert lines[0][0] == "[" and lines[0][1:6].isdigit()
+
+
+@pytest.mark.req("PR-644")
+def test_after_the_last_number_it_goes_on_in_a_new_context_that_names_the_old_one(office):
+    office.hire(outside=([], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    path = office.root / f"memory/shared/protocol/contexts/{context}.json"
+    document = json.loads(path.read_text())
+    document["exchange"]["nextMessage"] = 9998
+    path.write_text(json.dumps(document))
+    for step in (1, 2, 3):
+        line = f"M{step + 1}|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress={step}0%"
+        office.do("msg", "send", line)
+    office.do("heartbeat")
+    old = office.shown(context)
+    assert (old["status"], old["successor"]) == ("closed", "S2")
+    new = office.shown("S2")
+    assert new["values"]["prev"] == context
+    office.do("msg", "send", f"M9|W1>O1|S|T1|P1|D|-|0|{context}|B300|result=whole")
+    assert office.answer("S2") == "whole"
+    assert office.events("context.continued")[0]["data"]["next"] == "S2"
+
+
+@pytest.mark.req("PR-553", "PR-556")
+def test_an_orchestrator_agent_splits_the_request_and_composes_the_answer(office):
+    script = (
+        "## boss SPLIT\n- [web_search] find news\n- [plan] make a plan\n\n"
+        "## boss COMPOSE\nNews and a plan.\n"
+    )
+    (office.root / "boss.md").write_text(script)
+    office.hire(
+        '[agents.boss]\ndriver = "scripted"\nanswers = "boss.md"\nrole = "orchestrator"',
+        scout=(["result", "results=5"], "web_search"),
+        planner=(["words", "First this, then that."], "plan"),
+    )
+    context = office.ask("News and a plan, please")
+    assert office.answer(context) == "News and a plan."
+    tasks = office.shown(context)["tasks"]
+    assert [(one["text"], one["caps"]) for one in tasks.values()] == [
+        ("find news", ["web_search"]),
+        ("make a plan", ["plan"]),
+    ]
+    assert sum(one["budget"] for one in tasks.values()) == 500
+
+
+@pytest.mark.req("PR-594", "PR-559")
+def test_a_person_who_is_a_worker_finds_the_prompt_of_a_worker_and_how_to_answer(office):
+    office.hire(alice=([], "plan"))
+    context = office.ask("Plan\nthis", "--caps", "plan")
+    office.do("heartbeat")
+    (path,) = (office.root / "memory/agents/alice/tasks").glob("*.md")
+    text = path.read_text()
+    assert "#CTX:request" in text
+    assert "Plan\nthis" in text
+    line = text.rsplit("msg send '", 1)[1].split("'")[0]
+    office.do("msg", "send", line.replace("…", "planned"))
+    assert office.answer(context) == "planned"
+
+
+@pytest.mark.req("XC-015", "PR-590")
+def test_inside_a_run_a_worker_sends_as_itself_and_needs_no_signature(office):
+    office.hire(one=([], "plan"), two=([], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    line = f"M2|W1>O1|S|T1|P1|D|-|0|{context}|B400|result=mine"
+    run = {"COUNCIL_TASK_ID": "x", "COUNCIL_AGENT": "two"}
+    assert office.council("msg", "send", line, env=run).code == 6
+    assert office.council("task", "cancel", context, env=run).code == 6
+    assert office.council("msg", "inbox", "--as", "W1", env=run).code == 6
+    assert office.council("msg", "send", line, env={**run, "COUNCIL_AGENT": "one"}).code == 0
+    assert office.answer(context) == "mine"
