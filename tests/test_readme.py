@@ -81,7 +81,7 @@ def test_every_command_of_the_readme_does_what_it_shows(council, tmp_path: Path)
             continue
         settings = here / "council.toml"
         by_hand = settings.read_text() if settings.exists() else ""
-        if command.startswith("council ask"):
+        if command.startswith(("council ask", "council agent call")):
             said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat >/dev/null; echo Yes."]\n'
             settings.write_text(by_hand + said.format("henry") + said.format("claude"))
         if (
