@@ -75,7 +75,9 @@ def story(
 def export(
     form: Annotated[
         str,
-        typer.Option("--format", metavar="FORMAT", help="cloudevents, one a line; or otlp-json."),
+        typer.Option(
+            "--format", metavar="FORMAT", help="Which: cloudevents, one a line, or otlp-json."
+        ),
     ],
     since: Annotated[
         str, typer.Option("--since", metavar="DAY", help="The first day wanted, as 2026-02-08.")

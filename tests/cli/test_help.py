@@ -230,7 +230,7 @@ def test_completion_knows_commands_and_options(council, tmp_path):
 
     assert {"resume", "respond", "restore"} <= set(completed("council res"))
     assert completed("council respond --statu") == ["--status"]
-    assert completed("council events ") == ["tail"]
+    assert completed("council events ") == ["tail", "story", "export", "schema"]
 
 
 # Colours
