@@ -14,7 +14,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import at_once, heartbeats, results, rooms, sizes, start_up, turns, wire, writing
+from benchmarks import (
+    at_once,
+    heartbeats,
+    results,
+    rooms,
+    sizes,
+    start_up,
+    tasks,
+    turns,
+    wire,
+    writing,
+)
 from benchmarks.measuring import Part
 
 ROUNDS = 21
@@ -33,6 +44,9 @@ PARTS: dict[str, Measure] = {
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
     "rooms": lambda folder, rounds, quick: [
         rooms.measure(folder, max(3, rounds // 2), 10_000 if quick else rooms.MANY)
+    ],
+    "tasks": lambda folder, rounds, quick: [
+        tasks.measure(folder, rounds, 1_000 if quick else tasks.MANY)
     ],
     "messages": lambda _folder, rounds, _quick: [wire.measure(rounds)],
 }
