@@ -213,7 +213,7 @@ HOT: dict[str, Command] = {
         name="agent message",
         panel="Delegation",
         summary="Leave an agent a message; nothing is run.",
-        example='council agent message --to sage --as henry --trace t1 "The brief has changed."',
+        example='council agent message --to sage --as owl --trace t1 "The brief changed."',
         options=(
             *_HANDED,
             Option(
@@ -230,7 +230,7 @@ HOT: dict[str, Command] = {
         name="agent call",
         panel="Delegation",
         summary="Have an agent do one thing, under guard, and wait for its answer.",
-        example='council agent call --to sage --as henry --trace t1 "Check these figures." --json',
+        example='council agent call --to sage --as owl --trace t1 "Is this right?"',
         options=(
             *_HANDED,
             Option(
