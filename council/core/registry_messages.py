@@ -14,7 +14,7 @@ from datetime import datetime
 from council.core import grouping, liveness
 from council.core.membership import change_capabilities, leave
 from council.core.messages import DATA_CHARS, Message
-from council.core.protocol_ids import fits, is_filter, role_of
+from council.core.protocol_ids import fits, is_filter, is_protocol_id, role_of
 from council.core.protocol_rules import V5, ProtocolRules
 from council.core.registering import (
     ID_CONFLICT,
@@ -85,11 +85,17 @@ def receive(
         return query(registry, message)
     about = _about(message)
     if about not in registry.entries:
-        return unknown(registry, message, about, speaks=speaks)
+        return _nobody(registry, message, about, speaks)
     if kind == "H":
         return liveness.heard(registry, message, now, rules)
     step = _changed(registry, message, kind, about, now)
     return step.copy(replies=[one.copy(version=speaks) for one in step.replies])
+
+
+def _nobody(registry: Registry, message: Message, about: str, speaks: str) -> RegistryStep:
+    if is_protocol_id(about):
+        return unknown(registry, message, about, speaks=speaks)
+    return refused(registry, message, _BAD_FORM, "id= names nobody", speaks=speaks)
 
 
 def _changed(
