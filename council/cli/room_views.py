@@ -12,7 +12,7 @@ from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.times import render_instant
 from council.operations.showing import Standing
-from council.store.channel_page import cycle_line, floor_line, role_of
+from council.store.channel_words import cycle_line, floor_line, role_of
 
 _WIDTH = 80
 

@@ -136,7 +136,7 @@ def post(
     def command(place: Place) -> Output:
         from council.core.channel_records import message_to_record
         from council.operations.channels import post as say
-        from council.store.channel_page import floor_line
+        from council.store.channel_words import floor_line
 
         words = read_text(text, file, place.settings.max_text_bytes)
         run = run_id or place.environ.get("COUNCIL_TASK_ID", "")

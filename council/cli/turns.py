@@ -55,7 +55,7 @@ def begin(values: dict[str, Any]) -> Output:
 
 
 def _floor(step: ChannelStep) -> str:
-    from council.store.channel_page import floor_line
+    from council.store.channel_words import floor_line
 
     return f"floor: {floor_line(step.channel)}"
 

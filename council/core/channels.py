@@ -128,6 +128,7 @@ class Channel(Record):
     Args:
         guild: The workspace it belongs to, "" for the root it lies in.
         topic: A free line for people.
+        lang: The language of its document.
         members: By account, in the order in which they joined.
         speakers: The agents of this cycle, in the order in which they speak.
         speaker: Who has the floor, "" for nobody.
@@ -161,6 +162,7 @@ class Channel(Record):
     created_by: str = ""
     guild: str = ""
     topic: str = ""
+    lang: str = "en"
     members: dict[str, Member] = {}  # noqa: RUF012 - Record copies it
     state: TurnState = TurnState.DISABLED
     speakers: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_d
 from council.operations import rooms
 from council.operations.members import member_of, members_of
 from council.operations.rousing import rouse
+from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def make_once(place: Place, step: ChannelStep) -> Channel:
     Raises:
         ConflictError: Another channel has that id.
     """
-    wanted, store = step.channel, rooms.channels(place)
+    wanted, store = _in_its_language(place, step.channel), rooms.channels(place)
     try:
         return store.create(wanted, place.now(), step.events)
     except ConflictError:
@@ -78,13 +79,19 @@ def make_once(place: Place, step: ChannelStep) -> Channel:
         raise
 
 
+def _in_its_language(place: Place, channel: Channel) -> Channel:
+    """Return a new channel with the language that its document is written in (XC-012)."""
+    return channel.copy(lang=language(place.settings, "", place.environ))
+
+
 def first_use(place: Place, channel_id: str, events: list[Event]) -> None:
     """Make a channel of mode `none`, unless somebody is faster (DG-006, DG-031)."""
     now = place.now()
     channel = unknown(place, checked_name(channel_id, "channel id"))
     step = floor.opened(channel, now, rules=rooms.rules_of(place))
     try:
-        rooms.channels(place).create(step.channel, now, [*step.events, *events])
+        made = _in_its_language(place, step.channel)
+        rooms.channels(place).create(made, now, [*step.events, *events])
     except ConflictError:
         return
 

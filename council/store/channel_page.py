@@ -10,9 +10,18 @@ Source: A-20, DG-137, `store.md` sections 3 and 4.
 from __future__ import annotations
 
 from council.core.channel_records import channel_from_record, channel_to_record
-from council.core.channels import TAKES_TURNS, Channel, Member, TurnState, is_concluded
+from council.core.channels import Channel, Member
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.times import render_instant
+from council.store.channel_words import (
+    FACTS,
+    MEMBERS,
+    TITLES,
+    cycle_line,
+    floor_line,
+    known,
+    role_of,
+    turns_line,
+)
 from council.store.marks import EOF, STATE, block_text, read_block
 
 TYPE_CHECKING = False
@@ -22,31 +31,26 @@ if TYPE_CHECKING:
 _CLOSE = b"\n-->"
 _STATE = f"\n{STATE}\n".encode()
 _LAST = f"\n{EOF}\n".encode()
-TITLE = "# Channel: "
-MEMBERS = "## Members"
-FACTS = {
-    "mode": "- **Mode:** ",
-    "topic": "- **Topic:** ",
-    "floor": "- **Floor:** ",
-    "turns": "- **Turns:** ",
-    "cycle": "- **This cycle:** ",
-}
 
 
 def items(channel: Channel) -> list[tuple[str, str]]:
     """Return every item of the document with its key, in order."""
+    lang = known(channel.lang)
     facts = {
         "mode": str(channel.mode),
         "topic": channel.topic or "-",
-        "floor": floor_line(channel),
-        "turns": turns_line(channel),
-        "cycle": cycle_line(channel),
+        "floor": floor_line(channel, lang),
+        "turns": turns_line(channel, lang),
+        "cycle": cycle_line(channel, lang),
     }
     return [
-        ("h1", TITLE + channel.name),
-        *((key, FACTS[key] + value) for key, value in facts.items()),
-        ("members", MEMBERS),
-        *((f"m:{one.account}", f"- {one.account} ({role_of(one)})") for one in _listed(channel)),
+        ("h1", TITLES[lang] + channel.name),
+        *((key, FACTS[lang][key] + value) for key, value in facts.items()),
+        ("members", MEMBERS[lang]),
+        *(
+            (f"m:{one.account}", f"- {one.account} ({role_of(one, lang)})")
+            for one in _listed(channel)
+        ),
         ("state", block_text(channel_to_record(channel))),
         ("eof", EOF),
     ]
@@ -60,76 +64,6 @@ def _is_plain(account: str) -> bool:
     return account.isprintable() and " " not in account
 
 
-def role_of(one: Member) -> str:
-    """Return what a member is, for people."""
-    if one.moderator:
-        return "moderator"
-    if not one.agent:
-        return "person"
-    return "agent" if one.agent == one.account else f"agent {one.agent}"
-
-
-def floor_line(channel: Channel) -> str:
-    """Say who has the floor and why, in one line."""
-    if is_concluded(channel):
-        return "nobody: this discussion is closed"
-    if channel.state not in TAKES_TURNS:
-        return _WITHOUT_TURNS[channel.state]
-    if not channel.speaker:
-        since = _since(channel.dormant_at)
-        if channel.calmed:
-            why = _CALMED.get(channel.calmed, channel.calmed)
-            return f"nobody{since}: {why}; a word from a person wakes the room"
-        return f"nobody{since}: all had nothing to say; the next message wakes the room"
-    said = f"{channel.speaker}{_since(channel.turn_at)}"
-    if channel.delivery is not None:
-        ends_at = render_instant(channel.delivery.ends_at)
-        return f"{said}, has spoken; its text is awaited until {ends_at}"
-    said += ", is speaking" if channel.began_at is not None else ", has not begun"
-    following = next_speaker(channel)
-    return f"{said}; then {following}" if following else said
-
-
-_CALMED = {
-    "repetition": "calmed, the agents only repeated themselves",
-    "max-cycles": "calmed, the agents went on for too long without a person",
-}
-_WITHOUT_TURNS = {
-    TurnState.DISABLED: "free: turns are not taken here",
-    TurnState.DEAD: "nobody: in a report channel agents only post and are not woken",
-    TurnState.ARCHIVED: "nobody: this channel is archived",
-}
-
-
-def _since(instant: object) -> str:
-    from datetime import datetime
-
-    return f" since {render_instant(instant)}" if isinstance(instant, datetime) else ""
-
-
-def next_speaker(channel: Channel) -> str:
-    """Return who speaks next in this cycle, "" when the cycle ends with this turn."""
-    if channel.speaker not in channel.speakers:
-        return ""
-    after = channel.speakers[channel.speakers.index(channel.speaker) + 1 :]
-    here = {one.agent for one in channel.members.values()}
-    return next((one for one in after if one in here), "")
-
-
-def turns_line(channel: Channel) -> str:
-    """Say how turns are taken."""
-    if channel.state not in TAKES_TURNS:
-        return str(channel.state)
-    order = ", ".join(channel.speakers) or "-"
-    return f"{channel.state}; cycle {channel.cycle}; order {order}"
-
-
-def cycle_line(channel: Channel) -> str:
-    """Say how the turns of this cycle ended."""
-    ended = [f"{one.agent} {'passed' if one.empty else 'spoke'}" for one in channel.results]
-    return ", ".join(ended) or "no turn has ended yet"
-
-
 def default_gap(key: str, following: str) -> str:
     """Return what stands between two items when nobody wrote there."""
     if not key:
@@ -139,7 +73,7 @@ def default_gap(key: str, following: str) -> str:
 
 
 def _kind(key: str) -> str:
-    return "fact" if key in FACTS else key[:2] if key.startswith("m:") else key
+    return "fact" if key in FACTS["en"] else key[:2] if key.startswith("m:") else key
 
 
 def render(channel: Channel, page: Page | None = None) -> bytes:
@@ -237,13 +171,15 @@ def _lines(text: str, end: int, page: Page) -> list[tuple[int, int, str]]:
 
 def _item_of(line: str, listing: bool) -> tuple[str, str]:
     plain = line.rstrip()
-    if plain == MEMBERS:
+    if plain in MEMBERS.values():
         return "members", ""
-    if plain.startswith(TITLE.rstrip()):
-        return "h1", plain[len(TITLE) :].strip()
-    for key, prefix in FACTS.items():
-        if plain.startswith(prefix.rstrip()):
-            return key, plain[len(prefix.rstrip()) :].strip()
+    for title in TITLES.values():
+        if plain.startswith(title.rstrip()):
+            return "h1", plain[len(title) :].strip()
+    for facts in FACTS.values():
+        for key, prefix in facts.items():
+            if plain.startswith(prefix.rstrip()):
+                return key, plain[len(prefix.rstrip()) :].strip()
     if listing and plain.startswith("- "):
         account, _, rest = plain[2:].strip().partition(" ")
         if account and (not rest or (rest.startswith("(") and rest.endswith(")"))):

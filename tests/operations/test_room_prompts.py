@@ -57,6 +57,8 @@ def test_it_speaks_french_where_the_workspace_does(hall: Hall):
     assert "Tu es **owl**" in text
     assert "(`@alice`), personne" in text
     assert said_in(text) == ["Pleut-il ?"]
+    document = hall.root / "memory/shared/channels/weather.md"
+    assert document.read_text(encoding="utf-8").startswith("# Salon : weather")
 
 
 @pytest.mark.req("XC-010")

@@ -14,7 +14,7 @@ from council.core.channels import RULES, Channel, Member, Message, Mode, TurnSta
 from council.core.errors import ConflictError, NotFoundError
 from council.core.events import Event
 from council.store import channel_messages as log
-from council.store import channel_page
+from council.store import channel_words
 from council.store.channels import Channels
 from council.store.paths import Workspace
 
@@ -107,14 +107,14 @@ def test_an_unknown_channel_is_not_found_and_leaves_no_trace(store, workspace):
 def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
     asleep = room("owl", "gecko").copy(speaker="", dormant_at=NOW)
 
-    assert channel_page.floor_line(room("owl", "gecko")).startswith(
+    assert channel_words.floor_line(room("owl", "gecko")).startswith(
         "owl since 2026-02-08T20:00:00Z"
     )
-    assert "all had nothing to say" in channel_page.floor_line(asleep)
-    assert "only repeated" in channel_page.floor_line(asleep.copy(calmed="repetition"))
-    assert "too long" in channel_page.floor_line(asleep.copy(calmed="max-cycles"))
-    assert "turns are not taken" in channel_page.floor_line(room("owl"))
-    assert "only post" in channel_page.floor_line(room("owl", mode=Mode.REPORT))
+    assert "all had nothing to say" in channel_words.floor_line(asleep)
+    assert "only repeated" in channel_words.floor_line(asleep.copy(calmed="repetition"))
+    assert "too long" in channel_words.floor_line(asleep.copy(calmed="max-cycles"))
+    assert "turns are not taken" in channel_words.floor_line(room("owl"))
+    assert "only post" in channel_words.floor_line(room("owl", mode=Mode.REPORT))
 
 
 def test_an_unchanged_document_is_not_touched(store, document):
@@ -123,7 +123,8 @@ def test_an_unchanged_document_is_not_touched(store, document):
 
     settled(store)
 
-    assert os.stat(document) == before
+    after = os.stat(document)
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 # What people edit
@@ -330,3 +331,31 @@ def test_each_change_of_speaker_is_signalled_and_no_file_is_left(store, document
 
     assert shown == [True]  # owl to gecko; then the room sleeps and nobody is signalled
     assert not document.with_suffix(".signal").exists()
+
+
+@pytest.mark.req("XC-012")
+def test_a_french_document_says_the_same_and_is_read_like_an_english_one(store, document):
+    store.create(room("owl", "gecko", "alice").copy(lang="fr"), NOW, [])
+    text = document.read_text()
+
+    assert text.startswith("# Salon : weather\n\n- **Mode :** chat\n- **Sujet :** -\n")
+    assert "- **Parole :** owl depuis 2026-02-08T20:00:00Z, n'a pas commencé ; puis gecko" in text
+    assert "## Membres\n\n- moderator (modérateur)" in text
+    assert "- alice (personne)" in text
+
+    text = text.replace("Sujet :** -", "Sujet :** Le gel").replace("- gecko (agent)\n", "")
+    document.write_text(text.replace("# Salon", "Un mot de moi.\n\n# Salon"))
+    settled(store)
+
+    channel = store.see("weather").channel
+    assert (channel.topic, list(channel.members)) == ("Le gel", ["moderator", "owl", "alice"])
+    assert "Un mot de moi." in document.read_text()
+    assert "- **Sujet :** Le gel\n" in document.read_text()
+
+
+@pytest.mark.req("XC-012")
+def test_the_words_are_there_in_both_languages():
+    assert set(channel_words._WORDS["en"]) == set(channel_words._WORDS["fr"])
+    for key, words in channel_words._WORDS["en"].items():
+        french = channel_words._WORDS["fr"][key]
+        assert words.count("{") == french.count("{"), key
