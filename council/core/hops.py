@@ -134,3 +134,12 @@ def end_task(desk: Desk, task: Task, state: TaskState, *, code: str = "", reason
         if one.answered_at is None:
             one.answered_at, one.by = desk.now, "nobody"
     desk.tell("task.ended", task, state=str(state), code=code, reason=reason)
+
+
+def cancel_task(desk: Desk, task: Task, reason: str) -> None:
+    """Cancel a task with all that is open in it."""
+    for hop in task.hops:
+        if not hop.parent:
+            cancel_hop(desk, task, hop, reason)
+    if not task.is_over:
+        end_task(desk, task, TaskState.X, reason=reason)

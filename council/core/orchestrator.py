@@ -61,12 +61,13 @@ from council.core.exchange import (
     Task,
     TaskRules,
 )
+from council.core.hops import cancel_task
 from council.core.messages import Message
 from council.core.parts import give_parts
 from council.core.questions import ask
 from council.core.receiving import REFUSED, Verdict, refuse_line, take_in
 from council.core.sending import send_out
-from council.core.settlement import cancel_task, close_context, settle
+from council.core.settlement import close_context, settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from council.core.attempts import fail
 from council.core.conversation import TaskState
 from council.core.desk import Desk
 from council.core.exchange import ENDED, Attempt, Hop, Task
-from council.core.hops import drop_hops, hand_back, source_of
+from council.core.hops import cancel_task, drop_hops, hand_back, source_of
 from council.core.messages import COORDINATOR, REGISTRY_CONTEXT, USER, Message, compose, inline
 from council.core.record import Record
 from council.core.transitions import DUPLICATE, INVALID, OK, state_told, transition
@@ -285,8 +285,13 @@ _BRANCHES = {
 
 
 def _from_user(desk: Desk, message: Message) -> Verdict:
-    """Take what the user says: the choice or the answer to an open question (PR-577)."""
+    """Take what the user says: the answer to an open question (PR-577), or that a task be ended."""
     tasks = desk.exchange.tasks.values()
+    named = desk.exchange.tasks.get(message.task)
+    if message.kind == "U" and message.state == TaskState.X and named and not named.is_over:
+        desk.take(message)
+        cancel_task(desk, named, message.pair("reason") or "cancelled by the user")
+        return Verdict(outcome=TAKEN)
     open_ones = [
         (task, one)
         for task in tasks

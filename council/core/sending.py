@@ -15,7 +15,7 @@ from council.core.conversation import TaskState
 from council.core.desk import Desk
 from council.core.exchange import ENDED, LAST_TASK, Attempt, Hop, Task
 from council.core.hops import cancel_hop, conclude
-from council.core.messages import REGISTRY_CONTEXT, USER, Message
+from council.core.messages import REGISTRY_CONTEXT, REGISTRY_TASK, USER, Message
 from council.core.protocol_ids import WORKER, role_of
 from council.core.receiving import REFUSED, Verdict
 from council.core.registry import FULL_LOAD, EntryStatus
@@ -30,9 +30,9 @@ def send_out(desk: Desk, message: Message, to: tuple[str, ...]) -> Verdict:
     receivers = to or (message.receiver,)
     code = _fault_of(desk, message, receivers)
     if code:
-        return Verdict(outcome=REFUSED, code=code, reason=_WORDS.get(code, "refused"))
-    if message.task and message.kind in ("R", "D"):
-        _introduce(desk, message)
+        return Verdict(outcome=REFUSED, code=code, reason=_WORDS[code])
+    if message.kind in ("R", "D"):
+        message = _introduced(desk, message)
     task = desk.exchange.tasks.get(message.task)
     if message.kind == "R":
         for receiver in receivers:
@@ -47,6 +47,7 @@ def send_out(desk: Desk, message: Message, to: tuple[str, ...]) -> Verdict:
 
 
 _WORDS = {
+    "E13": "the user is asked by C or D",
     "E15": "the task is in another state",
     "E19": "the worker has no such capability",
     "E30": "the worker is unavailable",
@@ -54,6 +55,7 @@ _WORDS = {
     "E40": "there is no such task in this context",
     "E41": "there is no such agent",
     "E42": "there is no such context, or it is closed",
+    "E99": "the context has no number left for a task",
 }
 
 
@@ -62,10 +64,15 @@ def _fault_of(desk: Desk, message: Message, receivers: tuple[str, ...]) -> str:
     exchange = desk.exchange
     if not exchange.is_open or message.context not in ("", REGISTRY_CONTEXT, exchange.context):
         return "E42"
+    anew = message.task in ("", REGISTRY_TASK) and message.kind in ("R", "D")
+    if anew and exchange.next_task > LAST_TASK:
+        return "E99"
+    if message.kind == "R" and USER in receivers:
+        return "E13"
     for one in receivers:
         if role_of(one) == WORKER and one != "W*" and desk.registry.get(one) is None:
             return "E41"
-    if message.kind not in _INTRODUCES and message.task not in ("", "T0", *exchange.tasks):
+    if message.kind not in _INTRODUCES and message.task not in ("", REGISTRY_TASK, *exchange.tasks):
         return "E40"
     return _fault_of_target(desk, message) if message.kind == "R" else ""
 
@@ -83,11 +90,13 @@ def _fault_of_target(desk: Desk, message: Message) -> str:
     return "E31" if entry.load >= FULL_LOAD else ""
 
 
-def _introduce(desk: Desk, message: Message) -> None:
-    """Make the task that a line names for the first time."""
+def _introduced(desk: Desk, message: Message) -> Message:
+    """Make the task that a line names for the first time, the next one where it names none."""
     exchange = desk.exchange
+    if message.task in ("", REGISTRY_TASK):
+        message = message.copy(task=f"T{exchange.next_task}")
     if message.task in exchange.tasks:
-        return
+        return message
     task = Task(
         id=message.task,
         priority=message.priority or "P1",
@@ -97,10 +106,10 @@ def _introduce(desk: Desk, message: Message) -> None:
         atomic=message.says("atomic"),
     )
     exchange.tasks[task.id] = task
-    number = int(task.id[1:]) if task.id[1:].isdecimal() else 0
-    exchange.next_task = max(exchange.next_task, min(number, LAST_TASK) + 1)
+    exchange.next_task = max(exchange.next_task, int(task.id[1:]) + 1)
     desk.tell("task.created", task, priority=task.priority, caps=[])
     desk.tell("budget.set", task, budget=task.budget)
+    return message
 
 
 def _request(desk: Desk, task: Task, message: Message, receiver: str) -> str:

@@ -11,7 +11,7 @@ from council.core.conversation import TaskState
 from council.core.desk import Desk
 from council.core.exchange import ENDED, Task
 from council.core.exchange_runs import expire_leases
-from council.core.hops import cancel_hop, conclude, end_task
+from council.core.hops import cancel_task, conclude
 from council.core.questions import expire, waits_for_choice
 from council.core.registry import EntryStatus
 
@@ -72,15 +72,6 @@ def _give_to_another(desk: Desk, task: Task) -> None:
 def _is_gone(desk: Desk, worker: str) -> bool:
     entry = desk.registry.get(worker)
     return entry is None or entry.status is EntryStatus.UNAVAILABLE
-
-
-def cancel_task(desk: Desk, task: Task, reason: str) -> None:
-    """Cancel a task with all that is open in it."""
-    for hop in task.hops:
-        if not hop.parent:
-            cancel_hop(desk, task, hop, reason)
-    if not task.is_over:
-        end_task(desk, task, TaskState.X, reason=reason)
 
 
 def close_context(desk: Desk, reason: str) -> None:

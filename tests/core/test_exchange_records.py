@@ -105,3 +105,31 @@ def test_the_record_of_a_task_names_its_hops_attempts_and_times():
     assert (told["id"], told["state"], told["createdAt"]) == ("T2", "R", "2026-02-08T20:00:00Z")
     assert [one["depth"] for one in told["hops"]] == [0, 1]
     assert told["hops"][0]["attempts"][0]["worker"] == "W1"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tasks", "T2", "id"), "T9"),
+        (("tasks", "T2", "hops", 1, "parent"), 2),
+        (("tasks", "T2", "hops", 1, "parent"), 7),
+        (("tasks", "T2", "hops", 1, "parentAttempt"), 4),
+        (("tasks", "T2", "hops", 1, "number"), 3),
+        (("tasks", "T2", "hops", 1, "attempts", 0, "number"), 0),
+        (("tasks", "T2", "questions", 0, "hop"), 9),
+        (("tasks", "T2", "questions", 0, "attempt"), 9),
+        (("runs", "S1.1.W1.1", "hop"), 9),
+        (("runs", "S1.1.W1.1", "attempt"), 9),
+        (("runs", "S1.1.W1.1", "id"), "x"),
+    ],
+)
+def test_what_names_a_part_that_is_not_there_is_no_exchange(path: tuple[Any, ...], value: Any):
+    told = record()
+    place = told
+    for step in path[:-1]:
+        place = place[step]
+    assert place[path[-1]] != value
+    place[path[-1]] = value
+
+    with pytest.raises(InvalidStateError, match="not there"):
+        exchange_from_record(told)
