@@ -18,6 +18,7 @@ from council.core.handles import HUMAN
 from council.core.ids import checked_name, cuid
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure, chosen_phases
 from council.core.record import Record
+from council.core.routing import Facts
 from council.core.rules import Rules
 from council.core.trace_context import trace_around
 from council.operations import prompting
@@ -31,6 +32,8 @@ from council.store.settings import language
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from council.core.routing import Route
 
 DEFAULT_NAME = "active"
 TOPIC_MAX_CHARS = 300
@@ -106,6 +109,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         ConflictError: A conversation of that name is open.
     """
     state = _conversation(place, invitation)
+    routed = _routed_synthesizer(place, state)
     warnings = _warnings(place, state)
     planned = machine.begin(state, place.now())
     runs = _most_runs(state)
@@ -130,6 +134,11 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     created = place.conversations.create(
         planned.state, now=place.now(), events=planned.events, actor="person"
     )
+    if routed is not None:
+        from council.operations.routing import write_down
+
+        facts = Facts(mode=state.mode)
+        write_down(place, facts, routed, owner=state.conversation_id, trace=state.trace)
     report = beat(place, only=state.name)
     return Convened(
         state=created.state,
@@ -138,6 +147,18 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         runs=runs,
         warnings=warnings,
     )
+
+
+def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
+    """Let a rule for its mode name who sums up, where nobody was named; changes `state`."""
+    if state.synthesizer or state.coordinator or not place.settings.bindings:
+        return None
+    from council.operations.routing import by_rule
+
+    found = by_rule(place, Facts(mode=state.mode))
+    if found is not None:
+        state.synthesizer = found.agent
+    return found
 
 
 def _most_runs(state: Conversation) -> int:

@@ -29,6 +29,43 @@ from council.store.paths import SETTINGS
 
 BY_CAPABILITY = "cap:"
 
+# What is known of a request that the user makes: a rule for it names who orchestrates.
+FROM_USER = Facts(channel="user", mode="request")
+
+
+def by_rule(place: Place, facts: Facts) -> Route | None:
+    """Return where a rule of the workspace sends something, None where only a default would.
+
+    For entry points that have a way of their own to choose when no rule speaks of
+    the case. Nothing is written: see `write_down`.
+
+    Raises:
+        InvalidInputError: The rules cannot be read.
+    """
+    if not place.settings.bindings:
+        return None
+    found = explain(place, facts)
+    named = {one.id for one in rules(place) if one.wants}
+    return found if found.rule in named else None
+
+
+def write_down(
+    place: Place, facts: Facts, found: Route, *, owner: str = "", trace: str = ""
+) -> None:
+    """Write the event of a decision.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    data = {
+        "facts": facts.to_record(),
+        "rule": found.rule or None,
+        "tier": found.tier,
+        "fallback": [one.to_record() for one in found.path],
+    }
+    event = Event(type="routing.decision", agent=found.agent, data=data)
+    append(place.paths, loose_records([event], owner, place.now(), trace))
+
 
 def choose(place: Place, facts: Facts, *, owner: str = "", trace: str = "") -> Route:
     """Choose the agent for something that came in, and write the decision down.
@@ -44,14 +81,7 @@ def choose(place: Place, facts: Facts, *, owner: str = "", trace: str = "") -> R
         InvalidInputError: The rules cannot be read.
     """
     found = explain(place, facts)
-    data = {
-        "facts": facts.to_record(),
-        "rule": found.rule or None,
-        "tier": found.tier,
-        "fallback": [one.to_record() for one in found.path],
-    }
-    event = Event(type="routing.decision", agent=found.agent, data=data)
-    append(place.paths, loose_records([event], owner, place.now(), trace))
+    write_down(place, facts, found, owner=owner, trace=trace)
     if not found.agent:
         known = " ".join(f"{name}={value}" for name, value in facts.to_record().items())
         raise NotFoundError(

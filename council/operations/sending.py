@@ -32,6 +32,7 @@ from council.operations import registry
 from council.operations.crew import Crew
 from council.operations.exchanging import VIA, Changed, change, contexts, open_new
 from council.operations.place import Place
+from council.operations.routing import FROM_USER, by_rule, write_down
 from council.store.events import append, loose_records
 from council.store.settings import language
 from council.wire.carried import line_of, message_of
@@ -110,6 +111,7 @@ def request(
     """
     crew = Crew(place, place.now())
     spoken = language(place.settings, lang, place.environ)
+    routed = by_rule(place, FROM_USER)
 
     def asked(exchange: Exchange) -> ExchangeStep:
         return orchestrator.request(
@@ -120,7 +122,7 @@ def request(
             caps=caps,
             complexity=complexity,
             priority=priority,
-            orchestrator=crew.orchestrator,
+            orchestrator=routed.agent if routed else crew.orchestrator,
             rules=crew.rules,
         )
 
@@ -130,6 +132,9 @@ def request(
 
     done = change(crew, context, asked) if context else open_new(crew, first)
     exchange = done.kept.exchange
+    if routed is not None:
+        trace = exchange.trace_id
+        write_down(place, FROM_USER, routed, owner=exchange.context, trace=trace)
     task = max(exchange.tasks, key=lambda one: int(one[1:]), default="")
     return _sent("sent", done, task=task)
 

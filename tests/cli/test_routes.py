@@ -154,3 +154,60 @@ def test_a_target_names_an_agent_or_what_it_can_do(routed):
     assert json.loads(json.dumps([one["type"] for one in tail(place.paths)])) == [
         "routing.decision"
     ]
+
+
+def decisions(council) -> list[dict]:
+    events = tail(place_of(council).paths)
+    return [one for one in events if one["type"] == "routing.decision"]
+
+
+@pytest.mark.req("P8-081")
+def test_a_rule_for_its_mode_names_who_sums_up_a_council(routed):
+    file = routed.root / "council.toml"
+    file.write_text(SETTINGS + '[[bindings]]\nid = "prds"\nagent = "bob"\nmode = "prd"\n')
+    words = ("convene", "A bot?", "--agents", "elk,owl", "--mode")
+
+    assert routed(*words, "prd", "--name", "first", "--dry-run").code == 0
+    assert decisions(routed) == []
+    assert routed(*words, "prd", "--name", "first").code == 0
+    assert routed(*words, "debate", "--name", "second").code == 0
+    assert routed(*words, "prd", "--name", "third", "--synthesizer", "owl").code == 0
+
+    shown = {one: routed("show", "--name", one, "--json").json() for one in ("first", "second")}
+    assert shown["first"]["synthesizer"] == "bob"
+    assert shown["second"]["synthesizer"] == ""
+    (event,) = decisions(routed)
+    assert event["conversationId"] == shown["first"]["conversationId"]
+    assert (event["agentId"], event["data"]["rule"]) == ("bob", "prds")
+
+
+@pytest.mark.req("P8-081")
+def test_a_rule_for_requests_of_the_user_names_who_orchestrates(routed):
+    file = routed.root / "council.toml"
+    file.write_text(SETTINGS + '[[bindings]]\nid = "boss"\nagent = "bob"\nchannel = "user"\n')
+
+    sent = routed("msg", "send", "--user", "What is new?", "--json").json()
+
+    shown = routed("ctx", "show", sent["context"], "--json").json()
+    assert shown["orchestrator"] == "bob"
+    (event,) = decisions(routed)
+    assert (event["conversationId"], event["data"]["rule"]) == (sent["context"], "boss")
+    assert event["traceId"] == shown["traceId"]
+
+
+def test_a_default_alone_changes_nothing_where_there_is_another_way_to_choose(routed):
+    sent = routed("msg", "send", "--user", "What is new?", "--json").json()
+
+    assert routed("ctx", "show", sent["context"], "--json").json()["orchestrator"] == ""
+    assert decisions(routed) == []
+
+
+@pytest.mark.req("P8-081", "P8-005")
+def test_a_call_may_name_what_is_to_be_mastered_in_the_place_of_an_agent(routed):
+    words = ("agent", "call", "--as", "ada", "--trace", "t1", "Shorten this.", "--json")
+
+    done = routed(*words, "--to", "cap:summarize")
+
+    assert done.code == 0, done.err
+    assert decisions(routed)[0]["agentId"] == "bob"
+    assert decisions(routed)[0]["data"]["facts"] == {"capability": ["summarize"]}
