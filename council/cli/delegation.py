@@ -130,8 +130,11 @@ def _request(place: Place, values: dict[str, Any], given: dict[str, Any]) -> Req
     if not told["toAgentId"]:
         raise UsageError("to whom?", "say --to AGENT")
     most = place.settings.max_text_bytes
-    if values["text"] or values["file"] or "message" not in given:
-        told["message"] = read_text(values["text"], values["file"], most)
+    if values["text"] and values["message"]:
+        raise UsageError("the message was given twice", "give it as argument or with --message")
+    text = values["text"] or values["message"]
+    if text or values["file"] or "message" not in given:
+        told["message"] = read_text(text, values["file"], most)
     elif len(told["message"].encode("utf-8", "replace")) > most:
         raise InvalidInputError(f"the message is longer than {most} bytes", "publish it instead")
     refs = [one for many in values["ref"] for one in many.split(",") if one]

@@ -121,6 +121,12 @@ _HANDED = (
         name="file", flags=("--file",), metavar="PATH", help="Read the message from a file (UTF-8)."
     ),
     Option(
+        name="message",
+        flags=("--message",),
+        metavar="TEXT",
+        help="The message, instead of the argument.",
+    ),
+    Option(
         name="to",
         flags=("--to",),
         metavar="AGENT|cap:WORD",

@@ -148,6 +148,14 @@ def test_people_read_the_answer_and_its_artifacts(staffed):
     assert (done.out, done.err) == ("Yes.\n", "")
 
 
+def test_the_message_may_be_an_option_and_is_taken_once(staffed):
+    words = ("agent", "message", "--to", "owl", *WHO)
+
+    assert staffed(*words, "--message", "hi").code == 0
+    assert staffed(*words, "--message", "hi", "ho").code == 2
+    assert staffed(*words, "--message", "hi", "--file", "x").code == 2
+
+
 def test_people_are_told_that_an_answer_is_of_before(staffed, now):
     staffed("agent", "call", "--to", "sage", *WHO, "do it", now=now)
 
