@@ -372,7 +372,7 @@ _EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
         join,
         (
             "council agent join --as henry",
-            'council agent join W3 --caps web_search,summarize --desc "Research agent"',
+            'council agent join W3 --caps web_search --desc "Research"',
         ),
     ),
     "agent leave": (leave, ('council agent leave W3 --reason "shutdown"',)),

@@ -40,6 +40,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     """
     from council.operations.doctor_artifacts import examine_artifacts
     from council.operations.doctor_delegation import examine_delegation
+    from council.operations.doctor_protocol import examine_protocol
     from council.operations.doctor_rooms import examine_rooms
     from council.operations.doctor_running import examine_running
 
@@ -54,6 +55,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         *_agents(place),
         *_conversations(place, repair),
         *examine_rooms(place),
+        *examine_protocol(place),
         *_heartbeat(place),
         *examine_running(place, repair=repair),
         *examine_delegation(place),

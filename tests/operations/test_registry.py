@@ -21,6 +21,7 @@ from council.core.errors import (
 from council.core.registering import Joining
 from council.operations import registry
 from council.operations.agents import add, remove
+from council.operations.doctor import examine
 from council.operations.heartbeat import beat
 from council.operations.messages import sign
 from council.operations.place import Place
@@ -227,6 +228,7 @@ def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Plac
     beat(at(place, hours=1))
 
     silent = find_problems(at(place, hours=2)).found
+    examined = {one.what: one for one in examine(at(place, hours=2))}
     Path(protocol_registry.registry_path(place.paths)).write_text("{")
     broken = find_problems(place).found
 
@@ -234,6 +236,9 @@ def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Plac
         ("silent", "W1", "no sign of life for 2h")
     ]
     assert [one.kind for one in broken] == ["registry"]
+    assert not examined["protocol W1"].ok
+    assert examined["protocol"].found == "0 agents can be given work"
+    assert not next(one for one in examine(place) if one.what == "protocol").ok
 
 
 @pytest.mark.req("PR-414")
