@@ -129,9 +129,11 @@ def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0) -> Non
 def _forget_ended(place: Place, tally: Tally) -> None:
     """Drop the counts of conversations that are over, once there are many of them."""
     if len(tally.councils) >= _MANY_COUNCILS:
+        from council.store.channel_places import channel_ids
         from council.store.naming import pointer_of
 
         still_open = {pointer_of(place.paths, name) for name in place.conversations.names()}
+        still_open.update(channel_ids(place.paths))
         tally.councils = {key: one for key, one in tally.councils.items() if key in still_open}
 
 

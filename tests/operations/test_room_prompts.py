@@ -32,7 +32,7 @@ def said_in(text: str) -> list[str]:
     return [one.split("]]\n", 1)[1].split(f"\n[[{boundary} end")[0] for one in parts]
 
 
-@pytest.mark.req("DG-066", "A-24")
+@pytest.mark.req("DG-066")
 def test_it_tells_who_is_there_whose_turn_it_is_and_how_to_pass(hall: Hall):
     hall.room("owl", "gecko", "alice").post("Will it rain?")
 
