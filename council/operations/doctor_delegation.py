@@ -13,7 +13,7 @@ from council.operations.finding import Finding
 from council.operations.place import Place
 from council.store.agents import known_agents
 from council.store.policies import policy_path, read_policy
-from council.store.traces import read_trace, traces
+from council.store.traces import damaged_notes, read_trace, traces
 
 
 def examine_delegation(place: Place) -> list[Finding]:
@@ -50,4 +50,13 @@ def _ledgers(place: Place) -> list[Finding]:
         except CouncilError as error:
             finding = Finding(what="calls", ok=False, found=error.message, fix=error.hint)
             found.append(finding)
+    found += [
+        Finding(
+            what="calls",
+            ok=False,
+            found=f"{os.path.relpath(path, place.root)} tells of a call and cannot be understood",
+            fix="read it, then remove it",
+        )
+        for path in damaged_notes(place.paths)
+    ]
     return found

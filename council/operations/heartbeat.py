@@ -157,7 +157,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
         return
     from council.operations.unfinished import finish_all
 
-    finish_all(place)
+    report.errors += [("calls", error) for error in finish_all(place)]
 
 
 def _serve_tasks(place: Place, now: datetime, report: Report) -> None:

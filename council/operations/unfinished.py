@@ -11,6 +11,7 @@ Source: P8-028, P8-061, XC-001, XC-008.
 from __future__ import annotations
 
 from council.core.delegation import BUSY, ERROR, LOST, RUNNING, WAITING, Refusal, Trace
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.times import parse_instant
 from council.operations import handing_over
@@ -34,24 +35,27 @@ _LOST: dict[str, Any] = {
 }
 
 
-def finish_all(place: Place) -> int:
-    """Finish whatever was left behind in the workspace; return how much that was.
+def finish_all(place: Place) -> list[CouncilError]:
+    """Finish whatever was left behind in the workspace; return what could not be.
 
-    It costs one look into an empty folder where nothing was.
-
-    Raises:
-        CouncilError: The system refuses; the rest is left to whoever comes next.
+    It costs one look into an empty folder where nothing was. What cannot be
+    finished now is left to whoever comes next, and stops nobody.
     """
-    count = 0
+    troubles: list[CouncilError] = []
     for note in notes_left_behind(place.paths):
         try:
             finish(place, note.record)
+        except CouncilError as error:
+            troubles.append(error)
+            note.let_go()
+        except (KeyError, TypeError, ValueError):  # somebody else has written in it
+            note.set_aside()
         except BaseException:
             note.let_go()
             raise
-        note.end()
-        count += 1
-    return count
+        else:
+            note.end()
+    return troubles
 
 
 def finish(place: Place, note: dict[str, Any]) -> None:

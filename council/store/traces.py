@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _MODE = 0o600
 _END = ".json"
+_DAMAGED = ".damaged"
 
 
 def delegation_folder(workspace: Workspace) -> str:
@@ -152,6 +153,12 @@ class Note(Record):
         files.remove(self.path)
         self.let_go()
 
+    def set_aside(self) -> None:
+        """Keep a note that cannot be understood, out of the way; `doctor` names it."""
+        with files.explaining("set aside", self.path):
+            os.rename(self.path, self.path + _DAMAGED)
+        self.let_go()
+
     def let_go(self) -> None:
         """Leave the note to whoever comes next."""
         os.close(self.descriptor)
@@ -198,6 +205,16 @@ def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
             os.close(descriptor)
         else:
             yield Note(path=path, record=record, descriptor=descriptor)
+
+
+def damaged_notes(workspace: Workspace) -> list[str]:
+    """Return the notes that could not be understood and were set aside."""
+    folder = _notes(workspace)
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [f"{folder}/{one}" for one in names if one.endswith(_DAMAGED)]
 
 
 def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:

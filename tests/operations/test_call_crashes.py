@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from council.operations.doctor_delegation import examine_delegation
 from council.operations.unfinished import finish_all
 from council.store.inboxes import read_inbox
 from council.store.slots import Slots
@@ -136,6 +137,30 @@ def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the
     assert table.ledger()["calls"][0]["state"] == "lost"
 
 
+def test_what_cannot_be_finished_stops_nobody_and_is_reported(tmp_path: Path):
+    table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60", owl=REPEATS)
+    killed_caller(table)
+    ledger = Path(table.place.paths.control) / "delegation" / "traces" / "t1.json"
+    whole = ledger.read_bytes()
+    ledger.write_text("{")
+    (ledger.parent.parent / "calls" / "0.json").write_text('{"kind": "message"}')
+
+    assert table.call("owl", trace="t2").status == "ok"
+
+    assert [error.code for error in finish_all(table.place)] == ["invalid-state"]
+    assert ("calls", "invalid-state") in [(name, one.code) for name, one in table.beat().errors]
+    found = [one for one in examine_delegation(table.place) if not one.ok]
+    assert ["t1.json" in one.found or "cannot be understood" in one.found for one in found] == [
+        True,
+        True,
+    ]
+    (aside,) = [path for path in table.notes() if path.name.endswith(".damaged")]
+    aside.unlink()
+    ledger.write_bytes(whole)
+    table.beat()
+    assert_each_start_has_its_end(table)
+
+
 @pytest.mark.req("P8-057")
 def test_a_call_that_was_lost_is_no_answer_to_the_same_task(tmp_path: Path):
     table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60")
@@ -152,7 +177,7 @@ def test_a_call_that_is_under_way_is_finished_by_nobody_else(tmp_path: Path):
     child = forked(lambda: table.call("sage"))
     until(table.has("agent.call.start"), "the call began")
 
-    assert finish_all(table.place) == 0
+    assert finish_all(table.place) == []
     table.beat()
 
     assert table.events("agent.call.error") == []
