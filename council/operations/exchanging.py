@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # The router by way of which a message goes, noted beside it.
 VIA = "via"
+_GIVES_WORK = frozenset("RX")
 
 
 class Changed(Record):

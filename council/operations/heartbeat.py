@@ -163,7 +163,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
 def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
     """Do what is due in the contexts of document 002."""
     if os.path.lexists(f"{place.paths.protocol}/contexts"):
-        from council.operations.orchestrating import serve_tasks
+        from council.operations.task_looks import serve_tasks
 
         serve_tasks(place, now, report)
 

@@ -5,13 +5,13 @@ Source: PR-313, PR-418, PR-536, PR-545, PR-571.
 
 from __future__ import annotations
 
+from council.core.context_ids import is_context
 from council.core.errors import CouncilError
 from council.core.exchange import Exchange
 from council.core.protocol_ids import WORKER, role_of
 from council.operations.crew import Crew
 from council.operations.exchanging import contexts
 from council.store import artifacts
-from council.store.contexts import is_context
 from council.wire.meaning import Known
 
 TYPE_CHECKING = False

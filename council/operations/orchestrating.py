@@ -89,47 +89,16 @@ class Beaten(Record):
         return f"{self.name}: {'; '.join(said)}" + ("" if self.status == "open" else " (closed)")
 
 
-def serve_tasks(place: Place, now: datetime, report: Report) -> None:
-    """Do what is due in any context, and start the runs that are owed.
+def serve_those(
+    place: Place, now: datetime, report: Report, survey: ContextSurvey, names: list[str]
+) -> None:
+    """Do what is due in these contexts, and start the runs that are owed.
 
     Raises:
-        CouncilError: The registry or the settings cannot be read, or the contexts not listed.
+        CouncilError: The registry or the settings cannot be read.
     """
-    survey = ContextSurvey(
-        place.paths,
-        [sorted(map(str, place.settings.tasks.items()))],
-        now,
-        trusting=not place.settings.force_network_fs,
-    )
     slots = Slots(place.paths.places, place.settings.max_runs)
-    names = survey.doubtful()
-    names += _who_gets_a_place(survey, slots, names, halted=report.halted)
-    if names:
-        _Beat(place, now, report, survey, slots).serve(names)
-    survey.keep()
-
-
-def _who_gets_a_place(
-    survey: ContextSurvey, slots: Slots, others: list[str], *, halted: bool
-) -> list[str]:
-    """Return those idle contexts in which somebody waits whose place may be free by now."""
-    waiting = survey.waiting()
-    if not waiting or halted:
-        return []
-    free = slots.max_runs - slots.taken()
-    running = set(slots.running_agents())
-    chosen: list[str] = []
-    for _, _, agent, context in waiting:
-        if free <= 0:
-            break
-        if agent in running:
-            continue
-        running.add(agent)
-        free -= 1
-        if context not in chosen and context not in others:
-            chosen.append(context)
-            survey.open_again(context)
-    return chosen
+    _Beat(place, now, report, survey, slots).serve(names)
 
 
 class _Beat:

@@ -5,11 +5,11 @@ Source: PR-536, PR-545, XC-107.
 
 from __future__ import annotations
 
+from council.core.context_ids import is_context
 from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
 from council.core.exchange import Exchange
 from council.operations.place import Place
 from council.store import artifacts
-from council.store.contexts import is_context
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
 

@@ -140,7 +140,8 @@ def _channel(place: Place, wanted: str) -> Subject | None:
 
 
 def _context(place: Place, wanted: str) -> Subject | None:
-    from council.store.contexts import Contexts, is_context
+    from council.core.context_ids import is_context
+    from council.store.contexts import Contexts
 
     if not is_context(wanted):
         return task_of_context(wanted)

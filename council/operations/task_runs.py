@@ -16,6 +16,7 @@ import signal
 from council.core import exchange_runs, orchestrator
 from council.core.agents import Agent
 from council.core.answering import composed
+from council.core.context_ids import is_context
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.exchange import Exchange, ExchangeStep
@@ -31,7 +32,6 @@ from council.operations.exchanging import change, contexts
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
 from council.store import artifacts, files, under_way
-from council.store.contexts import is_context
 from council.store.keys import run_key
 from council.store.slots import Slot
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped

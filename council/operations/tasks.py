@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.core import orchestrator
+from council.core.context_ids import is_context
 from council.core.context_values import with_value
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.exchange import Exchange, ExchangeStep, Task
@@ -17,7 +18,7 @@ from council.operations.crew import Crew
 from council.operations.exchanging import change, contexts, open_new
 from council.operations.place import Place
 from council.operations.sending import new_trace
-from council.store.contexts import Kept, is_context
+from council.store.contexts import Kept
 from council.store.settings import language
 
 TYPE_CHECKING = False

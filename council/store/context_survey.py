@@ -24,10 +24,10 @@ import time
 from binascii import crc32
 
 from council import __version__
+from council.core.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files
-from council.store.contexts import is_context
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False

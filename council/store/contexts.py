@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 
+from council.core.context_ids import is_context
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.exchange import Exchange
 from council.core.exchange_records import exchange_from_record, exchange_to_record
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CLOSED = "closed"
 _SUFFIX = ".json"
-_ID_REST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
-_ID_CHARS = 8
 
 
 class Post(Record):
@@ -80,11 +79,6 @@ class Kept(Record):
     exchange: Exchange
     is_closed: bool
     outbox: dict[str, Any]
-
-
-def is_context(text: str) -> bool:
-    """Tell whether `text` can name a context: `S` and up to seven letters or digits (PR-572)."""
-    return text[:1] == "S" and 1 < len(text) <= _ID_CHARS and not set(text[1:]) - _ID_REST
 
 
 class Contexts:

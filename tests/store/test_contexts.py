@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from council.core.context_ids import is_context
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.events import Event
 from council.core.exchange import ContextStatus, Exchange
 from council.store import protocol_log
-from council.store.contexts import Change, Contexts, Post, is_context
+from council.store.contexts import Change, Contexts, Post
 from council.store.events import tail
 from council.store.inboxes import inbox_path, read_inbox
 from council.store.paths import Workspace
