@@ -149,6 +149,9 @@ class ServedRoom:
         self._describe()
         self._seen.woken = [one.wake.agent for one in started]
         rooms.take_back(place, self._channel)
+        for one in mine:
+            if one.by_hand and one.wake.task not in self._channel.tasks:
+                room_prompts.withdraw(place, one.wake)  # the floor went on while we looked
         return [self._claimed(one, places[one.wake.task]) for one in started if not one.by_hand]
 
     def _ended_before(

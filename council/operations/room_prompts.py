@@ -14,7 +14,7 @@ from council.operations.place import Place
 from council.operations.prompts import boundary, render_prompt
 from council.store.agents import persona_of
 from council.store.events import append, loose_records
-from council.store.files import make_folder, replace
+from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
 
@@ -56,3 +56,8 @@ def hand_over(place: Place, channel: Channel, wake: Wake) -> None:
     make_folder(folder)
     text = turn_prompt(place, channel, wake)
     replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
+
+
+def withdraw(place: Place, wake: Wake) -> None:
+    """Take away a prompt that was handed over for a turn that was not claimed after all."""
+    remove(f"{place.paths.tasks(wake.agent)}/{wake.task}.md")

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from council.core.channels import TurnState, is_asleep
+from council.core.channels import Channel, TurnState, is_asleep
 from council.core.errors import NotFoundError
-from council.operations import channels, discussing
+from council.core.owed import Wake
+from council.operations import channels, discussing, room_prompts
 from council.operations.halting import halt, resume_all
 from council.operations.heartbeat import beat, wait
+from council.operations.place import Place
+from council.store.tally import read_tally
 from tests.operations.crashes import killed_at
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall, talks, woken
 from tests.operations.tables import (
@@ -148,6 +151,17 @@ def test_a_run_that_answers_by_tool_and_does_not_is_a_failed_attempt(hall: Hall)
     assert hall.standing().speaker == "owl"
 
 
+@pytest.mark.req("C0-046")
+def test_a_run_that_answers_by_tool_has_done_so_once_its_turn_is_over(hall: Hall):
+    ends = f"cat >/dev/null; {COUNCIL} turn end weather >/dev/null"
+    tool = {**script(ends), "answer": "tool"}
+    hall.seat({"owl": tool, "gecko": tool}).room().post()
+    all_is_quiet()
+
+    assert is_asleep(hall.standing())
+    assert read_tally(hall.place.paths).lapses == {}
+
+
 @pytest.mark.req("XC-016", "DG-087")
 def test_a_run_that_fails_is_tried_again_and_then_the_turn_passes_on(hall: Hall):
     hall.seat({"owl": script(FAILS), "gecko": talks(1)}).room().post()
@@ -223,6 +237,24 @@ def test_who_answers_by_hand_finds_its_prompt_and_it_is_taken_back_after_the_tur
     assert woken(hall.beat()) == {"weather": ["gecko"]}
     (prompt,) = hall.tasks("gecko")
     assert "It will." in prompt.read_text(encoding="utf-8")
+
+
+def test_a_prompt_for_a_turn_that_went_on_meanwhile_is_not_left_behind(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+):
+    hall.seat({"owl": {}, "gecko": {}}).room().post()
+    hand_over = room_prompts.hand_over
+
+    def late(place: Place, channel: Channel, wake: Wake) -> None:
+        hand_over(place, channel, wake)
+        if wake.agent == "owl":
+            hall.end("owl", "NO_REPLY")
+
+    monkeypatch.setattr(room_prompts, "hand_over", late)
+    hall.beat()
+
+    assert hall.tasks("owl") == []
+    assert hall.standing().speaker == "gecko"
 
 
 @pytest.mark.req("DG-087")
