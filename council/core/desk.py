@@ -257,4 +257,4 @@ def _held_by(task: Task) -> list[int]:
         return []
     attempts = [one for hop in task.hops for one in hop.attempts if one.state not in ENDED]
     asked = [number for one in attempts for number in (one.message, one.asked)]
-    return asked + [one.message for one in task.questions if not one.answered_at]
+    return asked + [one.message for one in task.questions if one.is_open]

@@ -46,6 +46,9 @@ PRIORITIES = ("P0", "P1", "P2")
 # What a run is for.
 WORK, SPLIT, COMPOSE = "work", "split", "compose"
 
+# Who answers a question that is dropped or has expired, and what it says.
+NOBODY, NO_ANSWER = "nobody", "-"
+
 ENDED = (TaskState.D, TaskState.F, TaskState.X)
 
 
@@ -210,7 +213,8 @@ class Question(Record):
     """A question that is put to the user: of a worker (`hop` above 0), or before a worker is asked.
 
     `options` are the labels in order; () for an open question. `ends_at` is None
-    until it was put. `answer` is the label or the text, "" where nobody gave one.
+    until it was put. `answer` is the label or the text: "" while it is open, `-`
+    where nobody gave one.
     """
 
     message: int
@@ -229,6 +233,10 @@ class Question(Record):
     def is_open(self) -> bool:
         """Tell whether it waits for an answer; one that nobody gave in time does not."""
         return self.answered_at is None
+
+    def close(self, answer: str, by: str, now: datetime) -> None:
+        """Write down who answered what, and when."""
+        self.answer, self.by, self.answered_at = answer or NO_ANSWER, by, now
 
 
 class Task(Record):

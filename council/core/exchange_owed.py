@@ -300,8 +300,8 @@ def next_due(exchange: Exchange) -> datetime | None:
         if task.is_over:
             continue
         instants.append(task.ends_at)
-        instants += [one.ends_at for one in task.questions if one.answered_at is None]
-        waits = any(one.hop == 0 and one.answered_at is None for one in task.questions)
+        instants += [one.ends_at for one in task.questions if one.is_open]
+        waits = any(one.hop == 0 and one.is_open for one in task.questions)
         for hop in task.hops:
             if hop.again is not None and not waits and task.divided:
                 instants.append(hop.again.due_at)

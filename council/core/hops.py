@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.conversation import TaskState
 from council.core.desk import Desk
-from council.core.exchange import ENDED, Attempt, Hop, Task
+from council.core.exchange import ENDED, NOBODY, Attempt, Hop, Task
 from council.core.messages import COORDINATOR, Message, inline
 
 _REASON_CHARS = 80
@@ -100,8 +100,8 @@ def cancel_hop(desk: Desk, task: Task, hop: Hop, reason: str, line: Message | No
 def drop_questions(desk: Desk, task: Task, hop: Hop) -> None:
     """Let nobody answer the questions of a hop any more."""
     for one in task.questions:
-        if one.hop == hop.number and one.answered_at is None:
-            one.answered_at, one.by = desk.now, "nobody"
+        if one.hop == hop.number and one.is_open:
+            one.close("", NOBODY, desk.now)
 
 
 def conclude(desk: Desk, task: Task) -> None:
@@ -131,8 +131,8 @@ def end_task(desk: Desk, task: Task, state: TaskState, *, code: str = "", reason
     task.state, task.at, task.ended_at, task.ends_at = state, desk.now, desk.now, None
     task.code, task.reason = code, reason
     for one in task.questions:
-        if one.answered_at is None:
-            one.answered_at, one.by = desk.now, "nobody"
+        if one.is_open:
+            one.close("", NOBODY, desk.now)
     desk.tell("task.ended", task, state=str(state), code=code, reason=reason)
 
 

@@ -287,7 +287,7 @@ def delivered(
     if task is None or task.is_over:
         return desk.step()
     for question in task.questions:
-        if question.message == number and question.answered_at is None:
+        if question.message == number and question.is_open:
             question.ends_at = now + rules.choice_timeout
     for hop in task.hops:
         attempt = hop.attempt

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from council.core.conversation import TaskState
 from council.core.desk import Desk
-from council.core.exchange import ENDED, Attempt, Hop, Question, Task
+from council.core.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
 from council.core.hops import cancel_hop, end_task
 from council.core.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
 
@@ -20,7 +20,6 @@ MOST_OPTIONS = 4
 MOST_WORDS = 3
 FIRST, ABANDON = "first", "abandon"
 DECIDE = "decide yourself"
-NOBODY = "nobody"
 _ANSWER_CHARS = 120
 _TIMED_OUT = "E23"
 
@@ -92,12 +91,12 @@ def note(
 
 def open_question(task: Task) -> Question | None:
     """Return the question of a task that the user has not answered, the oldest first."""
-    return next((one for one in task.questions if one.answered_at is None), None)
+    return next((one for one in task.questions if one.is_open), None)
 
 
 def waits_for_choice(task: Task) -> bool:
     """Tell whether the user has to choose before anybody is asked to do the task."""
-    return any(one.hop == 0 and one.answered_at is None for one in task.questions)
+    return any(one.hop == 0 and one.is_open for one in task.questions)
 
 
 def chosen(question: Question, given: str) -> str:
@@ -116,7 +115,7 @@ def chosen(question: Question, given: str) -> str:
 
 def answer(desk: Desk, task: Task, question: Question, text: str, by: str, parent: int = 0) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    question.answer, question.answered_at, question.by = text, desk.now, by
+    question.close(text, by, desk.now)
     desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
     if not question.hop:
         task.choice = text
@@ -151,7 +150,7 @@ def expire(desk: Desk, task: Task, question: Question) -> None:
         fallback = question.options[0] if question.options else ""
         answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return
-    question.answered_at, question.by = desk.now, NOBODY
+    question.close("", NOBODY, desk.now)
     reason = "nobody chose in time"
     for hop in task.hops:
         if hop.is_open and hop.source == COORDINATOR:

@@ -297,7 +297,7 @@ def _from_user(desk: Desk, message: Message) -> Verdict:
         for task in tasks
         if not task.is_over and message.task in ("", task.id)
         for one in task.questions
-        if one.answered_at is None
+        if one.is_open
     ]
     if message.kind not in ("C", "S") or not open_ones:
         reason = "nobody has asked" if message.kind in ("C", "S") else "the user answers by C"

@@ -188,12 +188,11 @@ def _answer(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]
     number = desk.post(message, to=receivers)
     given = message.pair("answer") or message.data
     for question in task.questions:
-        if not question.hop or question.answered_at is not None:
+        if not (question.hop and question.is_open):
             continue
         attempt = task.hop(question.hop).attempts[question.attempt - 1]
         if attempt.worker in receivers and attempt.state not in ENDED:
-            question.answer, question.answered_at = given, desk.now
-            question.by = message.sender
+            question.close(given, message.sender, desk.now)
             attempt.asked = number
             desk.tell(
                 "question.answered", task, agent=message.sender, msg=f"M{question.message}",

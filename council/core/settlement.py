@@ -39,7 +39,7 @@ def settle(desk: Desk) -> None:
 def _time_out(desk: Desk, task: Task) -> None:
     """Give up what has taken too long in a task: choices, workers, the task itself."""
     for question in task.questions:
-        ended = question.answered_at is not None or question.ends_at is None
+        ended = not question.is_open or question.ends_at is None
         if not ended and desk.now >= (question.ends_at or desk.now):
             expire(desk, task, question)
     if task.ends_at is not None and desk.now >= task.ends_at:

@@ -99,7 +99,7 @@ def _carry_messages(old: Exchange, new: Exchange, ids: dict[str, str]) -> dict[i
         if task.id in ids
         for number in (
             *(one.asked for hop in task.hops for one in hop.attempts),
-            *(one.message for one in task.questions if one.answered_at is None),
+            *(one.message for one in task.questions if one.is_open),
         )
     }
     numbers: dict[int, int] = {}

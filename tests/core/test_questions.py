@@ -243,3 +243,17 @@ def test_too_many_options_are_put_as_an_open_question():
     context.work("W1", "C|R|-|0|B400|question=which?;options=a,b,c,d,e")
 
     assert context.lines[-1] == ("M3|O1>User|C|T1|P1|R|-|0|S1|-|question=which?;options=a,b,c,d,e")
+
+
+@pytest.mark.req("PR-555", "PR-576")
+def test_a_question_whose_worker_is_replaced_waits_for_nobody_any_more():
+    context = Context()
+    context.ask()
+    context.work("W1", ASKS)
+    context.deliver()
+
+    context.order("M4|O1>W1|E|T1|P1|F|E20|0|S1|B400|desc=timeout")
+
+    [question] = context.task().questions
+    assert (question.is_open, question.answer, question.by) == (False, "-", "nobody")
+    assert context.task().hops[0].attempts[-1].worker == "W2"
