@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.briefs import checked_trace
 from council.core.digests import sha256_hex
-from council.core.errors import InvalidInputError, UsageError
+from council.core.errors import InvalidInputError, RefusedError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,11 @@ def checked_session(key: str, *, for_call: bool) -> str:
     """Return a session key that fits: delegated work and the inbox never mix.
 
     Raises:
+        RefusedError: It is a path (XC-009).
         InvalidInputError: It can name no file, or is of the other kind.
     """
+    if "/" in key or "\\" in key or key.startswith("."):
+        raise RefusedError(f"{key[:80]!r} is a path and no session key", "give a bare key")
     if (
         not key
         or len(key) > SESSION_MAX_CHARS
