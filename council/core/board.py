@@ -133,7 +133,9 @@ def _shortened(title: str) -> str:
 
 def _cell(text: str) -> str:
     """Return a text that stays within its cell, whatever it holds: it is data (XC-010)."""
-    plain = "".join(one if one.isprintable() else " " for one in text)
+    plain = text
+    if not text.isprintable():
+        plain = "".join(one if one.isprintable() else " " for one in text)
     for mark in "\\|`*_<[":
         plain = plain.replace(mark, "\\" + mark)
     return plain

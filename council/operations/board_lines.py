@@ -16,6 +16,7 @@ from council import __version__
 from council.core import owed
 from council.core.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
 from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import is_name
 from council.core.times import render_instant
 from council.operations.board import YOUNG_NS
 from council.operations.place import Place
@@ -94,8 +95,8 @@ class Lines:
 
     def _sources(self) -> Iterator[tuple[str, str, str, Make]]:
         paths = self._place.paths
-        for name in self._place.conversations.names():
-            yield CONVERSATION, name, paths.conversation_file(name), self._conversation
+        for name, path in _live_files(self._place):
+            yield CONVERSATION, name, path, self._conversation
         if os.path.isdir(paths.channels):
             from council.operations.rooms import open_channels
 
@@ -168,6 +169,23 @@ class Lines:
             stands=("open", {}),
             owed=list(_owed_in_context(exchange)),
         )
+
+
+def _live_files(place: Place) -> Iterator[tuple[str, str]]:
+    """Yield names and files of conversations, some of which may have ended; none is opened."""
+    parts = place.paths.live_file_parts()
+    if parts is None:
+        for name in place.conversations.names():
+            yield name, place.paths.conversation_file(name)
+        return
+    before, after = parts
+    folder = os.path.dirname(place.paths.control)
+    with files.explaining("list", folder):
+        found = sorted(os.listdir(folder))
+    for entry in found:
+        name = entry[len(before) : len(entry) - len(after)]
+        if entry == f"{before}{name}{after}" and is_name(name):
+            yield name, f"{folder}/{entry}"
 
 
 def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:

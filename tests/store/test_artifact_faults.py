@@ -193,6 +193,15 @@ def test_what_is_used_between_the_look_and_the_removal_stays(tmp_path: Path):
     assert "artifact.removed" not in {one["type"] for one in events.tail(paths)}
 
 
+@pytest.mark.req("XC-018")
+def test_young_artifact_stays_though_the_event_log_is_gone(tmp_path: Path):
+    paths = place(tmp_path).paths
+    publish(paths, "bytes")
+    shutil.rmtree(paths.events)
+    assert artifact_care.unneeded(paths, NOW - SOON) == []
+    assert [one for one, _ in artifact_care.unneeded(paths, NOW + SOON)] == [WANTED]
+
+
 def test_publisher_that_is_at_work_for_long_is_not_cleared_away(tmp_path: Path):
     paths = place(tmp_path).paths
 
