@@ -10,6 +10,7 @@ import pytest
 from council.core import bounds
 from council.core.bounds import Spent, Tally
 from council.operations.gate import charge
+from council.operations.halting import halt, resume_all
 from council.operations.view import status
 from council.store.tally import read_tally
 from tests.operations.tables import FOUR, NOW, SPEAKS, Table, all_is_quiet
@@ -109,3 +110,23 @@ def test_without_caps_nothing_is_counted_and_no_file_is_written(tmp_path: Path):
 
     assert len(table.minutes()) == 1
     assert not Path(table.place.paths.tally).exists()
+
+
+def test_who_waits_for_a_place_when_a_cap_is_reached_is_refused_and_the_phase_goes_on(
+    tmp_path: Path,
+):
+    table = seat(tmp_path, "max_runs_per_day = 2")
+    halt(table.place)
+    table.convene(agents=PAIR)
+    table.beat_to_rest()
+    assert len(table.events("task.queued")) == 2
+    charge(table.place, ["another", "another"])
+
+    resume_all(table.place)
+    all_is_quiet()
+    table.beat_to_rest(timedelta(minutes=1))
+
+    assert len(table.events("task.refused")) == 2
+    assert table.events("task.started") == []
+    table.beat_to_rest(timedelta(hours=1, minutes=1))
+    assert table.events("phase.changed")
