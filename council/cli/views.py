@@ -39,6 +39,7 @@ _MARKS = {
 
 # A pipe has no edge: rows are read by grep, which a wrapped line would fool.
 _PIPE_WIDTH = 1000
+_MOST_TASKS = 20
 
 
 def console() -> Console:
@@ -153,9 +154,16 @@ def beside_councils(overview: Overview) -> list[RenderableType]:
         for name, error in overview.errors
     ]
     rooms = rooms_view(overview.rooms, overview.now)
-    if not (overview.standings or overview.errors or rooms):
+    if not (overview.standings or overview.errors or overview.tasks or rooms):
         parts.append(Text('nothing is open; start with: council convene "…"'))
     parts += rooms
+    if overview.tasks:
+        from council.cli.task_pages import list_page
+
+        parts += [Text(list_page(overview.tasks[:_MOST_TASKS], overview.now)), Text()]
+        if len(overview.tasks) > _MOST_TASKS:
+            more = len(overview.tasks) - _MOST_TASKS
+            parts.append(Text(f"and {more} more tasks; see: council task list", style="dim"))
     last = "never" if overview.last_beat is None else ago(overview.now, overview.last_beat)
     runs = f"{overview.runs} of {overview.max_runs} places taken"
     parts.append(Text(f"last heartbeat: {last} · {runs}", style="dim"))

@@ -257,7 +257,8 @@ def wait(
 ) -> tuple[Report, bool]:
     """Beat until nothing is open and no room is at work (or not `only`), or the time is up.
 
-    A room that sleeps, or in which nobody has said anything yet, is not waited for.
+    A room that sleeps, or in which nobody has said anything yet, is not waited for, and
+    neither is a task that waits for the user or for a worker that answers by itself.
 
     Args:
         place: The workspace.
@@ -282,6 +283,7 @@ def wait(
         names = place.conversations.names()
         still_open = only in names if only else bool(names)
         still_open = still_open or any(one.awaited for one in report.all_rooms())
+        still_open = still_open or any(getattr(one, "awaited", False) for one in report.tasks)
         if not still_open or time.monotonic() >= ends_at:
             return whole, still_open
         time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))

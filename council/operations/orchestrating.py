@@ -15,6 +15,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core import orchestrator, succession
+from council.core.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.exchange import Exchange, ExchangeStep
 from council.core.exchange_owed import (
@@ -50,10 +51,14 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = timedelta(minutes=1)
 _AT_HAND = (Deliver, AskUser, Answer, Continue)
 _RUNS = (Work, Split, Compose)
+_UNDER_WAY = (TaskState.N, TaskState.R)
 
 
 class Beaten(Record):
-    """What a heartbeat found and did in one context."""
+    """What a heartbeat found and did in one context.
+
+    It is `awaited` while something goes on there by itself: a run, or the pause before one.
+    """
 
     name: str
     status: str
@@ -61,6 +66,7 @@ class Beaten(Record):
     waiting: list[str] = []  # noqa: RUF012 - Record copies it
     woken: list[str] = []  # noqa: RUF012 - Record copies it
     moved: bool = False
+    awaited: bool = False
 
     @property
     def changed(self) -> bool:
@@ -178,6 +184,7 @@ class _Beat:
         seen.tasks, seen.status = _tasks_of(exchange), str(exchange.status)
         seen.moved = seen.moved or moved
         seen.waiting = _waiting_for(exchange)
+        seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
             queued = all(one.owed.run in exchange.runs for one in runs)
             if not runs or queued:
@@ -325,6 +332,20 @@ def _waiting_for(exchange: Exchange) -> list[str]:
             if attempt is not None and hop.is_open and attempt.asked:
                 found[attempt.worker] = None
     return list(found)
+
+
+def _goes_on(exchange: Exchange) -> bool:
+    """Tell whether something is under way that needs nobody's word."""
+    by_hand = (task_runs.MANUAL, task_runs.OUTSIDE)
+    runs = any(
+        one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()
+    )
+    return runs or any(
+        hop.again is not None
+        for task in exchange.tasks.values()
+        if not task.is_over
+        for hop in task.hops
+    )
 
 
 def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:

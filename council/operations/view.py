@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from council.core.measures import Group
     from council.operations.halting import Halt
     from council.operations.room_standings import RoomStanding
+    from council.operations.tasks import Row
 
 _HEAD_BYTES = 4096
 
@@ -93,11 +94,13 @@ class Overview(Record):
     resting: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
     reached: list[str] = []  # noqa: RUF012 - Record copies it
     rooms: list[RoomStanding] = []  # noqa: RUF012 - Record copies it
+    tasks: list[Row] = []  # noqa: RUF012 - Record copies it
 
     @property
     def anything_open(self) -> bool:
-        """Whether a conversation is open or a room is at work."""
-        return bool(self.standings or self.errors or any(one.is_at_work for one in self.rooms))
+        """Whether a conversation or a task is open, or a room is at work."""
+        at_work = any(one.is_at_work for one in self.rooms)
+        return bool(self.standings or self.errors or self.tasks or at_work)
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `status --json`."""
@@ -112,6 +115,7 @@ class Overview(Record):
             "limitsReached": self.reached,
             "conversations": [one.to_record() for one in self.standings],
             "channels": [one.to_record() for one in self.rooms],
+            "tasks": [one.to_record() for one in self.tasks if not one.task.is_over],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
@@ -137,6 +141,7 @@ def status(place: Place) -> Overview:
     from council.operations.room_standings import standings as rooms_of
 
     rooms, broken = rooms_of(place)
+    tasks, unread = _tasks(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(
         root=place.root,
@@ -146,11 +151,22 @@ def status(place: Place) -> Overview:
         reached=reached_today(place),
         last_beat=place.last_beat(),
         standings=standings,
-        errors=errors + broken,
+        errors=errors + broken + unread,
         rooms=rooms,
+        tasks=tasks,
         runs=slots.taken(),
         max_runs=place.settings.max_runs,
     )
+
+
+def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
+    """Return the tasks of document 002 that are open, and what is wrong with their contexts."""
+    if not os.path.isdir(f"{place.paths.protocol}/contexts"):
+        return [], []
+    from council.operations.tasks import listed
+
+    rows, wrong = listed(place)
+    return [row for row in rows if not row.task.is_over], [("tasks", one) for one in wrong]
 
 
 def standing(place: Place, state: Conversation) -> Standing:
