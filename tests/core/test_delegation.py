@@ -127,9 +127,14 @@ def test_inbox_and_workflow_never_mix():
     assert checked_session("agent:w1:workflow:t9", for_call=True) == "agent:w1:workflow:t9"
 
 
-@pytest.mark.parametrize(
-    "key", ["", "../x", "a/b", ".hidden", "a b", "x" * 181, "caf\u00e9", "a\0b"]
-)
+@pytest.mark.req("XC-009")
+@pytest.mark.parametrize("key", ["../x", "a/b", ".hidden", "a\\b"])
+def test_a_session_key_that_is_a_path_is_refused(key: str):
+    with pytest.raises(RefusedError):
+        checked_session(key, for_call=True)
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 181, "caf\u00e9", "a\0b"])
 def test_a_session_key_that_can_name_no_file_is_refused(key: str):
     with pytest.raises(InvalidInputError):
         checked_session(key, for_call=True)
