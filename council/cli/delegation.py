@@ -56,14 +56,8 @@ def message(values: dict[str, Any]) -> Output:
     done = leave(place, request)
     if done.status != OK:
         return _answer(done)
-    record = {
-        "status": done.status,
-        "messageId": done.told["messageId"],
-        "sessionKey": done.told["sessionKey"],
-        "priority": done.told["priority"],
-        "artifacts": done.artifacts,
-    }
-    said = f"{request.receiver}: left in {done.told['sessionKey']} as {done.told['priority']}"
+    record = {"status": done.status, **done.told, "artifacts": done.artifacts}
+    said = f"{done.told['toAgentId']}: left in {done.told['sessionKey']} as {done.told['priority']}"
     return Output(record=record, text=said + _named(done.artifacts))
 
 

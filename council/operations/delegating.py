@@ -93,7 +93,13 @@ def message(place: Place, request: Request) -> Answered:
         note.let_go()
         raise
     note.end()
-    told = {"messageId": said.id, "sessionKey": session, "priority": said.priority}
+    told = {
+        "messageId": said.id,
+        "traceId": said.trace,
+        "toAgentId": said.receiver,
+        "sessionKey": session,
+        "priority": said.priority,
+    }
     return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
 
 

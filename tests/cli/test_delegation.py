@@ -74,6 +74,7 @@ def test_a_message_as_one_document(staffed):
     assert done.code == 0, done.err
     record = done.json()
     assert (record["status"], record["priority"]) == ("ok", "P0")
+    assert (record["traceId"], record["toAgentId"]) == ("t1", "sage")
     assert record["sessionKey"] == "agent:sage:inbox"
     transcript = staffed.root / "memory/agents/sage/sessions/agent:sage:inbox.jsonl"
     assert json.loads(transcript.read_text())["id"] == record["messageId"]
