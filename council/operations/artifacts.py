@@ -94,7 +94,12 @@ def _who(place: Place, given: str) -> str:
     """Return which agent acts, "" for a person who says nothing."""
     try:
         return speaker(place, given)
+    except RefusedError as error:
+        tell_refusal(place, error, "identity")
+        raise
     except UsageError:
+        if given:
+            raise
         return ""
 
 
@@ -208,6 +213,7 @@ def fetch(
         DamagedArtifactError: Its bytes are not those of its id; nothing was written.
         RefusedError: A run may not write there.
     """
+    who = _who(place, reader)
     one = _find(place, given)
     target = os.path.join(out, one.artifact_id) if os.path.isdir(out) else out
     path = os.path.abspath(permitted(target, place.environ, writing=True))
@@ -215,7 +221,7 @@ def fetch(
         raise NotFoundError(f"no such folder: {os.path.dirname(target)}", "make it first")
     with artifacts.open_verified(place.paths, one.artifact_id, now=place.now()) as source:
         _copy(place, one, source, path, seen)
-    return _told(place, one, reader, trace, path)
+    return _told(place, one, who, trace, path)
 
 
 def _copy(place: Place, one: Artifact, source: BinaryIO, path: str, seen: Seen | None) -> None:
@@ -261,10 +267,11 @@ def pour(
     """
     import hashlib
 
+    who = _who(place, reader)
     one = _find(place, given)
     digest = hashlib.sha256()
     with artifacts.open_verified(place.paths, one.artifact_id, now=place.now()) as source:
-        done = _told(place, one, reader, trace)
+        done = _told(place, one, who, trace)
         for piece in artifacts.pieces(source):
             digest.update(piece)
             write(piece)
@@ -282,13 +289,13 @@ def _known(place: Place, wanted: str) -> Artifact:
         return Artifact(artifact_id=wanted, size_bytes=size, created_at=place.now())
 
 
-def _told(place: Place, one: Artifact, reader: str, trace: str, path: str = "") -> Fetched:
+def _told(place: Place, one: Artifact, who: str, trace: str, path: str = "") -> Fetched:
     done = Fetched(artifact=one, path=path)
     try:
         artifacts.tell_fetch(
             place.paths,
             one,
-            agent=_who(place, reader),
+            agent=who,
             trace=trace or trace_around(place.environ),
             now=place.now(),
         )

@@ -89,14 +89,14 @@ def _inside(path: str, folders: list[str]) -> bool:
     return any(path == one or path.startswith(one.rstrip(os.sep) + os.sep) for one in folders)
 
 
-def tell_refusal(place: Place, error: RefusedError) -> None:
-    """Write the event of a path that was refused (XC-008).
+def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None:
+    """Write the event of what a run was refused, and by which guard (XC-008).
 
     A disk that refuses that hides no refusal.
     """
     from council.store.events import append, loose_records
 
-    data = {"guard": "path", "code": error.code, "message": error.message}
+    data = {"guard": guard, "code": error.code, "message": error.message}
     event = Event(type="guard.rejected", agent=place.environ.get("COUNCIL_AGENT", ""), data=data)
     try:  # noqa: SIM105 - contextlib is slow to import
         append(place.paths, loose_records([event], "", place.now()))

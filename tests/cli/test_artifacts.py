@@ -10,8 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from council.core.briefs import Brief
+from council.core.event_types import event_schema
 from council.store import artifacts, briefs
 from council.store.events import tail
 from council.store.paths import Workspace
@@ -254,6 +256,39 @@ def test_verify_tells_which_artifacts_are_damaged(council):
     assert council("artifact", "verify", good).code == 0
     assert council("artifact", "verify").code == 2
     assert council("artifact", "verify", HELLO, "--all").code == 2
+
+
+@pytest.mark.req("P8-001")
+def test_run_publishes_and_fetches_as_itself_alone(council):
+    run = {"COUNCIL_TASK_ID": "t", "COUNCIL_AGENT": "owl"}
+    assert council("artifact", "publish", "--as", "fox", stdin="x", env=run).code == 6
+    made = council("artifact", "publish", "--json", stdin="hello\n", env=run).json()
+    assert made["publisher"] == "owl"
+    assert council("artifact", "fetch", HELLO, "--as", "fox", env=run).code == 6
+    told = events(council, "guard.rejected")
+    assert [(one["agentId"], one["data"]["guard"]) for one in told] == [("owl", "identity")] * 2
+    assert events(council, "artifact.fetch") == []
+
+
+@pytest.mark.req("P8-037", "P8-082", "P8-084")
+def test_every_event_about_artifacts_has_the_form_of_the_schema(council):
+    council("artifact", "publish", "--trace", "t1", stdin="hello\n", now=NOW)
+    council("artifact", "fetch", HELLO, now=NOW)
+    council("artifact", "fetch", "../x", now=NOW)
+    _publish(council, "x")
+    assert council("artifact", "gc", now=NOW + timedelta(days=40)).code == 0
+    council("artifact", "publish", stdin="hello\n")
+    damage(council)
+    council("artifact", "fetch", HELLO)
+
+    found = list(tail(Workspace(str(council.root))))
+
+    kinds = {"artifact.publish", "artifact.fetch", "artifact.damaged", "artifact.removed"}
+    assert {one["type"] for one in found} == kinds | {"guard.rejected"}
+    schema = Draft202012Validator(event_schema())
+    assert [fault.message for one in found for fault in schema.iter_errors(one)] == []
+    assert all(one["artifactIds"] for one in found if one["type"] in kinds)
+    assert all(one["traceId"] and one["eventId"] for one in found)
 
 
 # gc
