@@ -25,6 +25,7 @@ _VERDICT = (
     " agree:whole partial:whole disagree:whole absent:whole towards:object"
 )
 _OF_TASK = "ctx:text tid:text-"
+_RUN = "task:text ctx?:text tid?:text-"  # of a run for a context, also which task it is for
 _PART = f"{_OF_TASK} hop:whole"
 _MESSAGE = (
     f"{_OF_TASK} msg:text pid:text- from:text to:text kind:text state:text code:text"
@@ -70,7 +71,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     "consensus.checked": ("The stances of a round were judged.", f"{_ROUND} {_VERDICT}"),
     "contribution.recorded": (
         "An answer was recorded.",
-        f"{_ROUND} status:text origin:text sealed:flag",
+        f"{_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag",
     ),
     "contribution.late": ("An answer came after its round.", f"{_ROUND} entry:text"),
     "contribution.restored": (
@@ -85,14 +86,14 @@ EVENTS: dict[str, tuple[str, str]] = {
     "seal.missing": ("A sealed contribution is not there any more.", "tour:whole seal:text"),
     "coordinator.notified": ("The coordinator was told that a round began.", "tour:whole"),
     # Tasks: one attempt each to get one turn
-    "task.queued": ("A run is due and waits for a place.", "task:text"),
+    "task.queued": ("A run is due and waits for a place.", _RUN),
     "task.started": (
         "A run was started, or a prompt handed over.",
-        "task:text driver:text attempt:whole label:text",
+        f"{_RUN} driver:text attempt:whole label?:text",
     ),
-    "task.failed": ("A run ended without an answer.", "task:text reason:text final:flag"),
-    "task.refused": ("A run that is due may not be started.", "task:text reason:text"),
-    "task.lost": ("A run died without a word.", "task:text"),
+    "task.failed": ("A run ended without an answer.", f"{_RUN} reason:text final:flag"),
+    "task.refused": ("A run that is due may not be started.", f"{_RUN} reason:text"),
+    "task.lost": ("A run died without a word.", _RUN),
     # Files that people edit
     "edit.accepted": (
         "A change in a file was taken in.",
@@ -177,7 +178,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     ),
     "agent.call.start": (
         "An agent called another one.",
-        "sessionKey:text task:text depth:whole path:texts",
+        "sessionKey:text task:text depth:whole path:texts brief?:text-",
     ),
     "agent.call.end": ("A call was answered.", "task:text status:text toolCalls?:whole"),
     "agent.call.error": (
@@ -238,20 +239,23 @@ EVENTS: dict[str, tuple[str, str]] = {
     ),
     # Contexts of document 002
     "context.set": ("A value of a context was set or removed.", "key:text value:text-"),
-    "context.opened": ("A context was opened.", "ctx:text kept:flag"),
-    "context.answered": ("The user got the answer.", "ctx:text tids:texts chars:whole"),
-    "context.closed": ("A context was closed.", "ctx:text reason:text"),
+    "context.opened": ("A context was opened.", f"{_OF_TASK} kept:flag"),
+    "context.answered": ("The user got the answer.", f"{_OF_TASK} tids:texts chars:whole"),
+    "context.closed": ("A context was closed.", f"{_OF_TASK} reason:text"),
     "context.continued": (
         "A context has no numbers left and goes on in another one.",
-        "ctx:text next:text tids:object",
+        f"{_OF_TASK} next:text tids:object",
     ),
     "request.split": ("A request was split into tasks.", f"{_OF_TASK} tids:texts"),
-    "answer.composed": ("The orchestrator's agent composed the answer.", "ctx:text chars:whole"),
+    "answer.composed": ("The orchestrator's agent composed the answer.", f"{_OF_TASK} chars:whole"),
     "message.sent": ("The coordinator sent a message.", _MESSAGE),
     "message.received": ("A message of a worker or of the user came in.", _MESSAGE),
     "message.delivered": ("A message was put into the inboxes.", f"{_OF_TASK} msg:text to:texts"),
     "message.repeated": ("A message was heard before.", f"{_OF_TASK} kind:text said:text"),
-    "message.warned": ("A message was taken with a warning.", f"{_OF_TASK} said:text warning:text"),
+    "message.warned": (
+        "A message was taken with a warning.",
+        f"{_OF_TASK} said:text warning:text budget?:whole- left?:whole- to?:text source?:text",
+    ),
     "message.refused": (
         "A message of an agent was refused.",
         "code:text reason:text ctx?:text tid?:text- kind?:text- said?:text",
@@ -270,7 +274,7 @@ EVENTS: dict[str, tuple[str, str]] = {
         "A task is done, has failed or was cancelled.",
         f"{_OF_TASK} state:text code:text reason:text",
     ),
-    "task.set-aside": ("A run was interrupted for a more urgent one.", "task:text reason:text"),
+    "task.set-aside": ("A run was interrupted for a more urgent one.", f"{_RUN} reason:text"),
     "budget.set": ("A task got its budget.", f"{_OF_TASK} budget:whole-"),
     "budget.raised": ("A budget was raised.", f"{_PART} budget:whole was:whole"),
     "capabilities.matched": (
@@ -320,6 +324,7 @@ EVENTS: dict[str, tuple[str, str]] = {
         "until:instant failuresInARow:whole reason:text",
     ),
     "agent.recovered": ("An agent that was rested has answered.", "failures:whole"),
+    "event.erased": ("An event of what was purged: only that there was one is left.", ""),
     "hook.failed": ("A hook failed.", "hook:text program:text eventId:text reason:text"),
     "lock.timed_out": ("A lock was not obtained in time.", "lock:text holder:text waitedS:whole"),
 }

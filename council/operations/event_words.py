@@ -350,6 +350,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "answered again after {failures} failures",
         "répond à nouveau après {failures} échecs",
     ),
+    "event.erased": ("erased by council purge", "effacé par council purge"),
     "hook.failed": ("hook {hook} failed: {reason}", "le hook {hook} a échoué : {reason}"),
     "lock.timed_out": (
         "waited {waitedS} s in vain for {lock}, held by {holder}",

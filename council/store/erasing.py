@@ -114,11 +114,11 @@ def _erased(line: bytes) -> bytes:
     try:
         at = str(json.loads(line)["at"])[:20]
     except (ValueError, KeyError, TypeError, RecursionError):
-        at = ""
+        at = "1970-01-01T00:00:00Z"
     record = {
         "schemaVersion": 1,
         "eventId": "erased",
-        "traceId": "",
+        "traceId": "erased",
         "conversationId": "",
         "agentId": None,
         "type": ERASED,
