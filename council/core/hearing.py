@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.channel_tasks import tasks_of_turn
 from council.core.channels import (
     RULES,
     TAKES_TURNS,
@@ -21,6 +22,7 @@ from council.core.channels import (
     TurnState,
     is_asleep,
 )
+from council.core.conversation import TaskState
 from council.core.cycles import open_cycle
 from council.core.errors import RefusedError
 from council.core.events import Event
@@ -73,7 +75,8 @@ def take_notice(
             events.append(Event(type="delivery.interrupted", agent=waiting.agent, data=data))
             open_cycle(channel, now, events, rules)
     elif agent != channel.speaker:
-        begun = channel.began_at is not None and message.id > channel.anchor
+        running = any(one.state is TaskState.R for one in tasks_of_turn(channel))
+        begun = message.id > channel.anchor and (channel.began_at is not None or running)
         unheard = begun or any(one.agent != agent for one in channel.results)
         channel.interjected = channel.interjected or unheard
 

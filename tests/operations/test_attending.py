@@ -218,6 +218,31 @@ def running_processes_by_id() -> list[int]:
     return found
 
 
+@pytest.mark.req("DG-092", "DG-101")
+def test_what_is_said_while_the_speaker_runs_is_heard_before_the_room_sleeps(hall: Hall):
+    counts = 'grep -c "And you" >>"$COUNCIL_ROOT/heard-$COUNCIL_AGENT"; touch "$COUNCIL_ROOT/up"'
+    waits = 'while [ ! -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; echo NO_REPLY'
+    hall.seat_all(f"{counts}; {waits}", ("owl", "gecko")).room().post()
+    until((hall.root / "up").exists, "owl is running")
+    hall.post("And you?")
+    (hall.root / "go").touch()
+    all_is_quiet()
+
+    assert (hall.root / "heard-owl").read_text().split() == ["0", "1"]
+    assert is_asleep(hall.standing())
+
+
+@pytest.mark.req("XC-011")
+def test_scripted_agents_talk_by_the_number_of_the_cycle(hall: Hall):
+    (hall.root / "said.md").write_text("## owl 1\nIt rains.\n\n## * TURN\nNO_REPLY\n")
+    scripted = {"driver": "scripted", "answers": "said.md"}
+    hall.seat({"owl": scripted, "gecko": scripted}).room().post()
+    all_is_quiet()
+
+    assert hall.said() == ["alice: Will it rain?", "owl: It rains."]
+    assert is_asleep(hall.standing())
+
+
 # --- agents that answer by hand ----------------------------------------------------------------
 
 
