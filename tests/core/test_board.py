@@ -59,7 +59,7 @@ def test_same_lines_in_any_order_are_the_same_page():
 
 
 @pytest.mark.req("XC-010")
-@given(st.text(max_size=200))
+@given(st.text(max_size=200) | st.text(alphabet="\x1b\x07|\\<a \n", max_size=20))
 def test_title_stays_within_its_cell_whatever_it_holds(title):
     line = Line(kind=ROOM, name="hall", title=title, stands=("asleep", {}))
     rows = page([line], "en").splitlines()
@@ -70,3 +70,4 @@ def test_title_stays_within_its_cell_whatever_it_holds(title):
     bare = rows[-1].replace("\\\\", "").replace("\\|", "")
     assert bare.count("|") == 6
     assert "<" not in bare.replace("\\<", "")
+    assert all(letter.isprintable() for letter in bare)
