@@ -42,6 +42,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     from council.operations.doctor_delegation import examine_delegation
     from council.operations.doctor_protocol import examine_protocol
     from council.operations.doctor_rooms import examine_rooms
+    from council.operations.doctor_routing import examine_routing
     from council.operations.doctor_running import examine_running
 
     findings = []
@@ -53,6 +54,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         *_folders(place, repair),
         *_settings(place),
         *_agents(place),
+        *examine_routing(place),
         *_conversations(place, repair),
         *examine_rooms(place),
         *examine_protocol(place),

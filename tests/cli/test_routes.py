@@ -211,3 +211,22 @@ def test_a_call_may_name_what_is_to_be_mastered_in_the_place_of_an_agent(routed)
     assert done.code == 0, done.err
     assert decisions(routed)[0]["agentId"] == "bob"
     assert decisions(routed)[0]["data"]["facts"] == {"capability": ["summarize"]}
+
+
+@pytest.mark.req("P8-075")
+def test_doctor_finds_rules_that_name_nobody_and_rules_that_cannot_be_read(routed):
+    file = routed.root / "council.toml"
+
+    def found() -> list[tuple[bool, str]]:
+        findings = routed("doctor", "--json").json()["findings"]
+        return [(one["ok"], one["found"]) for one in findings if one["what"] == "routing"]
+
+    assert found() == [(True, "2 rules")]
+    file.write_text(SETTINGS + '[[bindings]]\nagent = "zed"\npeer = "zoe"\n')
+    ((ok, said),) = found()
+    assert not ok
+    assert "names zed, and there is no such agent" in said
+    file.write_text(SETTINGS + '[[bindings]]\nchanel = "x"\n')
+    ((ok, said),) = found()
+    assert not ok
+    assert "no rule may name 'chanel'" in said
