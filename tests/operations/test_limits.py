@@ -9,6 +9,7 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
+from council.operations import channels
 from council.operations.gate import charge
 from council.operations.halting import halt, resume_all
 from council.operations.view import status
@@ -130,3 +131,16 @@ def test_who_waits_for_a_place_when_a_cap_is_reached_is_refused_and_the_phase_go
     assert table.events("task.started") == []
     table.beat_to_rest(timedelta(hours=1, minutes=1))
     assert table.events("phase.changed")
+
+
+def test_of_many_counts_those_of_open_councils_and_rooms_are_kept(tmp_path: Path):
+    table = seat(tmp_path, "max_runs_per_council = 500")
+    halt(table.place)
+    table.convene(agents=PAIR)
+    channels.create(table.place, "chat", "weather", PAIR)
+    conversation = table.read().conversation_id
+    charge(table.place, [conversation, "weather", *(f"gone-{number}" for number in range(300))])
+
+    charge(table.place, ["one-more"])
+
+    assert set(read_tally(table.place.paths).councils) == {conversation, "weather", "one-more"}
