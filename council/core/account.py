@@ -59,6 +59,8 @@ def one_line(text: str) -> str:
 
     What joins emoji stays: without it a family falls apart into its members.
     """
+    if text.isprintable():
+        return " ".join(text.split())
     kept = (sign if sign.isprintable() or sign in _JOINERS else " " for sign in text)
     return " ".join("".join(kept).split())
 

@@ -12,7 +12,8 @@ Source: `trust.md` (Quotations), C0-049, C0-050, DL-103.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_left
+from itertools import islice, pairwise
 
 from council.core.record import Record
 
@@ -128,6 +129,8 @@ class Heard:
         self._places: dict[str, list[int]] = {}
         for place, one in enumerate(self._all):
             self._places.setdefault(one.agent, []).append(place)
+        self._began = [places[0] for places in self._places.values()]
+        self._known: dict[tuple[int, int], tuple[Mapping[str, str] | None, Names]] = {}
 
     @property
     def count(self) -> int:
@@ -138,9 +141,18 @@ class Heard:
         self, text: str, before: int, *, names: Mapping[str, str] | None = None
     ) -> list[Quotation]:
         """Look up what `text` quotes in the first `before` of the texts, as `check_quotations`."""
-        speakers = [agent for agent, places in self._places.items() if places[0] < before]
-        known = Names([*(names or {}).items(), *((agent, agent) for agent in speakers)])
+        known = self._names(names, before)
         return [self._look_up(passage, before) for passage in _passages(text, known)]
+
+    def _names(self, names: Mapping[str, str] | None, before: int) -> Names:
+        """Return `names` and all who have spoken by then; made once for each who begins."""
+        count = bisect_left(self._began, before)
+        kept = self._known.get((id(names), count))
+        if kept is None or kept[0] is not names:
+            speakers = islice(self._places, count)
+            known = Names([*(names or {}).items(), *((agent, agent) for agent in speakers)])
+            kept = self._known[id(names), count] = (names, known)
+        return kept[1]
 
     def _look_up(self, passage: _Passage, before: int) -> Quotation:
         for one in self._voices(passage.of, before):
@@ -209,7 +221,9 @@ def _ends_a_name(line: str, end: int) -> bool:
 
 def _passages(text: str, known: Names) -> list[_Passage]:
     """Return what the text quotes, in order, at most `MAX_QUOTATIONS` passages."""
-    lines = _without_fences(text.split("\n"))
+    lines = text.split("\n")
+    if "```" in text or "~~~" in text:
+        lines = _without_fences(lines)
     found: list[_Passage] = []
     above, at = "", 0
     while at < len(lines) and len(found) < MAX_QUOTATIONS:
@@ -227,7 +241,7 @@ def _passages(text: str, known: Names) -> list[_Passage]:
             at += 1
             continue
         end = at + 1
-        while end < len(lines) and _continues(lines[end]):
+        while end < len(lines) and (lines[end][:1].isalpha() or _continues(lines[end])):
             end += 1
         paragraph, at = "\n".join(lines[at:end]), end
         named = list(known.mentions(paragraph))

@@ -22,15 +22,23 @@ class Checker:
         self._state = state
         self._by_handles = PROCEDURES[state.procedure].verdict == "stances"
         self._heard: dict[str, tuple[Heard, dict[str, int]]] = {}
+        self._names: dict[str, dict[str, str]] = {}
 
     def in_entry(self, entry: Entry) -> list[Quotation]:
         """Return the passages that an entry quotes."""
         if not may_quote(entry.text):
             return []
-        state = self._state
-        known = handles(state, entry.agent) if self._by_handles else names(state)
         heard, places = self._heard_by(entry.agent)
+        known = self._known_to(entry.agent)
         return heard.check(entry.text, places.get(entry.id, heard.count), names=known)
+
+    def _known_to(self, author: str) -> dict[str, str]:
+        """Return the words that stand for agents in what `author` writes."""
+        who = author if self._by_handles else ""
+        if who not in self._names:
+            state = self._state
+            self._names[who] = handles(state, who) if self._by_handles else names(state)
+        return self._names[who]
 
     def _heard_by(self, author: str) -> tuple[Heard, dict[str, int]]:
         """Return all that can be quoted, as `author` was shown it, and the place of each entry.

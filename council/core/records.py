@@ -22,12 +22,13 @@ from council.core.conversation import (
     Round,
     Status,
 )
-from council.core.errors import NewerVersionError
+from council.core.errors import NewerVersionError, UsageError
 from council.core.ids import is_name
 from council.core.procedures import MODES, ORDERS, PROCEDURES, Procedure
 from council.core.reading import Reader, written_instant
 from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.task_records import task_from_record, task_to_record
+from council.core.times import parse_instant
 from council.core.trace_context import is_w3c
 
 TYPE_CHECKING = False
@@ -357,6 +358,38 @@ def _round(value: object) -> Round:
 
 
 def _entry(value: object, texts: dict[str, str]) -> Entry:
+    return _usual_entry(value, texts) or _any_entry(value, texts)
+
+
+_ENTRY_TEXTS = ("id", "agent", "phase", "status", "task", "target", "digest", "nonce")
+
+
+def _usual_entry(value: object, texts: dict[str, str]) -> Entry | None:
+    """Return an entry that has just our fields, each of its kind, as nearly all have.
+
+    None is no judgement: `_any_entry` says what is wrong, if anything is.
+    """
+    if not isinstance(value, dict) or len(value) != len(_ENTRY_TEXTS) + 5:
+        return None
+    try:
+        said = {name: value[name] for name in _ENTRY_TEXTS}
+        kind, origin = EntryKind(value["kind"]), Origin(value["origin"])
+        tour, at, blocking = value["tour"], value["at"], value["blocking"]
+        at = parse_instant(at) if at.__class__ is str else None
+    except (KeyError, ValueError, UsageError):
+        return None
+    if blocking.__class__ is not list or tour.__class__ is not int or not 1 <= tour < 2**53:
+        return None
+    if at is None or not all(one.__class__ is str for one in (*said.values(), *blocking)):
+        return None
+    entry = Entry.__new__(Entry)  # a long conversation has thousands, and all is there
+    entry.__dict__.update(said)
+    entry.kind, entry.origin, entry.tour, entry.at = kind, origin, tour, at
+    entry.blocking, entry.extra, entry.text = blocking, {}, texts.get(said["id"], "")
+    return entry
+
+
+def _any_entry(value: object, texts: dict[str, str]) -> Entry:
     read = Reader(value, "state block: ledger")
     entry_id = read.text("id", None)
     at = read.instant("at")

@@ -25,6 +25,8 @@ def parse_instant(text: str) -> datetime:
         instant = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(f"not a time: {text!r}", "write it like 2026-02-08T20:00:00Z") from None
+    if instant.tzinfo is UTC:
+        return instant
     if instant.tzinfo is None:
         return instant.replace(tzinfo=UTC)
     try:

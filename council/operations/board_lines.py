@@ -9,11 +9,11 @@ Source: P8-006, DL-100.
 
 from __future__ import annotations
 
-import json
 import os
 
 from council import __version__
 from council.core import owed
+from council.core import quick_json as json
 from council.core.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import marshal
 import os
 
 from council import __version__
@@ -54,16 +55,20 @@ def prompt_kind(parts: dict[str, Any]) -> str:
     return "vote" if parts.get("form") == "vote" else "turn"
 
 
-def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
+def boundary(
+    key: bytes, parts: dict[str, Any], *, avoid: str = "", record: bytes | None = None
+) -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
     The same parts give the same mark. One that stands in the parts or in
     `avoid` (what else goes into the prompt), by whatever chance, is not used.
+    `record` is what `_record_of` made of the parts, where the caller needs it, too.
     """
-    record = _canonical(parts)
+    record = _record_of(parts) if record is None else record
+    digest = hashlib.sha256(record).digest()
     attempt, mark = 0, ""
     while not mark or mark.encode() in record or mark in avoid:
-        mark = hmac.new(key, b"%d\n" % attempt + record, hashlib.sha256).hexdigest()[:16]
+        mark = hmac.new(key, b"%d\n" % attempt + digest, hashlib.sha256).hexdigest()[:16]
         attempt += 1
     return mark
 
@@ -200,10 +205,13 @@ def cached_prompt(
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
-    mark = boundary(key, parts, avoid=persona)
+    record = _record_of(parts)
+    mark = boundary(key, parts, avoid=persona, record=record)
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
-    name = hashlib.sha256(_canonical(parts) + b"\n" + _canonical(inputs)).hexdigest()
+    made_of = hashlib.sha256(record)
+    made_of.update(b"\n" + _canonical(inputs))
+    name = made_of.hexdigest()
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
     if kept is not None:
@@ -222,6 +230,18 @@ def cached_prompt(
     if path:
         kept_prompts.keep(path, text)
     return text, path
+
+
+def _record_of(parts: dict[str, Any]) -> bytes:
+    """Return bytes that are the same for the same parts, and quickly made.
+
+    A prompt may show megabytes. Version 2 of the form of `marshal` knows neither
+    references nor what is interned, so equal values give equal bytes.
+    """
+    try:
+        return marshal.dumps(parts, 2)
+    except ValueError:  # something that is not plain, which JSON may know how to write
+        return _canonical(parts)
 
 
 def _language(lang: str) -> str:

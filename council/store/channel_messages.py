@@ -14,10 +14,10 @@ Source: XC-001, A-20, `store.md` section 1.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
+from council.core import quick_json as json
 from council.core.channel_records import message_from_record, message_to_record
 from council.core.channels import Message
 from council.core.errors import InvalidStateError

@@ -12,10 +12,10 @@ Source: XC-001, C0-078, `store.md` sections 1, 2 (steps 3, 5, 8) and 5.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
+from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError
 from council.core.record import Record

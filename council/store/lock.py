@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType, TracebackType
+    from typing import Any
 
 DEFAULT_TIMEOUT_S = 30.0
 NOTICE_AFTER_S = 1.0
@@ -139,8 +140,10 @@ class Lock:
             pass  # a full disk must not keep anybody from reading under the lock
 
     def _wait(self, descriptor: int, started: float) -> None:
-        import signal
+        # `signal` itself loads `enum`, while others wait for the processor.
+        import _signal  # type: ignore[import-not-found]
 
+        signal: Any = _signal
         deadline = started + self._timeout_s
         notice_at = started + NOTICE_AFTER_S
         waiting = True

@@ -11,13 +11,11 @@ Source: XC-010, `store.md` section 4.
 
 from __future__ import annotations
 
-import json
-
+from council.core import quick_json as json
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 OPEN = "<!--council"
@@ -193,21 +191,7 @@ def _refuse_constant(name: str) -> None:
 _LISTED = ("participants", "convergence", "rounds", "tasks", "ledger")
 
 
-def _encoder() -> Callable[[Any], str]:
-    """Return what writes JSON in one line; made once, it need not be made for every value."""
-    from json import encoder
-
-    plain = json.JSONEncoder(ensure_ascii=False, check_circular=False)
-    make: Any = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return plain.encode
-    encode = make(
-        None, plain.default, encoder.encode_basestring, None, ": ", ", ", False, False, True
-    )
-    return lambda value: "".join(encode(value, 0))
-
-
-compact = _encoder()
+compact = json.writer(ensure_ascii=False)
 
 
 class Listed(Record):

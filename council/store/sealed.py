@@ -9,8 +9,7 @@ Source: C0-048, A-05, `trust.md` (the seal), `store.md` section 1.
 
 from __future__ import annotations
 
-import json
-
+from council.core import quick_json as json
 from council.core.answers import sealed_digest
 from council.core.conversation import Conversation, Origin, SealedText
 from council.core.errors import InvalidStateError, RefusedError, StorageError
@@ -35,7 +34,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
         "task": sealed.task,
         "draft": sealed.draft,
     }
-    data = json.dumps(record, indent=1).encode("ascii") + b"\n"
+    data = json.dumps(record).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:

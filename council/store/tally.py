@@ -10,9 +10,9 @@ Source: `trust.md` (bounds).
 
 from __future__ import annotations
 
-import json
 import os
 
+from council.core import quick_json as json
 from council.core.bounds import Lapse, Spent, Tally
 from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_instant

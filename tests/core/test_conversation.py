@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from council.core import records
 from council.core.conversation import (
     ClosedReason,
     Conversation,
+    Entry,
     EntryKind,
     Participant,
     ParticipantStatus,
@@ -179,8 +181,8 @@ instants = st.datetimes(min_value=NOW.replace(tzinfo=None), timezones=st.just(NO
         updated_at=instants,
         timeout_at=instants,
         paused_at=st.none() | instants,
-        status=st.sampled_from(Status),
-        closed_reason=st.none() | st.sampled_from(ClosedReason),
+        status=st.sampled_from(tuple(Status)),
+        closed_reason=st.none() | st.sampled_from(tuple(ClosedReason)),
         blocking_issues=st.lists(st.text()),
         titles=st.dictionaries(st.text(), st.text()),
         phase_timeout=st.integers(1, 10**9).map(lambda seconds: timedelta(seconds=seconds)),
@@ -189,7 +191,7 @@ instants = st.datetimes(min_value=NOW.replace(tzinfo=None), timezones=st.just(NO
             st.builds(
                 Participant,
                 id=st.just(""),
-                status=st.sampled_from(ParticipantStatus),
+                status=st.sampled_from(tuple(ParticipantStatus)),
                 last_action=st.none() | instants,
                 name=st.text(),
                 emoji=st.text(),
@@ -380,3 +382,67 @@ def test_the_turn_of_an_agent_is_found_and_nothing_else():
     assert (found.agent, found.tour, found.kind) == ("henry", 1, EntryKind.CONTRIBUTION)
     assert state.entry_of("henry", 2) is None
     assert state.entry_of("maman", 1) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"future": 1},
+        {"at": "2026-02-08T21:00:00+01:00"},
+        {"at": "2026-02-08"},
+        {"blocking": ["too dear"]},
+    ],
+)
+def test_a_line_of_the_ledger_reads_the_same_the_short_way_and_the_long(changed: dict):
+    entry = Entry(
+        id="1-owl",
+        kind=EntryKind.CONTRIBUTION,
+        agent="owl",
+        phase="COLLECT",
+        tour=1,
+        at=NOW,
+        text="Yes.",
+        digest="d",
+        nonce="n",
+        status="RESPONDED",
+        task="t",
+        target="x",
+    )
+    line = {**records.entry_to_record(entry), **changed}
+
+    short = records._usual_entry(line, {"1-owl": "Yes."})
+    long = records._any_entry(line, {"1-owl": "Yes."})
+
+    assert (short is None) == ("future" in changed)
+    assert short in (None, long)
+    assert records._entry(line, {"1-owl": "Yes."}) == long
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 1},
+        {"agent": None},
+        {"kind": "speech"},
+        {"origin": "?"},
+        {"tour": 0},
+        {"tour": True},
+        {"tour": "1"},
+        {"at": None},
+        {"at": 5},
+        {"at": "soon"},
+        {"blocking": "x"},
+        {"blocking": [1]},
+        {"digest": []},
+    ],
+)
+def test_a_line_of_the_ledger_that_is_wrong_is_refused_by_its_field(wrong: dict):
+    line = {
+        **dict.fromkeys(("phase", "status", "task", "target", "digest", "nonce"), ""),
+        **{"id": "1-owl", "agent": "owl", "kind": "contribution", "origin": "claimed"},
+        **{"tour": 1, "at": "2026-02-08T20:00:00Z", "blocking": [], **wrong},
+    }
+
+    with pytest.raises(InvalidStateError, match=next(iter(wrong))):
+        records._entry(line, {})

@@ -277,7 +277,7 @@ class Rooms(RuleBasedStateMachine):
                 self.append(agent, text)
                 self.settle()
 
-    @rule(mode=st.sampled_from(Mode), really=st.integers(0, 5))
+    @rule(mode=st.sampled_from(tuple(Mode)), really=st.integers(0, 5))
     def changes_mode(self, mode: Mode, really: int) -> None:
         before = self.channel
         if really and mode is not before.mode and mode is not Mode.CHAT:
