@@ -57,8 +57,7 @@ def measure(folder: Path, rounds: int, at_once: int = AT_ONCE) -> Part:
         "the same file of 30 KB. The bare program (`benchmarks/bare.py`) parses its options with "
         "`argparse`, locks, writes a temporary file with the bytes of the conversation, `fsync`, "
         "rename, `fsync` of the folder. "
-        "An answer takes about 1.45 times the CPU of that program (it reads, checks and renders "
-        "a conversation, and loads some seventy modules for it) and holds the lock for four syncs "
+        "An answer reads, checks and renders a conversation, and holds the lock for four syncs "
         "where the program needs two.",
         [row],
     )
