@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.measuring import Part, Row, in_turns, tell
 from benchmarks.workspaces import COUNCIL, PASS, Site
 from council.core.registering import Joining
-from council.operations import registry, sending
+from council.operations import asking, registry
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.store.contexts import Contexts
@@ -85,7 +85,7 @@ def _office(folder: Path, many: int, due: int = 0) -> Site:
 
 
 def _task(place: Place) -> str:
-    context = sending.request(place, "Make a plan.", caps=("plan",)).context
+    context = asking.request(place, "Make a plan.", caps=("plan",)).context
     beat(place)
     return context
 

@@ -19,7 +19,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.sending import Sent
+    from council.operations.sent import Sent
 
 _REFUSED = RefusedError.exit_code
 _MOST_LETTERS = 1000
@@ -72,7 +72,7 @@ def send(
     def command(place: Place) -> Output:
         from council.core.exchange import DEFAULT_COMPLEXITY
         from council.operations.answer import wake_next
-        from council.operations.sending import request
+        from council.operations.asking import request
         from council.operations.sending import send as send_line
 
         most = place.settings.max_text_bytes
@@ -150,7 +150,7 @@ def answer(
 def answered(place: Place, where: str, choice: str) -> Output:
     """Give the user's answer to a task, for `msg answer` and `say --to`."""
     from council.operations.answer import wake_next
-    from council.operations.sending import choose
+    from council.operations.asking import choose
 
     done = choose(place, where, choice)
     wake_next(place)

@@ -35,7 +35,7 @@ from council.operations.crew import Crew
 from council.operations.exchanging import change, contexts, open_new
 from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
-from council.operations.task_runs import Due
+from council.operations.task_due import MANUAL, OUTSIDE, Due
 from council.store.context_survey import ContextSurvey
 from council.store.files import make_folder
 from council.store.lock import Lock
@@ -336,7 +336,7 @@ def _waiting_for(exchange: Exchange) -> list[str]:
 
 def _goes_on(exchange: Exchange) -> bool:
     """Tell whether something is under way that needs nobody's word."""
-    by_hand = (task_runs.MANUAL, task_runs.OUTSIDE)
+    by_hand = (MANUAL, OUTSIDE)
     runs = any(
         one.state in _UNDER_WAY and one.driver not in by_hand for one in exchange.runs.values()
     )

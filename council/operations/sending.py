@@ -1,165 +1,35 @@
-"""Messages sent by hand or by a program: to whom they go, and what follows from them.
+"""Lines sent by hand or by a program: to whom they go, and what follows from them.
 
-A request of the user opens a context. A line of an orchestrator is sent in its
-context, a line of a worker is taken in; what concerns the registry goes there,
-what goes to a router is passed on. A line of an older version is read as what
-it means in V5, and each receiver reads its own version.
+A line of an orchestrator is sent in its context, a line of a worker is taken in;
+what concerns the registry goes there, what goes to a router is passed on. A
+line of an older version is read as what it means in V5, and each receiver
+reads its own version.
 
-Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-553, PR-559, PR-571, PR-577, PR-590,
-PR-598, PR-644, XC-110, `cli.md` section 2.
+Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-590, PR-598, PR-644,
+XC-014, XC-015, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
-import os
-
 from council.core import grouping, orchestrator, succession
-from council.core.errors import (
-    ConflictError,
-    InvalidInputError,
-    InvalidMessageError,
-    NotFoundError,
-    RefusedError,
-    UsageError,
-)
+from council.core.context_ids import is_context
+from council.core.errors import InvalidMessageError, NotFoundError, RefusedError, UsageError
 from council.core.events import Event
-from council.core.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep
-from council.core.messages import COORDINATOR, REGISTRY_CONTEXT, USER, Message, compose
-from council.core.record import Record
+from council.core.exchange import Exchange, ExchangeStep
+from council.core.ids import split_task_id
+from council.core.messages import REGISTRY_CONTEXT, USER, Message
 from council.core.registry_messages import concerns_registry
-from council.core.trace_context import trace_around
+from council.core.trust import is_token, run_token
 from council.operations import registry
 from council.operations.crew import Crew
-from council.operations.exchanging import VIA, Changed, change, contexts, open_new
+from council.operations.exchanging import VIA, change, contexts, open_new
 from council.operations.place import Place
-from council.operations.routing import FROM_USER, by_rule, write_down
+from council.operations.sent import Sent, new_trace, sent_of
 from council.store.events import append, loose_records
-from council.store.settings import language
+from council.store.keys import run_key
 from council.wire.carried import line_of, message_of
 from council.wire.messages import parse, validate
 from council.wire.parsed import Parsed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-TRACE_BYTES = 16
-
-
-class Sent(Record):
-    """What became of a message.
-
-    Args:
-        outcome: `sent`, `taken`, `duplicate`, `ignored`, `refused`, `registered` or `relayed`.
-        context: The context it belongs to, "" for the registry.
-        task: Its task, "" for none.
-        message: Its id there, "" for none.
-        to: Who got it.
-        code: Why it was refused, as a code of V5.
-        reason: The same in words.
-        answers: What was answered to the sender at once.
-    """
-
-    outcome: str
-    context: str = ""
-    task: str = ""
-    message: str = ""
-    to: tuple[str, ...] = ()
-    code: str = ""
-    reason: str = ""
-    answers: list[str] = []  # noqa: RUF012 - Record copies it
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg send`."""
-        return {
-            "outcome": self.outcome,
-            "context": self.context or None,
-            "task": self.task or None,
-            "message": self.message or None,
-            "to": list(self.to),
-            "code": self.code or None,
-            "reason": self.reason or None,
-            "answers": self.answers,
-        }
-
-
-def request(
-    place: Place,
-    text: str,
-    *,
-    caps: tuple[str, ...] = (),
-    complexity: str = DEFAULT_COMPLEXITY,
-    priority: str = "P1",
-    context: str = "",
-    lang: str = "",
-) -> Sent:
-    """Send a user's request to the orchestrator.
-
-    Args:
-        place: The workspace.
-        text: What is wanted, in full.
-        caps: The capabilities that it needs, () for any worker.
-        complexity: `simple`, `medium`, `complex` or `unlimited`: the budget.
-        priority: `P0`, `P1` or `P2`.
-        context: An open context that it belongs to, "" for a new one.
-        lang: The language of the answer, "" for that of the workspace.
-
-    Raises:
-        InvalidInputError: The text is empty, or an option has no such value.
-        NotFoundError: There is no such context.
-        ConflictError: The context is closed, or has no number left.
-    """
-    crew = Crew(place, place.now())
-    spoken = language(place.settings, lang, place.environ)
-    routed = by_rule(place, FROM_USER)
-
-    def asked(exchange: Exchange) -> ExchangeStep:
-        return orchestrator.request(
-            exchange,
-            text,
-            crew.registry,
-            crew.now,
-            caps=caps,
-            complexity=complexity,
-            priority=priority,
-            orchestrator=routed.agent if routed else crew.orchestrator,
-            rules=crew.rules,
-        )
-
-    def first(chosen: str) -> ExchangeStep:
-        opened = orchestrator.open_context(chosen, crew.now, trace_id=new_trace(place), lang=spoken)
-        return opened.then(asked(opened.exchange))
-
-    done = change(crew, context, asked) if context else open_new(crew, first)
-    exchange = done.kept.exchange
-    if routed is not None:
-        trace = exchange.trace_id
-        write_down(place, FROM_USER, routed, owner=exchange.context, trace=trace)
-    task = max(exchange.tasks, key=lambda one: int(one[1:]), default="")
-    return _sent("sent", done, task=task)
-
-
-def new_trace(place: Place) -> str:
-    """Return the trace of something that begins now: that of whoever called, else a new one."""
-    return trace_around(place.environ) or os.urandom(TRACE_BYTES).hex()
-
-
-def _sent(outcome: str, done: Changed, *, task: str = "") -> Sent:
-    step, exchange = done.step, done.kept.exchange
-    to: dict[str, None] = {}
-    numbers = {one.number for one in step.messages}
-    for posted in exchange.posted:
-        if posted.message.number in numbers:
-            to.update(dict.fromkeys(posted.to))
-    return Sent(
-        outcome=step.outcome or outcome,
-        context=exchange.context,
-        task=task,
-        message=step.messages[0].id if step.messages else "",
-        to=tuple(to),
-        code=step.code,
-        reason=step.reason,
-    )
 
 
 def send(place: Place, line: str, *, version: str | None = None) -> Sent:
@@ -191,19 +61,33 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
 
 
 def _may_send_as(crew: Crew, sender: str) -> None:
-    """Let a run send as itself alone, and a person as anybody (as the trust of files goes).
+    """Let a run send as itself alone, and a person as anybody, unless trust is strict (XC-014).
 
     Raises:
-        RefusedError: A run sends as somebody else.
+        RefusedError: A run sends as somebody else, or nobody shows who a worker is.
     """
     place = crew.place
     own = place.environ.get("COUNCIL_AGENT", "")
+    if place.paths.strict and sender[:1] == "W" and not _has_token(place, own):
+        raise RefusedError(
+            f"nothing shows that {sender} sends this, and trust is strict",
+            "workers answer from the run that the heartbeat starts",
+        )
     if not place.is_in_run or not own:
         return
     entry = crew.registry.of_agent(own)
     if entry is None or not entry.is_here or sender.partition(".")[0] != entry.id:
         told = entry.id if entry is not None and entry.is_here else own
         raise RefusedError(f"this run is {told}'s and cannot send as {sender}", f"send as {told}")
+
+
+def _has_token(place: Place, agent: str) -> bool:
+    """Tell whether the environment holds the token of a run for a message."""
+    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
+    if task is None or not is_context(task[0]):
+        return False
+    expected = run_token(run_key(place.paths), task[0], 0, agent, task[3])
+    return is_token(place.environ.get("COUNCIL_TOKEN", ""), expected)
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
@@ -229,7 +113,7 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
         _check_meaning(crew, exchange, found)
     told = message.copy(context=context)
     done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
-    return _sent("sent", done, task=message.task)
+    return sent_of("sent", done, task=message.task)
 
 
 def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
@@ -336,7 +220,7 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
             return step
         return step.then(orchestrator.close(step.exchange, crew.now, reason="delivered"))
 
-    return _sent("sent", open_new(crew, first), task=message.task)
+    return sent_of("sent", open_new(crew, first), task=message.task)
 
 
 def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None:
@@ -350,62 +234,3 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None
     judged = validate(found, context=known_in(crew, exchange))
     if judged.errors:
         raise InvalidMessageError([one.to_record() for one in judged.errors])
-
-
-def choose(place: Place, where: str, choice: str) -> Sent:
-    """Give the user's answer to a question of a task.
-
-    Args:
-        place: The workspace.
-        where: The context, or context and task as `S1/T1`.
-        choice: `opt2`, the number of an option, its label, or free text for an open question.
-
-    Raises:
-        NotFoundError: Nothing is asked there.
-        InvalidInputError: There is no such option.
-    """
-    context, _, wanted = where.partition("/")
-    crew = Crew(place, place.now())
-    exchange = contexts(place).read(context).exchange
-    asking = [
-        task
-        for task in exchange.tasks.values()
-        if (not wanted or task.id == wanted) and any(not one.answer for one in task.questions)
-    ]
-    if not asking:
-        raise NotFoundError(f"nothing is asked in {where}", "see: council msg inbox --as User")
-    if len(asking) > 1:
-        raise ConflictError(
-            f"several tasks ask in {where}: {', '.join(task.id for task in asking)}",
-            f"say which: {context}/{asking[0].id}",
-        )
-    task = asking[0]
-    question = next(one for one in task.questions if not one.answer)
-    options = question.options
-    said = choice.strip()
-    if not said:
-        raise InvalidInputError("an empty answer", "say which option, or what you want")
-    labels = {label.lower(): f"opt{number}" for number, label in enumerate(options, start=1)}
-    if options:
-        said = labels.get(said.lower(), f"opt{said}" if said.isdigit() else said.lower())
-        if said not in labels.values():
-            told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
-            raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
-    message = compose(
-        USER,
-        COORDINATOR,
-        "C",
-        pairs={"choice" if options else "answer": said},
-        task=task.id,
-        priority=task.priority,
-        state="R",
-        context=context,
-    )
-    done = change(
-        crew,
-        context,
-        lambda standing: orchestrator.receive(
-            standing, message, crew.registry, crew.now, rules=crew.rules
-        ),
-    )
-    return _sent("taken", done, task=task.id)

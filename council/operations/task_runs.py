@@ -13,17 +13,13 @@ from __future__ import annotations
 import os
 import signal
 
-from council.core import exchange_runs, orchestrator
+from council.core import exchange_runs
 from council.core.agents import Agent
 from council.core.answering import composed
 from council.core.context_ids import is_context
 from council.core.errors import CouncilError, NotFoundError
-from council.core.events import Event
 from council.core.exchange import Exchange, ExchangeStep
 from council.core.exchange_owed import Compose, Split, Work
-from council.core.messages import Message, inline
-from council.core.payload import flags_and_pairs
-from council.core.record import Record
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations import task_prompts
@@ -31,58 +27,20 @@ from council.operations.crew import Crew
 from council.operations.exchanging import change, contexts
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
-from council.store import artifacts, files, under_way
+from council.operations.task_answers import taken_in
+from council.operations.task_due import MANUAL, Due
+from council.store import files, under_way
 from council.store.keys import run_key
 from council.store.slots import Slot
-from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from council.wire.parsed import Parsed
 
-    Owed = Work | Split | Compose
-    Taken = Callable[[Exchange, str], ExchangeStep]
-
-MANUAL = "manual"
-# Who is registered and no agent of the workspace answers by itself, with `msg send`.
-OUTSIDE = "inbox"
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
-_ENDS_WORK = frozenset("SECX")
 _URGENT = "P0"
-
-
-class Due(Record):
-    """A run that a context is owed; `agent` is None for a worker that nobody here can start.
-
-    `refusal` is why it may not be started now, `elsewhere` whether another worker may be asked.
-    `started_in` is the context that it was started in, where another one goes on with it.
-    """
-
-    context: str
-    exchange: Exchange
-    owed: Owed
-    agent: Agent | None
-    refusal: str = ""
-    elsewhere: bool = False
-    started_in: str = ""
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether nothing is run: the worker answers by itself."""
-        return self.agent is None or self.agent.driver == MANUAL
-
-    @property
-    def driver(self) -> str:
-        """By which driver it is woken."""
-        return self.agent.driver if self.agent is not None else OUTSIDE
-
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """Who comes first: P0, P1, P2, then who has waited longest."""
-        return self.owed.priority, self.owed.due_at.isoformat(), self.owed.run
 
 
 def queue(crew: Crew, due: Due) -> None:
@@ -211,7 +169,7 @@ def _settled(place: Place, due: Due, answer: Answer) -> Settled:
     failure = "" if answer.ok else answer.reason
     due = _where_it_went_on(crew, due)
     if isinstance(due.owed, Work) and answer.ok and not answer.by_tool:
-        rule = _taken(crew, due, answer)
+        rule = taken_in(crew, due, answer)
     elif isinstance(due.owed, Work) and answer.ok:
         rule = _ended(crew, due)
     elif answer.ok:
@@ -294,113 +252,3 @@ def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], Ex
         return divided(exchange, parts, crew.registry, crew.now, run=run, rules=crew.rules)
 
     return rule
-
-
-def _taken(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
-    """Take what a worker printed as its messages."""
-    owed = due.owed
-    assert isinstance(owed, Work)
-    posted = due.exchange.posted_as(owed.message)
-    assert posted is not None  # a message that somebody has to act on is kept
-    request = posted.message
-    rules, events = _heard(crew, due, request, answer)
-
-    def rule(exchange: Exchange) -> ExchangeStep:
-        step = ExchangeStep(exchange=exchange, events=list(events))
-        for number, taken in enumerate(rules, start=1):
-            # The last one ends the run: until then it may say more.
-            step = step.then(taken(step.exchange, owed.run if number == len(rules) else ""))
-        ended = exchange_runs.run_ended(step.exchange, owed.run, now=crew.now, rules=crew.rules)
-        return step.then(ended)
-
-    return rule
-
-
-def _heard(
-    crew: Crew, due: Due, request: Message, answer: Answer
-) -> tuple[list[Taken], list[Event]]:
-    """Return what follows from each thing that a worker printed, and what was left out of it."""
-    worker = due.owed.worker
-    said = read_output(answer.text, request)
-    events: list[Event] = []
-    rules: list[Taken] = []
-    ends = False
-    for told in said.messages:
-        if due.started_in and told.message.context == due.started_in:
-            # It was asked in a context whose numbers were used up meanwhile (PR-644).
-            told.message = told.message.copy(context=due.context, task=request.task)
-        message = told.message
-        if message.sender != worker:
-            reason = f"sent as {message.sender} in a run of {worker}"
-            events.append(_event(due, "message.refused", message, code="E13", reason=reason))
-            continue
-        ends = ends or message.kind in _ENDS_WORK
-        rules.append(_received(crew, _whole(crew, due, told)))
-    for faulty in said.faulty:
-        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty))
-    if said.words and not (ends or said.faulty):
-        ref = "" if fits(said.words) else _published(crew, due, said.words)
-        whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
-        rules.append(_received(crew, whole))
-    elif said.words:
-        reason = f"{len(said.words)} letters beside a message"
-        events.append(_event(due, "message.ignored", request, reason=reason))
-    return rules, events
-
-
-def _received(crew: Crew, message: Message) -> Taken:
-    def taken(exchange: Exchange, run: str) -> ExchangeStep:
-        return orchestrator.receive(
-            exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
-        )
-
-    return taken
-
-
-def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
-    """Answer a line with faults by the code of the first one; its worker is asked once more."""
-    first = faulty.errors[0].code if faulty.errors else "E10"
-    code = first if faulty.version == "V5" else "E10"
-    details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
-
-    def taken(exchange: Exchange, run: str) -> ExchangeStep:
-        return orchestrator.receive_fault(
-            exchange,
-            stands_for,
-            code,
-            crew.registry,
-            crew.now,
-            details=details,
-            run=run,
-            rules=crew.rules,
-        )
-
-    return taken
-
-
-def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
-    """Return the event of something that a worker said and that is not taken."""
-    about = {"ctx": due.context, "tid": message.task or None, "kind": message.kind}
-    return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
-
-
-def _whole(crew: Crew, due: Due, told: Told) -> Message:
-    """Return a message; DATA that was too long for it is published, and it refers to that."""
-    if not told.whole:
-        return told.message
-    pairs = referring(told.whole, _published(crew, due, told.whole))
-    data = ";".join(f"{name}={value}" for name, value in pairs.items())
-    flags, found = flags_and_pairs(data)
-    return told.message.copy(data=data, pairs=tuple(found.items()), flags=tuple(flags))
-
-
-def _published(crew: Crew, due: Due, text: str) -> str:
-    done = artifacts.publish(
-        crew.place.paths,
-        text.encode("utf-8", "replace"),
-        content_type="text/plain; charset=utf-8",
-        publisher=due.agent.id if due.agent else due.owed.worker,
-        trace=due.exchange.trace_id,
-        now=crew.now,
-    )
-    return done.artifact_id

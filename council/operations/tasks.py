@@ -17,7 +17,7 @@ from council.core.times import render_instant
 from council.operations.crew import Crew
 from council.operations.exchanging import change, contexts, open_new
 from council.operations.place import Place
-from council.operations.sending import new_trace
+from council.operations.sent import new_trace
 from council.store.contexts import Kept
 from council.store.settings import language
 

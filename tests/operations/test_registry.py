@@ -21,6 +21,7 @@ from council.core.errors import (
 from council.core.registering import Joining
 from council.operations import registry
 from council.operations.agents import add, remove
+from council.operations.asking import request
 from council.operations.doctor import examine
 from council.operations.heartbeat import beat
 from council.operations.messages import sign
@@ -28,7 +29,7 @@ from council.operations.place import Place
 from council.operations.problems import find_problems
 from council.operations.profiles import profile
 from council.operations.registry_looks import protocol_id_of, query, weigh, whom
-from council.operations.sending import request, send
+from council.operations.sending import send
 from council.store import protocol_registry
 from council.store.events import tail
 from council.store.inboxes import read_inbox
