@@ -29,8 +29,8 @@ def measure(folder: Path, rounds: int) -> Part:
         "revision in the history, writes its journal line and its event, and checks what others "
         "may have written. That is four syncs instead of two, all of which `store.md` asks "
         "for: the snapshot and its name must lie on the disk before the journal speaks of "
-        "them (both share the way there with the text that goes live), the text that goes live must be whole after a power cut, and the journal line is "
-        "the commit. These and some milliseconds of Python stand against a write that may be over "
+        "them, the text that goes live (it shares the way there) must be whole after a power cut, "
+        "and the journal line is the commit. These and some milliseconds of Python stand against a write that may be over "
         "in one, so the ratio moves with how fast the disk syncs at that moment.",
         rows,
     )
