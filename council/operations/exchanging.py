@@ -21,7 +21,8 @@ from council.core.messages import USER, Message
 from council.core.record import Record
 from council.operations.crew import Crew
 from council.operations.payloads import payload_of
-from council.store.contexts import Change, Contexts, Post
+from council.store.context_outbox import Change, Post
+from council.store.contexts import Contexts
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
 from council.wire.messages import parse

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core import orchestrator, succession
+from council.core import orchestrator
 from council.core.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.exchange import Exchange, ExchangeStep
@@ -32,9 +32,10 @@ from council.core.exchange_owed import (
 from council.core.record import Record
 from council.operations import task_runs
 from council.operations.crew import Crew
-from council.operations.exchanging import change, contexts, open_new
+from council.operations.exchanging import change, contexts
 from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
+from council.operations.succeeding import succeed
 from council.operations.task_due import MANUAL, OUTSIDE, Due
 from council.store.context_survey import ContextSurvey
 from council.store.files import make_folder
@@ -280,29 +281,6 @@ def _afterwards(place: Place) -> None:
 
 def _as_it_is(exchange: Exchange) -> ExchangeStep:
     return ExchangeStep(exchange=exchange)
-
-
-def succeed(crew: Crew, exchange: Exchange) -> Kept:
-    """Let a context go on in a new one, whose id it knows before that one is made.
-
-    Killed at any point, it goes on from there: the id stands in the old
-    context, and a new one that is there already is not made again.
-    """
-    told = exchange.extra.get("goesOnIn")
-    store = contexts(crew.place)
-    name = str(told) if told else store.reserve()
-    if not told:
-
-        def announced(standing: Exchange) -> ExchangeStep:
-            return ExchangeStep(exchange=standing.copy(extra={**standing.extra, "goesOnIn": name}))
-
-        exchange = change(crew, exchange.context, announced).kept.exchange
-    made = succession.succeed(exchange, name, crew.now)
-    if not store.exists(name):
-        open_new(crew, lambda _: made.new, context=name)
-    return change(
-        crew, exchange.context, lambda now: succession.succeed(now, name, crew.now).old
-    ).kept
 
 
 def beaten(exchange: Exchange) -> Beaten:

@@ -20,11 +20,9 @@ from council.core.context_ids import is_context
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.exchange import Exchange
 from council.core.exchange_records import exchange_from_record, exchange_to_record
-from council.core.ids import text_digest
 from council.core.record import Record
-from council.core.times import render_instant
-from council.store import events as event_log
-from council.store import files, inboxes, protocol_log
+from council.store import files
+from council.store.context_outbox import Change, checked_outbox, outbox_of, tell
 from council.store.lock import Lock
 from council.store.paths import resolve_inside
 
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.events import Event
     from council.store.paths import Workspace
 
     Rule = Callable[[Exchange], "Change"]
@@ -42,35 +39,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CLOSED = "closed"
 _SUFFIX = ".json"
-
-
-class Post(Record):
-    """A letter on its way: whose inbox it goes to and what it says."""
-
-    inbox: str
-    sender: str
-    receiver: str
-    text: str
-    priority: str = "P1"
-    task: str = ""
-
-
-class Change(Record):
-    """What one revision of a context is and what follows from it.
-
-    Args:
-        exchange: The context from now on.
-        events: What happened.
-        log: The lines of the log, in order.
-        posts: The letters, in order.
-        answer: What is put down for the user to read, "" for nothing.
-    """
-
-    exchange: Exchange
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
-    log: list[str] = []  # noqa: RUF012 - Record copies it
-    posts: list[Post] = []  # noqa: RUF012 - Record copies it
-    answer: str = ""
 
 
 class Kept(Record):
@@ -196,7 +164,7 @@ class Contexts:
         kept = Kept(
             exchange=change.exchange.copy(rev=rev, updated_at=now),
             is_closed=path == self._paths(context)[1],
-            outbox=self._outbox(change, rev, now),
+            outbox=outbox_of(self.workspace, change, rev, now),
         )
         document = {
             "schemaVersion": SCHEMA_VERSION,
@@ -208,67 +176,12 @@ class Contexts:
         self._tell(kept, context, is_fresh=True)
         return self._put_away(kept, context)
 
-    def _outbox(self, change: Change, rev: int, now: datetime) -> dict[str, Any]:
-        exchange, at = change.exchange, render_instant(now)
-        digest = text_digest(exchange.trace_id)
-        letters = []
-        for number, post in enumerate(change.posts):
-            letter = inboxes.Letter(
-                id=f"{exchange.context}:{rev}-{digest[:8]}:{number}",
-                at=at,
-                sender=post.sender,
-                receiver=post.receiver,
-                text=post.text,
-                priority=post.priority,
-                context=exchange.context,
-                task=post.task,
-                trace=exchange.trace_id,
-            )
-            letters.append({"inbox": post.inbox, "letter": letter.to_record()})
-        return {
-            "events": event_log.revision_records(
-                change.events, exchange.context, rev, digest, now, exchange.trace_id
-            ),
-            "day": at[:10],
-            "log": change.log,
-            "letters": letters,
-            "answer": change.answer,
-            # From where on a copy can stand that a process made before it died.
-            "since": {
-                "log": protocol_log.log_size(self.workspace, at[:10]) if change.log else 0,
-                "inbox": {
-                    one: inboxes.inbox_size(self.workspace, one)
-                    for one in sorted({post.inbox for post in change.posts})
-                },
-            },
-        }
-
     def _tell(self, kept: Kept, context: str, *, is_fresh: bool = False) -> None:
-        """Copy what follows from a revision to where it belongs.
-
-        Args:
-            kept: The context.
-            context: Its id.
-            is_fresh: Whether it was written a moment ago by ourselves: no copy can be there.
-        """
+        """Tell others of a revision, unless it is known that they were told."""
         told_path = self._told_path(context)
-        if not is_fresh and _number_in(told_path) == kept.exchange.rev:
-            return
-        outbox, since = kept.outbox, kept.outbox["since"]
-        event_log.append(self.workspace, outbox["events"])
-        known = None if is_fresh else since["log"]
-        protocol_log.log(self.workspace, outbox["day"], outbox["log"], since=known)
-        by_inbox: dict[str, list[inboxes.Letter]] = {}
-        for one in outbox["letters"]:
-            by_inbox.setdefault(one["inbox"], []).append(inboxes.letter_of(one["letter"]))
-        for owner, letters in by_inbox.items():
-            known = None if is_fresh else since["inbox"][owner]
-            inboxes.deliver(self.workspace, owner, letters, since=known)
-        if outbox["answer"]:
-            path = self.answer_path(context)
-            files.make_folder(os.path.dirname(path))
-            files.replace(path, outbox["answer"].encode("utf-8", "replace"))
-        _write_quickly(told_path, str(kept.exchange.rev))
+        if is_fresh or _number_in(told_path) != kept.exchange.rev:
+            tell(self.workspace, kept.outbox, self.answer_path(context), is_fresh=is_fresh)
+            _write_quickly(told_path, str(kept.exchange.rev))
 
     def _put_away(self, kept: Kept, context: str) -> Kept:
         """Put a context that is over among the others that are."""
@@ -342,32 +255,13 @@ def _kept(data: bytes, path: str) -> Kept:
         if isinstance(version, int) and version > SCHEMA_VERSION:
             raise NewerVersionError(path, version, SCHEMA_VERSION)
         exchange = exchange_from_record(document["exchange"])
-        outbox = _checked_outbox(document["outbox"])
+        outbox = checked_outbox(document["outbox"])
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidStateError(
             f"{path} is no context: {error}", "put back what it held, or move it away"
         ) from None
     is_closed = os.path.basename(os.path.dirname(path)) == CLOSED
     return Kept(exchange=exchange, is_closed=is_closed, outbox=outbox)
-
-
-def _checked_outbox(outbox: Any) -> dict[str, Any]:
-    """Return an outbox that can be told from.
-
-    Raises:
-        ValueError: It cannot; also TypeError and LookupError.
-    """
-    for one in outbox["events"]:
-        if not (isinstance(one["eventId"], str) and isinstance(one["at"], str)):
-            raise ValueError("an event of its outbox is none")
-    for one in outbox["letters"]:
-        inboxes.letter_of(one["letter"])
-        int(outbox["since"]["inbox"][one["inbox"]])
-    lines, since = outbox["log"], outbox["since"]["log"]
-    words = (outbox["day"], outbox["answer"], *lines)
-    if not all(isinstance(word, str) for word in words) or not isinstance(since, int):
-        raise ValueError("its outbox is none")
-    return dict(outbox)
 
 
 def _number_in(path: str) -> int:

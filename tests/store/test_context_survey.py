@@ -11,8 +11,9 @@ import pytest
 
 from council.core.exchange import Exchange
 from council.store import context_survey
+from council.store.context_outbox import Change
 from council.store.context_survey import CROWD, ContextSurvey
-from council.store.contexts import Change, Contexts
+from council.store.contexts import Contexts
 from council.store.paths import Workspace
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

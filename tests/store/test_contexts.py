@@ -16,7 +16,8 @@ from council.core.errors import InvalidStateError, NewerVersionError, NotFoundEr
 from council.core.events import Event
 from council.core.exchange import ContextStatus, Exchange
 from council.store import protocol_log
-from council.store.contexts import Change, Contexts, Post
+from council.store.context_outbox import Change, Post
+from council.store.contexts import Contexts
 from council.store.events import tail
 from council.store.inboxes import inbox_path, read_inbox
 from council.store.paths import Workspace
