@@ -18,7 +18,8 @@ from council.operations import channels
 from council.operations.answer import respond
 from council.operations.board import is_fresh, render_board
 from council.operations.steer import cancel, pause
-from council.store.contexts import Change, Contexts
+from council.store.context_outbox import Change
+from council.store.contexts import Contexts
 from council.store.paths import Workspace
 from tests.operations.tables import FOUR, NOW, Table, script
 
