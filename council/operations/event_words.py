@@ -358,6 +358,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
 }
 
+# What says more of some events of a type: (English, French).
+_BY_HAND = ("prompt handed over, to answer by hand", "consigne remise, réponse à la main")
+
 # Words that data hold and people read: (English, French).
 _WORDS: dict[str, tuple[str, str]] = {
     "all-answered": ("all answered", "tous ont répondu"),
@@ -382,6 +385,8 @@ def sentence(event: dict[str, Any], lang: str) -> str:
     if task is not None:
         values.setdefault("attempt", task[3])
     known = SENTENCES.get(str(event.get("type")))
+    if event.get("type") == "task.started" and values.get("driver") == "manual":
+        known = _BY_HAND
     if known is None:
         data = event.get("data") or {}
         shown = " ".join(f"{key}={_shown(value, place)}" for key, value in data.items())

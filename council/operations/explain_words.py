@@ -48,8 +48,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "stopped": ("stopped", "arrêté"),
     # What is waited for
     "answer-by-hand": (
-        "an answer of {agent}, given by hand[; its prompt: {prompt}]",
-        "une réponse de {agent}, donnée à la main[ ; sa consigne : {prompt}]",
+        "an answer of {agent}, given by hand",
+        "une réponse de {agent}, donnée à la main",
     ),
     "run": (
         "the run of {agent} (attempt {attempt})",

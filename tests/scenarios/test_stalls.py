@@ -165,7 +165,7 @@ def test_an_agent_that_answers_by_hand_and_has_not(council):
 
     why, story = explained(council), told(council)
 
-    assert "owl attempt 1 started by manual" in story
+    assert "owl prompt handed over, to answer by hand" in story
     assert "no program answers for owl: it answers by hand, and has not" in why
     assert "council respond --as owl --name active (its prompt: memory/agents/owl/tasks/" in why
     assert kinds(council) == ["by-hand"]
