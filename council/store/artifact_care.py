@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ABANDONED_S = 3600.0
 _ID_CHARS = len(PREFIX) + 64
 _USES = frozenset(("artifact.publish", "artifact.fetch"))
+_MARK = b'"artifact.'
 
 
 class Remains(Record):
@@ -166,12 +167,15 @@ def ids_in_file(path: str) -> set[str]:
 def used_since(workspace: Workspace, since: datetime) -> set[str]:
     """Return the artifacts that were published or fetched at or after an instant."""
     first = render_instant(since)
-    return {
-        wanted
-        for record in events.tail(workspace, since=first)
-        if record.get("type") in _USES and str(record.get("at")) >= first
-        for wanted in record.get("artifactIds") or ()
-    }
+    found: set[str] = set()
+    for day in events.days(workspace, first):
+        lines, _ = events.lines_from(f"{workspace.events}/{day}", 0)
+        for line in lines:
+            record = events.parsed(line) if _MARK in line else None
+            if record is None or record.get("type") not in _USES or str(record["at"]) < first:
+                continue
+            found.update(record.get("artifactIds") or ())
+    return found
 
 
 def remove(

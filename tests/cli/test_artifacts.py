@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from council.cli.artifacts import _Progress
 from council.core.briefs import Brief
 from council.core.event_types import event_schema
 from council.store import artifacts, briefs
@@ -218,6 +220,26 @@ def test_artifact_can_be_had_where_nothing_can_be_written(council):
 
     assert (said.code, said.out) == (0, "hello\n")
     assert "event log" in said.err
+
+
+def test_progress_is_told_at_a_terminal_once_it_takes_long_and_taken_away(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    clock = [100.0]
+    monkeypatch.setattr("council.cli.artifacts.time.monotonic", lambda: clock[0])
+    for stream, expected in (
+        (Terminal(), "\rpublishing 3.0 MiB\x1b[K\rpublishing 5.0 MiB\x1b[K\r\x1b[K"),
+        (io.StringIO(), ""),
+    ):
+        monkeypatch.setattr("sys.stderr", stream)
+        progress = _Progress("publishing")
+        for seconds, mib in ((0.5, 1), (0.6, 3), (0.1, 4), (0.3, 5)):
+            clock[0] += seconds
+            progress(mib * 2**20)
+        progress.end()
+        assert stream.getvalue() == expected
 
 
 # list and verify
