@@ -501,3 +501,73 @@ def test_a_cap_refuses_runs_for_tasks_and_an_event_says_so(office):
     (refused,) = office.events("task.refused")
     assert "max_runs_per_day = 1" in refused["data"]["reason"]
     assert office.attempts(context) == [("W1", "R", "")]
+
+
+@pytest.mark.req("PR-554", "PR-559")
+def test_a_worker_that_speaks_for_another_one_is_not_heard(office):
+    forged = "M2|W2>O1|S|T1|P1|D|-|0|S1|B400|result=forged"
+    own = "M3|W1>O1|S|T1|P1|D|-|0|S1|B400|result=own"
+    office.hire(liar=(["prints", f"{forged}\n{own}"], "plan"), honest=([], "reason"))
+    assert office.answer(office.ask("Plan", "--caps", "plan")) == "own"
+    (refused,) = office.events("message.refused")
+    assert "sent as W2 in a run of W1" in refused["data"]["reason"]
+
+
+@pytest.mark.req("PR-532", "PR-536")
+def test_data_that_a_worker_wrote_too_long_comes_back_whole(office):
+    long = "word " * 99 + "end"
+    office.hire(writer=(["result", long], "plan"))
+    assert office.answer(office.ask("Plan", "--caps", "plan")) == long
+
+
+@pytest.mark.req("PR-537", "PR-554", "PR-580")
+def test_who_answers_with_faults_is_asked_again_twice_then_it_has_failed(office):
+    office.hire(clumsy=(["prints", "M2|W1>O1|S|T1|P9|D|-|0|S1|B400|result=x"], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    office.answer(context)
+    assert office.attempts(context) == [("W1", "F", "E11")]
+    assert [text.split("|")[6] for text in office.inbox("W1") if "|E|" in text] == ["E11"] * 3
+    assert len(office.shown(context)["runs"]) == 3
+
+
+@pytest.mark.req("PR-561")
+def test_work_goes_to_whoever_was_used_longest_ago(office):
+    office.hire(one=([], "plan"), two=([], "plan"), three=([], "plan"))
+    asked = [office.ask("Plan", "--caps", "plan") for _ in range(3)]
+    assert [office.attempts(context)[0][0] for context in asked] == ["W1", "W2", "W3"]
+
+
+@pytest.mark.req("PR-644")
+def test_a_run_that_began_before_the_numbers_were_used_up_answers_in_the_new_context(office):
+    office.hire(sleeper=(["--pause", "2", "result", "result=late but whole"], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    office.until(context, lambda one: [run["state"] for run in one["runs"].values()] == ["R"])
+    path = office.root / f"memory/shared/protocol/contexts/{context}.json"
+    document = json.loads(path.read_text())
+    document["exchange"]["nextMessage"] = 9999
+    path.write_text(json.dumps(document))
+    for step in (1, 2):
+        line = f"M{step + 1}|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress={step}0%"
+        office.do("msg", "send", line)
+    office.do("heartbeat")
+    assert office.shown(context)["successor"] == "S2"
+    assert office.answer("S2") == "late but whole"
+
+
+@pytest.mark.req("PR-558")
+def test_a_scripted_worker_asks_and_answers_by_its_script(office):
+    script = (
+        "## actor TASK\nU progress=10%\nC question=Which?;options=a,b\n\n"
+        "## actor ANSWER\nS result=so be it\n"
+    )
+    (office.root / "actor.md").write_text(script)
+    office.hire(
+        '[tasks]\nchoice_timeout = "1h"\n'
+        '[agents.actor]\ndriver = "scripted"\nanswers = "actor.md"\ncapabilities = ["plan"]'
+    )
+    assert office.council("agent", "join", "--as", "actor").code == 0
+    context = office.ask("Plan", "--caps", "plan")
+    office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    assert office.messages(context) == ["O1>W1 R", "W1>O1 U", "W1>O1 C", "O1>User D"]
+    office.do("msg", "answer", context, "b")
+    assert office.answer(context) == "so be it"
