@@ -165,7 +165,9 @@ def test_a_torn_note_opens_everything_and_is_written_anew(crowd: Crowd):
 
 def test_who_waits_for_a_place_is_never_noted(crowd: Crowd):
     halt(crowd.place)
-    crowd.post("Hello", name="programs").settle()
+    crowd.post("Hello", name="programs")
+    all_is_quiet()  # the post has had a heartbeat done
+    crowd.settle()
     assert crowd.opened(MINUTE) == {"programs"}
     assert crowd.kinds("task.queued") == ["task.queued ann"]
 
