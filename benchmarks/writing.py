@@ -30,8 +30,9 @@ def measure(folder: Path, rounds: int) -> Part:
         "may have written. That is four syncs instead of two, all of which `store.md` asks "
         "for: the snapshot and its name must lie on the disk before the journal speaks of "
         "them, the text that goes live (it shares the way there) must be whole after a power cut, "
-        "and the journal line is the commit. These and some milliseconds of Python stand against a write that may be over "
-        "in one, so the ratio moves with how fast the disk syncs at that moment.",
+        "and the journal line is the commit. These and some milliseconds of Python stand against "
+        "a write that may be over in one, so the ratio moves with how fast the disk syncs at that "
+        "moment.",
         rows,
     )
 

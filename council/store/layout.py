@@ -13,16 +13,15 @@ from __future__ import annotations
 from council.core.conversation import Conversation, Entry, EntryKind, Status
 from council.core.owed import awaited, current_phase, next_phase, owing, takes_turns
 from council.core.procedures import PROCEDURES, SYNTHESIZE
-from council.core.records import entry_to_record, to_record
+from council.core.records import to_record
 from council.core.times import render_instant
+from council.store import written
 from council.store.headings import label_line, line_of, section_key, words_of
 from council.store.hints import hints_of
-from council.store.marks import EOF, Listed, block_text, brief_text, compact, entry_text
+from council.store.marks import EOF, Listed, block_text, brief_text, entry_text
 from council.store.sections import SIDE_SECTIONS, phase_of, section_of, sections_of, tour_of
 
 _LISTS = ("meta:", "p:", "conv:", "next:")
-_REMEMBERED = 4096
-_written: dict[int, tuple[Entry, str]] = {}  # a process writes the same entries again and again
 
 
 def label_of(state: Conversation, agent: str) -> str:
@@ -68,8 +67,12 @@ def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
     return f"{words['h:phase']} {phase_of(section)}{number}"
 
 
-def items(state: Conversation) -> list[tuple[str, str]]:
-    """Return (key, text) of every item of the file, in order."""
+def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return (key, text) of every item of the file, in order.
+
+    Where it is `bare`, the text of an entry that stands in its own section is "":
+    `written.text_of` knows it.
+    """
     titles = titles_of(state.titles)
     words = words_of(state.lang)
 
@@ -92,7 +95,9 @@ def items(state: Conversation) -> list[tuple[str, str]]:
         found.append(heading(f"h:phase:{section}"))
         for agent in agents:
             found.append((f"a:{section}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
-            found += [_told_there(state, one, words) for one in told.get((section, agent), ())]
+            for one in told.get((section, agent), ()):
+                plain = bare and one.kind is not EntryKind.DRAFT
+                found.append((f"e:{one.id}", "") if plain else _told_there(state, one, words))
             if (section, agent) in hints:
                 found.append((f"s:{section}:{agent}", hints[section, agent]))
     for kind, key in SIDE_SECTIONS.items():
@@ -101,20 +106,10 @@ def items(state: Conversation) -> list[tuple[str, str]]:
             found += [heading(key), *(_aside(state, one, words) for one in aside)]
     found += [heading("h:convergence"), *_lines(words, _convergence(state, words))]
     found += [heading("h:next"), *_lines(words, _next(state, words))]
-    block = block_text(to_record(state, Listed(lines=[_ledger_line(one) for one in state.entries])))
+    block = block_text(
+        to_record(state, Listed(lines=[written.line_of(one) for one in state.entries]))
+    )
     return [*found, ("state", block), ("eof", EOF)]
-
-
-def _ledger_line(entry: Entry) -> str:
-    """Return the line of an entry in the state block; nobody changes an entry, so it stays."""
-    known = _written.get(id(entry))
-    if known is not None and known[0] is entry:
-        return known[1]
-    if len(_written) >= _REMEMBERED:
-        _written.clear()
-    line = compact(entry_to_record(entry))
-    _written[id(entry)] = (entry, line)
-    return line
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ Source: XC-001, XC-002, C0-019, C0-077, C0-078, `store.md` sections 2 and 5.
 
 from __future__ import annotations
 
+from council import __version__
 from council.core.conversation import Conversation, SealedText
 from council.core.events import Event
 from council.core.record import Record
@@ -213,7 +214,7 @@ class Session(Document):
             "events": records,
         }
         if ours_alone:
-            record["untouched"] = True
+            record["untouched"] = __version__  # who writes the same again may say so
         if "closing" in self.last:
             record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
         self.add_record(record)

@@ -10,6 +10,7 @@ Source: C0-001, C0-019, C0-078, `store.md` sections 2 (steps 3, 4, 10), 3 and 5.
 
 from __future__ import annotations
 
+from council import __version__
 from council.core.errors import NotFoundError
 from council.core.events import Event
 from council.store import events as event_log
@@ -38,7 +39,9 @@ def _load(session: Session, data: bytes, digest: str) -> None:
     if known is not None and known.digest == digest:
         session.stand(known.state, known.page, data, digest)
     elif session.last.get("untouched") and session.last["digest"] == digest:
-        session.stand(untouched.read(data, session.places.live), None, data, digest)
+        by_us = session.last["untouched"] == __version__
+        state = untouched.read(data, session.places.live, by_us=by_us)
+        session.stand(state, None, data, digest)
     else:
         from council.store import statefile
 
