@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 # The router by way of which a message goes, noted beside it.
 VIA = "via"
-_GIVES_WORK = frozenset("RX")
 
 
 class Changed(Record):

@@ -56,7 +56,6 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
             reason=done.reason,
             answers=done.answers,
         )
-    registry.note_seen(place, message.sender)
     return sent_in_context(crew, message, found)
 
 
