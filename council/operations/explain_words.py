@@ -104,10 +104,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "le programme de {agent} a échoué : {reason}[ ; il dit : {output}]",
     ),
     "fix-exit": (
-        "read the log; try it with: council doctor --probe; by hand: council respond "
-        "--as {agent} --name {name}",
-        "lisez le journal ; essai : council doctor --probe ; à la main : council respond "
-        "--as {agent} --name {name}",
+        "read the log; try it with: council doctor --probe; by hand: {reply}",
+        "lisez le journal ; essai : council doctor --probe ; à la main : {reply}",
     ),
     "too-slow": (
         "the program of {agent} was ended: it {reason}",
@@ -115,9 +113,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "fix-too-slow": (
         'give it more time: timeout = "10m" under ‹agents.{agent}› in council.toml; for this '
-        "round, by hand: council respond --as {agent} --name {name}",
+        "round, by hand: {reply}",
         'donnez-lui du temps : timeout = "10m" sous ‹agents.{agent}› dans council.toml ; pour ce '
-        "tour, à la main : council respond --as {agent} --name {name}",
+        "tour, à la main : {reply}",
     ),
     "no-answer": (
         "the program of {agent} ended without an answer",
@@ -130,8 +128,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "attempt-failed": ("{agent} failed: {reason}", "{agent} a échoué : {reason}"),
     "fix-attempt-failed": (
-        "see the log; by hand: council respond --as {agent} --name {name}",
-        "voir le journal ; à la main : council respond --as {agent} --name {name}",
+        "see the log; by hand: {reply}",
+        "voir le journal ; à la main : {reply}",
     ),
     "lost": (
         "a run of {agent} died without a word (its process was killed, or the machine went down)",
@@ -139,19 +137,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "fix-lost": (
         "nothing has to be done: it counts as failed[ at {until}] and is tried again; sooner: "
-        "council respond --as {agent} --name {name}",
-        "rien à faire : elle compte comme échec[ à {until}] puis on réessaie ; plus tôt : "
-        "council respond --as {agent} --name {name}",
+        "{reply}",
+        "rien à faire : elle compte comme échec[ à {until}] puis on réessaie ; plus tôt : {reply}",
     ),
     "rests": (
         "{agent} rests until {until}: it failed {failures} times in a row[ ({reason})]",
         "{agent} est au repos jusqu'à {until} : {failures} échecs de suite[ ({reason})]",
     ),
     "fix-rests": (
-        "mend its program (council doctor --probe), or answer by hand: council respond "
-        "--as {agent} --name {name}",
-        "réparez son programme (council doctor --probe), ou à la main : council respond "
-        "--as {agent} --name {name}",
+        "mend its program (council doctor --probe), or answer by hand: {reply}",
+        "réparez son programme (council doctor --probe), ou à la main : {reply}",
     ),
     "cap": (
         "the cap {cap} is reached: no more runs are started",
@@ -188,10 +183,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "aucun programme ne répond pour {agent} : il répond à la main, et ne l'a pas fait",
     ),
     "fix-by-hand": (
-        "council respond --as {agent} --name {name}[ (its prompt: {prompt})]; or name a driver "
-        "under ‹agents.{agent}› in council.toml",
-        "council respond --as {agent} --name {name}[ (sa consigne : {prompt})] ; ou un pilote "
-        "sous ‹agents.{agent}› dans council.toml",
+        "{reply}[ (its prompt: {prompt})]; or name a driver under ‹agents.{agent}› in council.toml",
+        "{reply}[ (sa consigne : {prompt})] ; ou un pilote sous ‹agents.{agent}› dans council.toml",
     ),
     "broken-file": (
         "its file is not in order: {message}",

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# How an agent answers by hand, by the kind of what it answers.
+_REPLIES = {
+    "conversation": "council respond --as {agent} --name {name}",
+    "channel": 'council turn end {name} --as {agent} --run-id hand --post --text "…"',
+    "context": "council msg inbox --as {agent}",
+}
+
+
 class Said(Record):
     """Something that can be said in each language: which sentence, and what stands in it."""
 
@@ -102,6 +110,7 @@ class Explained(Record):
         if agent:
             values["agent"] = agent
         values.setdefault("name", self.name)
+        values.setdefault("reply", _REPLIES[self.kind].format(**{"agent": agent, **values}))
         found = Hindrance(
             cause=Said(kind=kind, values=values),
             fix=Said(kind=f"fix-{kind}", values=values),

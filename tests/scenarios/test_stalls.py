@@ -269,6 +269,26 @@ def test_a_room_that_sleeps(council):
     assert 'council say "…" --to weather' in why
 
 
+def test_a_room_whose_speaker_fails_and_the_way_out_that_is_told_works(council):
+    (council.root / "council.toml").write_text(
+        NEVER + python("owl", "fails.py", "4") + python("gecko", "echo.py")
+    )
+    words = ("channel", "create", "chat", "hall", "--participants", "owl,gecko,alice")
+    assert council(*words, "--as", "owl").code == 0
+    assert council("say", "Rain?", "--to", "hall").code == 0
+    wait_until(lambda: council("heartbeat") and "attempt 1 failed" in told(council, "hall"))
+
+    why = explained(council, "hall")
+
+    assert "the program of owl failed: exit 4; it said: the model is not available" in why
+    assert "council turn end hall --as owl --run-id hand --post --text" in why
+    assert "owl is tried again" in why
+    assert "the turn of owl passes on" in why
+    words = ("turn", "end", "hall", "--as", "owl", "--run-id", "hand", "--post", "--text", "No.")
+    assert council(*words).code == 0
+    until_told(council, "gecko", name="hall")
+
+
 def test_a_conversation_that_is_paused(council):
     open_council(council, "")
     assert council("pause").code == 0
