@@ -103,7 +103,7 @@ def test_link_that_leads_out_is_refused_and_one_that_stays_is_followed(house, tm
         ("respond", "--file", "F"),
         ("channel", "post", "weather", "--file", "F"),
         ("turn", "end", "weather", "--run-id", "r", "--messages", "F"),
-        ("msg", "sign", "M1|O1>W1|R|T1|P1|N|-|0|S1|B5|call=x", "--key-file", "F"),
+        ("msg", "sign", "M1|W1>O1|S|T1|P1|D|-|0|S1|B5|done", "--key-file", "F"),
         ("msg", "verify", "M1|O1>W1|R|T1|P1|N|-|0|S1|B5|call=x", "--key-file", "F"),
         ("msg", "convert", "M1|O1>W1|R|T1|P1|N|-|0|S1|B5|call=x", "--to", "V4", "--sidecar", "F"),
         ("artifact", "fetch", HELLO, "--out", "F"),
@@ -111,6 +111,7 @@ def test_link_that_leads_out_is_refused_and_one_that_stays_is_followed(house, tm
 )
 def test_no_command_of_a_run_takes_a_file_of_another_agent(house, words):
     house("artifact", "publish", stdin="hello\n")
+    house("agent", "join", "--as", "owl", "--caps", "plan")
     house("convene", "Weather", "--agents", "owl,fox", "--name", "weather")
     house("channel", "create", "chat", "weather", "--participants", "owl,fox")
     secret = house.root / "memory/agents/fox/notes.md"
