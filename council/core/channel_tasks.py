@@ -15,7 +15,6 @@ from council.core.conversation import Task, TaskState
 from council.core.events import Event
 from council.core.owed import MAX_ATTEMPTS, Wake
 
-
 HEARD = "heard"
 
 

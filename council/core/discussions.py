@@ -25,6 +25,7 @@ from council.core.events import Event
 
 ARCHIVED_ANSWER = "This channel is archived and no longer active."
 CLOSED_ANSWER = "This discussion is closed."
+SUMMARIES = "discussion-summary"
 REMINDER = "Discussion is idle. Please summarize and call discussion-complete."
 
 # What a guide must have a heading for, by words of either language of the documents (DG-114).

@@ -13,14 +13,13 @@ from datetime import datetime
 from council.core import floor
 from council.core.channel_owed import CallBack
 from council.core.channel_tasks import task_queued, task_refused, task_started
-from council.core.channels import Channel, ChannelStep
+from council.core.channels import Channel, ChannelStep, is_awaited
 from council.core.conversation import Task
 from council.core.owed import Archive, Wake
 from council.operations import room_prompts, rooms
 from council.operations.launching import LEASE_MARGIN
 from council.operations.place import Place
 from council.operations.report import Report
-from council.operations.room_looks import is_awaited
 from council.operations.room_report import BeatenRoom
 from council.operations.room_runs import RoomJob, said_already, start
 from council.operations.serving import Claimed, Owed
@@ -74,7 +73,7 @@ class ServedRoom:
         if view.due:
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
-            from council.operations.discussing import finish  # the matter of an end alone
+            from council.operations.concluding import finish  # the matter of an end alone
 
             step, troubles = finish(place, self.name, now)
             self._take(step)

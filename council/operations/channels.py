@@ -6,7 +6,7 @@ Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-101, A-20, A-23.
 from __future__ import annotations
 
 from council.core import floor
-from council.core.channels import Channel, ChannelStep, Member, Message, MessageKind, Mode
+from council.core.channels import Channel, ChannelStep, Member, Message, Mode
 from council.core.errors import ConflictError, InvalidInputError, RefusedError
 from council.core.events import Event
 from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
@@ -232,35 +232,3 @@ def change_members(
     step = rooms.change(place, channel_id, now, rule)
     rouse(place, step.channel)
     return step
-
-
-def post_by_moderator(
-    place: Place, channel_id: str, text: str, kind: MessageKind, key: str
-) -> Message:
-    """Post a word of the moderator, once for each key; it wakes nobody (A-26).
-
-    Raises:
-        NotFoundError: There is no such channel.
-    """
-    now = place.now()
-    said: list[Message] = []
-
-    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        standing = session.find(key, rooms.MODERATOR)
-        said.append(
-            standing
-            or session.post(
-                Message(
-                    id=1,
-                    at=now,
-                    author=rooms.MODERATOR,
-                    content=text,
-                    kind=kind,
-                    extra={"key": key},
-                )
-            )
-        )
-        return step
-
-    rooms.change(place, channel_id, now, rule)
-    return said[0]

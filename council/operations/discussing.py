@@ -13,8 +13,7 @@ import os
 import stat
 
 from council.core import discussions, floor
-from council.core.channel_owed import CallBack, pending
-from council.core.channels import Channel, ChannelStep, Discussion, Member, MessageKind
+from council.core.channels import Channel, ChannelStep, Discussion, Member
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -22,23 +21,19 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
 )
-from council.core.owed import Archive
 from council.operations import rooms
-from council.operations.channels import channel_id_of, make_once, post_by_moderator
+from council.operations.channels import channel_id_of, make_once
+from council.operations.concluding import finish
 from council.operations.members import members_of
 from council.operations.rousing import rouse
-from council.store import files
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
+    from collections.abc import Iterable
 
     from council.operations.place import Place
     from council.store.channel_session import ChannelSession
-
-SUMMARIES = "discussion-summary"
 
 
 def create(
@@ -104,22 +99,6 @@ def _check_agents(members: dict[str, Member]) -> None:
         raise InvalidInputError("a discussion needs participants", "such as: --participants a,b")
 
 
-def remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
-    """Leave the initiator of an idle discussion a word in its tasks (DG-119)."""
-    about = channel.discussion
-    assert about is not None
-    folder = place.paths.tasks(about.initiator)
-    text = (
-        f"{discussions.REMINDER}\n\nDiscussion: {channel.name} ({channel.channel_id})\n\n"
-        f"    council discussion complete {channel.channel_id} --as {about.initiator} "
-        f"--summary memory/shared/{SUMMARIES}/{channel.channel_id}.md\n"
-    )
-    files.make_folder(folder)
-    path = f"{folder}/{channel.channel_id}.{channel.cycle}.idle.md"
-    files.replace(path, text.encode("utf-8", "replace"))
-    return discussions.reminded(channel, now)
-
-
 def complete(
     place: Place, channel_id: str, caller: str, summary: str
 ) -> tuple[ChannelStep, list[CouncilError]]:
@@ -145,52 +124,6 @@ def complete(
     return step.then(finished), troubles
 
 
-def finish(place: Place, channel_id: str, now: datetime) -> tuple[ChannelStep, list[CouncilError]]:
-    """Do what a completed discussion still owes: call back and minutes. Repeatable."""
-    channel = rooms.look(place, channel_id, now).channel
-    troubles: list[CouncilError] = []
-    told: list[Callable[[Channel, datetime], ChannelStep]] = []
-    for owed in pending(channel, now):
-        if isinstance(owed, CallBack):
-            try:
-                _call_back(place, channel, owed.channel)
-                told.append(discussions.called_back)
-            except NotFoundError as error:  # the channel is gone, and nobody else will be told
-                told.append(discussions.unreachable)
-                troubles.append(error)
-            except CouncilError as error:
-                troubles.append(error)
-
-    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        for note in told:
-            step = step.then(note(step.channel, now))
-        if any(isinstance(one, Archive) for one in pending(step.channel, now)):
-            step = step.then(_archive(place, step.channel))
-        return step
-
-    return rooms.change(place, channel_id, now, rule), troubles
-
-
-def _call_back(place: Place, channel: Channel, target: str) -> None:
-    about = channel.discussion
-    assert about is not None
-    text = f"The discussion {channel.name} is completed. Its summary: {about.summary}"
-    key = f"summary {channel.channel_id}"
-    post_by_moderator(place, target, text, MessageKind.SUMMARY, key)
-
-
-def _archive(place: Place, channel: Channel) -> ChannelStep:
-    from council.store.channel_minutes import write_minutes
-
-    about = channel.discussion
-    assert about is not None
-    standing = files.read_stable(os.path.join(place.root, about.summary))
-    text = "" if standing is None else standing.data.decode("utf-8", "replace")
-    messages = rooms.channels(place).messages(channel)
-    path = write_minutes(place.paths, channel, messages, text)
-    return discussions.minuted(channel, os.path.relpath(path, place.root))
-
-
 def _checked_summary(place: Place, given: str) -> str:
     """Return the path of a summary from the root (DG-122).
 
@@ -199,7 +132,7 @@ def _checked_summary(place: Place, given: str) -> str:
         NotFoundError: It is not there.
         InvalidInputError: It is no file, or no text.
     """
-    folder = resolve_inside(place.paths.shared, SUMMARIES)
+    folder = resolve_inside(place.paths.shared, discussions.SUMMARIES)
     bases = (os.getcwd(), place.root, folder)
     places = [os.path.normpath(os.path.join(base, os.path.expanduser(given))) for base in bases]
     inside = [one for one in places if one.startswith(folder + "/")]

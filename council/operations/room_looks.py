@@ -13,7 +13,7 @@ from datetime import datetime
 
 from council.core.channel_owed import next_due
 from council.core.channel_tasks import tasks_of_turn
-from council.core.channels import Channel
+from council.core.channels import Channel, is_awaited
 from council.core.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.owed import Wake
@@ -138,8 +138,3 @@ class RoomLook:
         if self._gate is None:
             self._gate = Gate(self._place, self._now)
         return self._gate
-
-
-def is_awaited(channel: Channel) -> bool:
-    """Tell whether a room is at work: somebody has the floor and something to answer."""
-    return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)

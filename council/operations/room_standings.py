@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from council.core.channel_tasks import tasks_of_turn
-from council.core.channels import TAKES_TURNS, Channel, is_asleep
+from council.core.channels import TAKES_TURNS, Channel, is_asleep, is_awaited
 from council.core.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.owed import Wake
@@ -18,7 +18,6 @@ from council.core.record import Record
 from council.core.times import render_instant
 from council.operations import rooms
 from council.operations.place import Place
-from council.operations.room_looks import is_awaited
 from council.store.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False

@@ -177,9 +177,7 @@ def _follow_up(
                 session.post(_by_moderator(step.channel, owed, now))
                 posted = True
             elif isinstance(owed, Remind):
-                from council.operations.discussing import remind
-
-                step = step.then(remind(place, step.channel, now))
+                step = step.then(_remind(place, step.channel, now))
         if not posted:
             return step
     return step
@@ -200,3 +198,22 @@ def _by_moderator(channel: Channel, owed: Reply | PostGuide, now: datetime) -> M
         kind=MessageKind.AUTO,
         reply_to=owed.message,
     )
+
+
+def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
+    """Leave the initiator of an idle discussion a word in its tasks (DG-119)."""
+    from council.core import discussions
+    from council.store import files
+
+    about = channel.discussion
+    assert about is not None
+    folder = place.paths.tasks(about.initiator)
+    text = (
+        f"{discussions.REMINDER}\n\nDiscussion: {channel.name} ({channel.channel_id})\n\n"
+        f"    council discussion complete {channel.channel_id} --as {about.initiator} "
+        f"--summary memory/shared/{discussions.SUMMARIES}/{channel.channel_id}.md\n"
+    )
+    files.make_folder(folder)
+    path = f"{folder}/{channel.channel_id}.{channel.cycle}.idle.md"
+    files.replace(path, text.encode("utf-8", "replace"))
+    return discussions.reminded(channel, now)

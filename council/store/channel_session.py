@@ -16,16 +16,14 @@ from __future__ import annotations
 import os
 
 from council.core.channels import Channel, Message
-from council.core.errors import ConflictError, NotFoundError
 from council.core.events import Event
 from council.core.times import render_instant
 from council.store import channel_messages as log
-from council.store import channel_page, files, journal, recovery, snapshots
+from council.store import channel_page, files, journal, snapshots
 from council.store import events as event_log
 from council.store.channel_places import ChannelPlaces
 from council.store.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
-from council.store.places import decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.channels import FloorRules, Member
-    from council.store.files import Reading
     from council.store.paths import Workspace
     from council.store.statefile import Page
 
@@ -79,18 +76,6 @@ class ChannelSession(Document):
         self.rules = rules
         self.page = None
         self._signals = True
-
-    def settle(self) -> None:
-        """Bring files and journal in line and read the end of the log.
-
-        Raises:
-            NotFoundError: There is no such channel.
-            CouncilError: It cannot be read.
-        """
-        if os.path.lexists(self.files.signal):
-            files.remove(self.files.signal)  # whoever gave it died before it was taken back
-        recovery.settle(self, _KIND)
-        self.read_log()
 
     def read_log(self) -> None:
         """Read the newest messages, at least all that the state has not taken notice of."""
@@ -173,7 +158,7 @@ class ChannelSession(Document):
         self.write(
             data,
             digest,
-            lambda: self._add_line(digest, rev, list(events), actor, seen, page is None),
+            lambda: self.add_line(digest, rev, list(events), actor, seen, page is None),
         )
         self._signals = True
         self.stand(channel, page, data)
@@ -183,9 +168,10 @@ class ChannelSession(Document):
         """Take a revision for the one that stands."""
         self.channel, self.page, self.text = channel, page, data
 
-    def _add_line(
+    def add_line(
         self, digest: str, rev: int, events: list[Event], actor: str, seen: str, untouched: bool
     ) -> None:
+        """Write the journal line of a revision; with it the revision holds."""
         self.add_record(
             {
                 "v": _RECORD_VERSION,
@@ -235,93 +221,6 @@ class ChannelSession(Document):
         for name in os.listdir(self.places.history):
             if name not in kept:
                 files.remove(f"{self.places.history}/{name}")
-
-
-def _load(session: ChannelSession, data: bytes, digest: str) -> None:
-    channel = channel_page.read_block_of(data, session.places.live)
-    page = None
-    if not (session.last.get("untouched") and session.last["digest"] == digest):
-        page = channel_page.parse(decoded(data))
-    session.stand(channel, page, data)
-
-
-def _is_lost(session: ChannelSession, data: bytes) -> bool:
-    digest = snapshots.digest_of(data)
-    if not snapshots.is_kept(session.places.history, digest, data):
-        return False
-    record = channel_page.parse(decoded(data)).record or {}
-    rev = record.get("rev")
-    return isinstance(rev, int) and bool(rev > session.last["rev"])
-
-
-def _begin_again(session: ChannelSession, data: bytes, digest: str) -> None:
-    """Write the line of a revision again that the journal has lost."""
-    _load(session, data, digest)
-    lost = [Event(type="journal.repaired", data={"rev": session.channel.rev})]
-    seen = session.last["digest"]
-    session._add_line(digest, session.channel.rev, lost, "", seen, session.page is None)
-    event_log.append(session.workspace, session.last["events"])
-
-
-def _take_in(session: ChannelSession, theirs: bytes) -> None:
-    from council.store.channel_edits import take_in  # only where somebody has edited
-
-    take_in(session, theirs)
-
-
-def _begin_from_file(session: ChannelSession) -> None:
-    """Take up a document that has no journal: its folder is lost, or it came from elsewhere.
-
-    Raises:
-        NotFoundError: There is no document either.
-        InvalidStateError: It cannot be read.
-        ConflictError: It is a copy of another channel's.
-    """
-    if session.reading is None:
-        raise NotFoundError(
-            f"no channel {session.channel_id!r}",
-            "see: council channel list; council channel create",
-        )
-    data = session.reading.data
-    page = channel_page.parse(decoded(data))
-    if page.record is None:
-        raise NotFoundError(
-            f"{session.places.live} holds no channel", "remove it, or put its state block back"
-        )
-    from council.core.channel_records import channel_from_record
-
-    channel = channel_from_record(page.record)
-    if channel.channel_id != session.channel_id:
-        raise ConflictError(
-            f"{session.places.live} is a copy of the channel {channel.channel_id!r}", "remove it"
-        )
-    snapshots.keep(session.places.history, data)
-    session.stand(channel, page, data)
-    session.commit(channel, page=page, events=[Event(type="journal.begun")], actor="external")
-
-
-def _looks_whole(_session: ChannelSession, data: bytes) -> bool:
-    return channel_page.is_complete(data)
-
-
-def _recognise(_session: ChannelSession, _reading: Reading | None) -> None:
-    """Know no text from before: each command is a process of its own."""
-
-
-_KIND = recovery.Kind(
-    load=_load,
-    is_lost=_is_lost,
-    begin_again=_begin_again,
-    take_in=_take_in,
-    is_known=lambda session, digest: any(
-        digest in (record["digest"], record["seen"])
-        for record in journal.records(session.places.journal)
-    ),
-    is_complete=channel_page.is_complete,
-    is_whole=_looks_whole,
-    recognise=_recognise,
-    begin_from_file=_begin_from_file,
-)
 
 
 def _records(session: ChannelSession) -> list[dict[str, Any]]:

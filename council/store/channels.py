@@ -132,11 +132,13 @@ class Channels:
         """
         if not self.exists(channel_id):
             raise _unknown(channel_id)
+        from council.store.channel_settling import settle  # who only looks needs none
+
         session = self._session(channel_id, now)
         session.enter()
         try:
             with files.explaining("write", session.files.live):
-                session.settle()
+                settle(session)
         except BaseException:
             session.leave()
             raise
