@@ -137,10 +137,12 @@ def _forget_ended(place: Place, tally: Tally) -> None:
         tally.councils = {key: one for key, one in tally.councils.items() if key in still_open}
 
 
-def note_failure(place: Place, agent: str, reason: str, conversation_id: str) -> None:
+def note_failure(
+    place: Place, agent: str, reason: str, conversation_id: str, trace: str = ""
+) -> None:
     """Count a failed run; at the third in a row the agent is rested, and an event says so.
 
-    What cannot be counted stops nobody.
+    What cannot be counted stops nobody. `trace` is "" for that of the conversation's id.
     """
     now = place.now()
     try:
@@ -155,12 +157,12 @@ def note_failure(place: Place, agent: str, reason: str, conversation_id: str) ->
                 "reason": reason,
             }
             event = Event(type="agent.rested", agent=agent, data=data)
-            append(place.paths, loose_records([event], conversation_id, now))
+            append(place.paths, loose_records([event], conversation_id, now, trace))
     except CouncilError:
         return
 
 
-def note_success(place: Place, agent: str, conversation_id: str) -> bool:
+def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
     """Forget the failures of an agent that has answered; tell whether it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
@@ -169,7 +171,7 @@ def note_success(place: Place, agent: str, conversation_id: str) -> bool:
         if lapse is None or not lapse.rests:
             return False
         event = Event(type="agent.recovered", agent=agent, data={"failures": lapse.failures})
-        append(place.paths, loose_records([event], conversation_id, place.now()))
+        append(place.paths, loose_records([event], conversation_id, place.now(), trace))
     except CouncilError:
         return False
     return True

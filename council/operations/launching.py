@@ -17,6 +17,7 @@ from council.core.agents import Agent
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.times import render_instant
+from council.core.trace_context import parse_traceparent
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
@@ -152,10 +153,12 @@ def _count(place: Place, wanted: Launch, answer: Answer, failure: str) -> None:
     """Count how the agent fares and what the run used up."""
     if answer.tokens:
         charge(place, [wanted.owner], tokens=answer.tokens)
+    around = parse_traceparent(wanted.traceparent)
+    trace = around.trace if around else ""
     if failure:
-        note_failure(place, wanted.agent.id, failure, wanted.owner)
+        note_failure(place, wanted.agent.id, failure, wanted.owner, trace)
     else:
-        note_success(place, wanted.agent.id, wanted.owner)
+        note_success(place, wanted.agent.id, wanted.owner, trace)
 
 
 def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:

@@ -100,3 +100,15 @@ def test_each_store_keeps_its_own_words_and_explain_says_what_they_mean(opened):
     room = opened("explain", "weather", "--json").json()
     assert (council["status"], council["meaning"]) == ("ACTIVE", "under-way")
     assert (room["status"], room["meaning"]) == ("normal", "created")
+
+
+@pytest.mark.req("IO-002", "P8-082")
+def test_that_an_agent_rests_belongs_to_the_trace_in_which_it_failed(council):
+    (council.root / "council.toml").write_text(
+        'retry_backoff = ["1s", "1s"]\n[agents.owl]\nargv = ["/bin/false"]\n'
+    )
+    assert council("convene", "Hm?", "--agents", "owl,gecko", env=AROUND).code == 0
+
+    wait_until(lambda: any(one["type"] == "agent.rested" for one in events(council)), seconds=40)
+
+    assert {one["traceId"] for one in events(council)} == {TRACE}
