@@ -83,7 +83,7 @@ def test_a_workspace_that_is_not_there_is_named(council):
 
 def test_the_speaker_is_the_option_then_the_variable_then_the_folder(opened, now):
     folder = opened.root / "memory" / "agents" / "gecko" / "notes"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
 
     def who(*words: str, env: dict[str, str] | None = None) -> str:
         return opened("context", "--json", *words, env=env, cwd=folder, now=now).json()["agent"]
