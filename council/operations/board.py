@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from council.operations.place import Place
 
-# A change within the same tick of a coarse clock looks like none; some tick by two seconds.
-YOUNG_NS = 2_000_000_000
-
 
 def is_fresh(place: Place) -> bool:
     """Tell whether the page needs no look: nothing has changed since it was found right."""

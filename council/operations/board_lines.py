@@ -18,10 +18,9 @@ from council.core.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, L
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name
 from council.core.times import render_instant
-from council.operations.board import YOUNG_NS
 from council.operations.place import Place
 from council.store import files
-from council.store.dated import replace_dated
+from council.store.dated import YOUNG_NS, replace_dated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Source: `cli.md` section 2 (`explain`), P8-005.
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import NotFoundError
 from council.core.stories import Subject
 from council.operations.explained import Explained
 from council.operations.place import Place
@@ -68,19 +68,3 @@ def _of_owner(place: Place, about: Subject) -> Explained:
     from council.operations.explaining_conversations import explain_conversation
 
     return explain_conversation(place, about)
-
-
-def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Explained:
-    """Explain something whose file cannot be read."""
-    found = Explained(
-        kind=about.kind,
-        id=about.id,
-        name=about.name,
-        now=place.now(),
-        trace=about.trace,
-        path=path,
-    )
-    kind = "broken-file" if about.kind == "conversation" else "broken-document"
-    found.hinder(kind, message=error.message)
-    found.then("next-person")
-    return found

@@ -33,7 +33,7 @@ def explain_context(place: Place, about: Subject) -> Explained:
     try:
         exchange = Contexts(place.paths).read(about.id).exchange
     except CouncilError as error:
-        from council.operations.explaining import broken
+        from council.operations.explaining_faults import broken
 
         return broken(place, about, error, "")
     found = Explained(

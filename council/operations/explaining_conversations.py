@@ -48,7 +48,7 @@ def explain_conversation(place: Place, about: Subject) -> Explained:
     try:
         state = place.conversations.read(about.name)
     except CouncilError as error:
-        from council.operations.explaining import broken
+        from council.operations.explaining_faults import broken
 
         return broken(place, about, error, os.path.relpath(live, place.root))
     if place.is_in_run:

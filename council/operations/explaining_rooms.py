@@ -38,7 +38,7 @@ def explain_room(place: Place, about: Subject) -> Explained:
     try:
         outlook = rooms.look(place, about.id, place.now())
     except CouncilError as error:
-        from council.operations.explaining import broken
+        from council.operations.explaining_faults import broken
 
         return broken(place, about, error, shown)
     channel = outlook.channel

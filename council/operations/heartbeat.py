@@ -165,7 +165,7 @@ def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
     if os.path.lexists(f"{place.paths.protocol}/contexts"):
         from council.operations.task_looks import serve_tasks
 
-        serve_tasks(place, now, report)
+        serve_tasks(place, now, report, beat_in_turn)
 
 
 def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001

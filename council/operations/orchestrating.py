@@ -44,6 +44,7 @@ from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from council.operations.report import Report
@@ -97,15 +98,22 @@ class Beaten(Record):
 
 
 def serve_those(
-    place: Place, now: datetime, report: Report, survey: ContextSurvey, names: list[str]
+    place: Place,
+    now: datetime,
+    report: Report,
+    survey: ContextSurvey,
+    names: list[str],
+    afterwards: Callable[[Place], object],
 ) -> None:
     """Do what is due in these contexts, and start the runs that are owed.
+
+    `afterwards` is done whenever such a run is over: the heartbeat that passes its place on.
 
     Raises:
         CouncilError: The registry or the settings cannot be read.
     """
     slots = Slots(place.paths.places, place.settings.max_runs)
-    _Beat(place, now, report, survey, slots).serve(names)
+    _Beat(place, now, report, survey, slots).serve(names, afterwards)
 
 
 class _Beat:
@@ -123,7 +131,7 @@ class _Beat:
         self._contexts: Contexts = contexts(place)
         self._seen: dict[str, Beaten] = {}
 
-    def serve(self, names: list[str]) -> None:
+    def serve(self, names: list[str], afterwards: Callable[[Place], object]) -> None:
         """Work off what is due in these contexts, claim what is owed and start it."""
         owing = [name for name in names if self._worked_off(name)]
         claimed: list[tuple[Due, Slot]] = []
@@ -132,7 +140,7 @@ class _Beat:
             with Lock(self._place.paths.heartbeat_lock):
                 claimed = self._claim(owing)
         for due, slot in claimed:
-            task_runs.start(self._crew, due, slot, _afterwards)
+            task_runs.start(self._crew, due, slot, afterwards)
         for name in owing:
             self._look_again(name)
         self._report.tasks += sorted(self._seen.values(), key=lambda one: one.name)
@@ -271,12 +279,6 @@ class _Beat:
             raise
         slot.release()
         return None
-
-
-def _afterwards(place: Place) -> None:
-    from council.operations.heartbeat import beat_in_turn
-
-    beat_in_turn(place)
 
 
 def _as_it_is(exchange: Exchange) -> ExchangeStep:

@@ -10,6 +10,7 @@ from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
 from council.core.exchange import Exchange
 from council.operations.place import Place
 from council.store import artifacts
+from council.store.contexts import Contexts
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
 
@@ -67,10 +68,8 @@ def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, s
         InvalidMessageError: One means nothing (E43).
         NotFoundError: There is no reference, or no such context.
     """
-    from council.operations.exchanging import contexts
-
     parts = text.split("|")
     named = parts[8] if len(parts) > 10 and is_context(parts[8]) else ""
     wanted = context or named or place.environ.get("COUNCIL_CONTEXT", "")
-    exchange = contexts(place).read(wanted).exchange if wanted else None
+    exchange = Contexts(place.paths).read(wanted).exchange if wanted else None
     return resolved(place, exchange, text)

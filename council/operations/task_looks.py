@@ -14,11 +14,17 @@ from council.store.context_survey import ContextSurvey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.operations.report import Report
 
 
-def serve_tasks(place: Place, now: datetime, report: Report) -> None:
+def serve_tasks(
+    place: Place, now: datetime, report: Report, afterwards: Callable[[Place], object]
+) -> None:
     """Do what is due in any context, and start the runs that are owed.
+
+    `afterwards` is done whenever such a run is over: the heartbeat that passes its place on.
 
     Raises:
         CouncilError: The registry or the settings cannot be read, or the contexts not listed.
@@ -35,7 +41,7 @@ def serve_tasks(place: Place, now: datetime, report: Report) -> None:
     if names:
         from council.operations.orchestrating import serve_those
 
-        serve_those(place, now, report, survey, names)
+        serve_those(place, now, report, survey, names, afterwards)
     survey.keep()
 
 

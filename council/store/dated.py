@@ -13,6 +13,9 @@ import os
 
 from council.store import files
 
+# A change within the same tick of a coarse clock looks like none; some tick by two seconds.
+YOUNG_NS = 2_000_000_000
+
 
 def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
     """Let a file hold `data` and be dated `at_ns`; one that holds it is only dated anew.
