@@ -44,7 +44,7 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
                     f"{context} was closed without an answer: {exchange.closed_reason}",
                     f"see: council task show {context}",
                 )
-            return contexts(place).answer(exchange.context)
+            return _answer(place, exchange.context)
         for line in _questions(exchange):
             if line not in asked:
                 asked.add(line)
@@ -54,6 +54,14 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
                 f"no answer in {context} within {longest_s:g}s", f"see: council task show {context}"
             )
         time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))
+
+
+def _answer(place: Place, context: str) -> str:
+    """Return the answer, which is put down a moment after the context was closed."""
+    store = contexts(place)
+    if not store.is_told(store.read(context)):
+        store.catch_up(context)
+    return store.answer(context)
 
 
 def _last(place: Place, context: str) -> Exchange:

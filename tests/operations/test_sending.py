@@ -15,6 +15,7 @@ from council.operations.exchanging import contexts
 from council.operations.place import Place
 from council.operations.sending import send
 from council.operations.tasks import close_context, set_values
+from council.operations.waiting import answer_to
 from council.store.inboxes import read_inbox
 from council.store.protocol_log import read_log
 from tests.store.processes import at_call, die, forked, status_of, together
@@ -106,3 +107,15 @@ def test_what_is_closed_takes_no_values_and_no_requests(tmp_path: Path) -> None:
         set_values(place, "S1", {"a": "b"})
     with pytest.raises(ConflictError):
         request(place, "More", context="S1")
+
+
+@pytest.mark.req("PR-556")
+def test_who_waits_gets_the_answer_of_a_context_whose_closer_died_before_it_was_put_down(
+    tmp_path: Path,
+) -> None:
+    place = place_of(tmp_path)
+    request(place, "Plan", caps=("plan",))
+    send(place, "M2|W1>O1|S|T1|P1|D|-|0|S1|B400|result=done")
+    Path(contexts(place).answer_path("S1")).unlink()
+    (Path(place.paths.protocol) / ".told/S1").write_bytes(b"")
+    assert answer_to(place, "S1", 5, print) == "done"

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from council.core.exchange_records import exchange_to_record
+from council.core.registering import Joining
+from council.operations import mail, registry
+from council.operations.exchanging import contexts
+from council.operations.mail import log_lines
+from council.operations.place import Place
+from council.wire.log_lines import parse_log_line
 from tests.cli.commands import wait_until
 
 PROGRAM = Path(__file__).parent.parent / "agents" / "works.py"
@@ -29,8 +37,12 @@ class Office:
             lines.append(f"[agents.{agent}]\n{named}\ncapabilities = {json.dumps(caps.split(','))}")
         (self.root / "council.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         for agent in habits:
-            joined = self.council("agent", "join", "--as", agent)
-            assert joined.code == 0, joined.err
+            registry.join(self.place, Joining(agent=agent))
+
+    @property
+    def place(self) -> Place:
+        """The workspace as this process sees it: what is only looked at needs no command."""
+        return Place(str(self.root), {}, None)
 
     def do(self, *words: str, code: int = 0, **options: Any) -> Any:
         """Run a command and return its JSON."""
@@ -52,16 +64,23 @@ class Office:
 
     def shown(self, context: str) -> dict[str, Any]:
         """Return what is known of a context."""
-        return dict(self.do("ctx", "show", context))
+        return dict(exchange_to_record(contexts(self.place).read(context).exchange))
 
     def until(self, context: str, look: Any, seconds: float = 20.0) -> dict[str, Any]:
         """Wait until a context looks so, and return it."""
-        return dict(
-            wait_until(
-                lambda: (found := self.shown(context)) if look(self.shown(context)) else None,
-                seconds,
-            )
+
+        def looks_so() -> dict[str, Any] | None:
+            found = self.shown(context)
+            return found if look(found) else None
+
+        return dict(wait_until(looks_so, seconds))
+
+    def begun(self, context: str) -> datetime:
+        """Wait until a first run was claimed in a context; return since when that is open."""
+        found = self.until(
+            context, lambda one: any(r["state"] == "R" for r in one["runs"].values())
         )
+        return datetime.fromisoformat(found["openedAt"])
 
     def attempts(self, context: str, task: str = "T1") -> list[tuple[str, str, str]]:
         """Return worker, state and code of every attempt of a task, in order."""
@@ -73,12 +92,12 @@ class Office:
 
     def messages(self, context: str) -> list[str]:
         """Return route, type and code of every message of a context, in order."""
-        found = self.do("msg", "log", "--ctx", context)["lines"]
+        found = [parse_log_line(line) for _, line in log_lines(self.place, context=context)]
         return [f"{one['route']} {one['type']} {one['err']}".removesuffix(" -") for one in found]
 
     def inbox(self, who: str) -> list[str]:
         """Return the texts of what was sent to somebody."""
-        return [one["text"] for one in self.do("msg", "inbox", "--as", who)["letters"]]
+        return [one.text for one in mail.inbox(self.place, who)]
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """Return the events of a kind, each once."""

@@ -155,10 +155,10 @@ def test_a_program_that_fails_is_no_answer_and_another_worker_gets_the_task(offi
 def test_a_dead_worker_is_tried_again_twice_then_the_user_is_told(office):
     office.hire(outside=([], "web_search"))
     context = office.ask("Search", "--caps", "web_search")
-    at = datetime.fromisoformat(office.shown(context)["openedAt"])
+    at = office.begun(context)
     for minutes in (15, 30, 45):
-        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes // 3))
-        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes // 3 + 2))
+        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes))
+        office.do("heartbeat", now=at + timedelta(minutes=minutes, seconds=minutes + 2))
     assert [one[1:] for one in office.attempts(context)] == [("F", "E21")] * 3
     assert "no answer came in time" in office.answer(context)
 
@@ -171,7 +171,7 @@ def test_a_task_whose_time_is_over_is_told_so_by_e20_and_goes_to_the_next_worker
         free=(["result", "result=found"], "web_search"),
     )
     context = office.ask("Search", "--caps", "web_search")
-    at = datetime.fromisoformat(office.shown(context)["openedAt"])
+    at = office.begun(context)
     office.do("heartbeat", now=at + timedelta(minutes=61))
     assert office.answer(context) == "found"
     assert office.inbox("W1")[-1].split("|")[6] == "E20"
@@ -234,7 +234,7 @@ def test_a_long_answer_comes_back_whole_by_way_of_an_artifact(office):
     office.hire(writer=(["words", text], "text_gen"))
     context = office.ask("Write")
     path = office.root / f"memory/shared/protocol/answers/{context}.md"
-    office.until(context, lambda one: one["status"] == "closed")
+    wait_until(path.exists)
     assert path.read_text().rstrip("\n") == text.strip()
     (line,) = [
         one for one in office.do("msg", "log", "--ctx", context)["lines"] if "W1>" in one["route"]
@@ -474,19 +474,19 @@ def test_under_a_halt_tasks_wait_and_go_on_afterwards(office):
 
 
 @pytest.mark.req("XC-016")
-def test_twenty_tasks_of_two_workers_are_all_served_two_at_once(office):
+def test_twelve_tasks_of_two_workers_are_all_served_two_at_once(office):
     office.hire(
         "max_runs = 2",
         one=(["--log", str(office.root / "read.txt"), "result", "result=1"], "plan"),
         two=(["--log", str(office.root / "read.txt"), "result", "result=2"], "plan"),
     )
     assert office.council("halt").code == 0
-    asked = [office.ask(f"Plan {number}", "--caps", "plan") for number in range(20)]
+    asked = [office.ask(f"Plan {number}", "--caps", "plan") for number in range(12)]
     assert office.council("resume", "--all").code == 0
     for context in asked:
         office.answer(context, 60)
     lines = (office.root / "read.txt").read_text().splitlines()
-    assert len(lines) == len(set(lines)) == 20
+    assert len(lines) == len(set(lines)) == 12
     shares = [sum(f"O1>W{one}" in line for line in lines) for one in (1, 2)]
     assert min(shares) >= 2
 
