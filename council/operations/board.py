@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 import time
 
+from council.store.dated import YOUNG_NS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
