@@ -20,7 +20,11 @@ phase. `*` instead of an id is everybody. `agreed` or `done` is the status of
 the answer; `after` delays it; `using` says how many tool calls it reports.
 Other headings belong to the text.
 
-Source: XC-011, C0-082, P8-055, `cli.md` section 5.
+For a message of document 002 the phase is TASK for what asks for work, ANSWER
+for what answers the worker, REFUSED for what refuses its line; `needs 150` is
+what the work takes in tokens. `scripted_worker` reads those answers.
+
+Source: XC-011, C0-082, PR-558, P8-055, `cli.md` section 5.
 """
 
 from __future__ import annotations
