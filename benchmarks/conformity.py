@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from council.core.consensus import AGREE, DISAGREE
-from council.core.played import Played
-from council.core.speaking import rotated
-from council.core.turns import Response, Turn
+from council.core.conversations.speaking import rotated
+from council.core.deliberation.consensus import AGREE, DISAGREE
+from council.core.deliberation.played import Played
+from council.core.deliberation.turns import Response, Turn
 
 RIGHT = "A"
 OPTIONS = "ABCDEFGH"

@@ -20,8 +20,8 @@ from benchmarks.conformity import (
 from benchmarks.judging import Share, judged_runs
 from benchmarks.measuring import tell
 from benchmarks.whole_machine import through_the_machine
-from council.core.consensus import NONE, STRONG, Verdict, verdict_of_counts
-from council.core.flips import POSITION, STANCE
+from council.core.deliberation.consensus import NONE, STRONG, Verdict, verdict_of_counts
+from council.core.deliberation.flips import POSITION, STANCE
 
 MACHINE_PART = 200  # one run of so many goes through the whole machine
 

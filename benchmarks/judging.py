@@ -9,10 +9,10 @@ from itertools import islice
 from math import sqrt
 
 from benchmarks.conformity import RIGHT, Luck, Setting, Talk, rounds_of, vote_of
-from council.core.consensus import Verdict, standing
-from council.core.flips import Flip, collapses, flips
-from council.core.measures import Group, tally
-from council.core.played import Played
+from council.core.deliberation.consensus import Verdict, standing
+from council.core.deliberation.flips import Flip, collapses, flips
+from council.core.deliberation.measures import Group, tally
+from council.core.deliberation.played import Played
 
 
 @dataclass(frozen=True, eq=False)

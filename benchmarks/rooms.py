@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
-from council.core.channel_records import message_to_record
-from council.core.channels import Message
-from council.operations import channels, rooms, turns
+from council.core.rooms.channel_records import message_to_record
+from council.core.rooms.channels import Message
 from council.operations.place import Place
+from council.operations.rooms import channels, rooms, turns
 
 BOUND = 1.5
 MANY = 1_000_000

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, tell
 from benchmarks.workspaces import COUNCIL, PASS, Site
-from council.core.registering import Joining
-from council.operations import asking, registry
+from council.core.protocol.registering import Joining
 from council.operations.heartbeat import beat
 from council.operations.place import Place
-from council.store.contexts import Contexts
+from council.operations.protocol import asking, registry
+from council.store.protocol.contexts import Contexts
 
 BOUND = 15.0
 MANY = 10_000

@@ -12,14 +12,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from benchmarks.conformity import RIGHT, Luck, Setting, Talk, rounds_of, vote_of
-from council.core.answers import respond
-from council.core.consensus import Verdict, standing
-from council.core.conversation import Conversation, Participant
-from council.core.machine import advance, begin
-from council.core.owed import owing
-from council.core.procedures import PROCEDURES, SYNTHESIZE, VOTE
-from council.core.rules import Rules
-from council.core.turns import render_turn
+from council.core.conversations.answers import respond
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.machine import advance, begin
+from council.core.conversations.owed import owing
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
+from council.core.conversations.rules import Rules
+from council.core.deliberation.consensus import Verdict, standing
+from council.core.deliberation.turns import render_turn
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 PHASES = tuple(phase.name for phase in PROCEDURES["deliberation"].phases)

@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.measuring import milliseconds
-from council.core import machine
-from council.core.conversation import (
+from council.core.conversations import machine
+from council.core.conversations.conversation import (
     Conversation,
     Entry,
     EntryKind,

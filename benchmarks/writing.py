@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
 from benchmarks.workspaces import Site
-from council.operations.answer import respond
+from council.operations.conversations.answer import respond
 
 BOUND = 3.0
 SIZES = {"10 KB": 10_000, "100 KB": 100_000}

@@ -11,7 +11,7 @@ from benchmarks.conformity import ANYONE, BELIEF, REASONS, Setting, wrong_when_u
 from benchmarks.experiments import ALONE, FIVE, THREE, Table
 from benchmarks.judging import Judged, Share, judged_runs
 from benchmarks.whole_machine import through_the_machine
-from council.core.consensus import STRONG
+from council.core.deliberation.consensus import STRONG
 
 SEED = 7
 RUNS = 1500

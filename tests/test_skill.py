@@ -9,9 +9,9 @@ import frontmatter
 import pytest
 
 import council
-from council.core.records import from_record, to_record
-from council.core.sight import parts
-from tests.core.conversations import NOW, convened
+from council.core.conversations.records import from_record, to_record
+from council.core.conversations.sight import parts
+from tests.core.conversations.samples import NOW, convened
 
 REPOSITORY = Path(__file__).parent.parent
 PACKAGED = Path(council.__file__).parent / "skill"

@@ -14,14 +14,14 @@ import typer
 from council.cli.edge import Output
 from council.cli.options import EVERYWHERE, Command, Option
 from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
-from council.core.protocol_ids import role_word
+from council.core.protocol.protocol_ids import role_word
 from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.agents import Changed
     from council.operations.profiles import Profile
-    from council.operations.scanning import Scan
+    from council.operations.rooms.scanning import Scan
     from council.store.souls import Facts
 
 Agent = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False)]
@@ -136,7 +136,7 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
     def command(place: Place) -> Output:
         from council.cli.views import as_text, rows_view
         from council.operations.profiles import profiles
-        from council.operations.scanning import source_is_there
+        from council.operations.rooms.scanning import source_is_there
 
         found, faults = profiles(place)
         rows = [
@@ -254,7 +254,7 @@ def scan(
     """Take over accounts from an ego.json; entries that stand are kept."""
 
     def command(place: Place) -> Output:
-        from council.operations.scanning import scan as take_over
+        from council.operations.rooms.scanning import scan as take_over
 
         found = take_over(place, file)
         return Output(record=found.to_record(), text=_scanned(found))

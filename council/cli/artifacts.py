@@ -21,9 +21,9 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.artifacts import Artifact
-    from council.operations.artifacts import Collected, Verdict
-    from council.store.briefs import Kept
+    from council.core.delegation.artifacts import Artifact
+    from council.operations.delegation.artifacts import Collected, Verdict
+    from council.store.delegation.briefs import Kept
 
 _TOLD_AFTER_S = 1.0
 _TOLD_EVERY_S = 0.25
@@ -97,7 +97,7 @@ def publish(
     """Keep a file, or what comes in, as an artifact for all; print its id."""
 
     def command(place: Place) -> Output:
-        from council.operations.artifacts import publish as keep
+        from council.operations.delegation.artifacts import publish as keep
 
         def work(seen: _Progress) -> Output:
             made = keep(
@@ -127,8 +127,8 @@ def fetch(
     """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
 
     def command(place: Place) -> Output | None:
-        from council.operations.artifacts import fetch as get
-        from council.operations.artifacts import pour
+        from council.operations.delegation.artifacts import fetch as get
+        from council.operations.delegation.artifacts import pour
 
         if not out or out == "-":
             if json:
@@ -161,7 +161,7 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     Raises:
         UsageError: It is no text, or too large a one.
     """
-    from council.operations.artifacts import pour
+    from council.operations.delegation.artifacts import pour
 
     most = place.settings.max_text_bytes
     pieces: list[bytes] = []
@@ -183,7 +183,7 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
     """List the artifacts of the workspace, the newest first."""
 
     def command(place: Place) -> Output:
-        from council.operations.artifacts import listed
+        from council.operations.delegation.artifacts import listed
 
         found = listed(place)
         return Output(record=[one.to_record() for one in found], text=_table(found))
@@ -222,7 +222,7 @@ def verify(
     """Read artifacts through; say which are not what their ids name."""
 
     def command(place: Place) -> Output:
-        from council.operations.artifacts import verify as read_through
+        from council.operations.delegation.artifacts import verify as read_through
 
         if bool(artifact) == all_:
             raise UsageError("which artifact?", "name one, or say --all")
@@ -260,7 +260,7 @@ def gc(
     """Remove the artifacts that nothing in the workspace refers to any more."""
 
     def command(place: Place) -> Output:
-        from council.operations.artifacts import collect
+        from council.operations.delegation.artifacts import collect
 
         age = parse_duration(older_than)
         if place.is_in_run and age < parse_duration(_USUAL_AGE):
@@ -294,7 +294,7 @@ def brief_show(
     """Show the briefs of hand-offs: all, those of a trace, or one."""
 
     def command(place: Place) -> Output:
-        from council.store.briefs import briefs, find
+        from council.store.delegation.briefs import briefs, find
 
         found = find(place.paths, brief) if brief else list(briefs(place.paths))
         record = [{"name": one.name, **one.brief.to_record()} for one in found]

@@ -18,7 +18,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.contexts import Kept
+    from council.store.protocol.contexts import Kept
 
 Context = Annotated[str, typer.Argument(metavar="ID", help="The context, such as S1.")]
 
@@ -39,7 +39,7 @@ def open_(
     """Open a context for lines of your own; it stays open until you close it."""
 
     def command(place: Place) -> Output:
-        from council.operations.tasks import open_context
+        from council.operations.protocol.tasks import open_context
 
         span = parse_duration(longest) if longest else None
         kept = open_context(place, context=context, longest=span, lang=lang)
@@ -58,8 +58,8 @@ def close(
     """Close a context; tasks that are open in it are cancelled."""
 
     def command(place: Place) -> Output:
-        from council.operations.answer import wake_next
-        from council.operations.tasks import close_context
+        from council.operations.conversations.answer import wake_next
+        from council.operations.protocol.tasks import close_context
 
         kept = close_context(place, context, reason)
         wake_next(place)
@@ -81,7 +81,7 @@ def set_(
     """Let #CTX:key mean something in a context."""
 
     def command(place: Place) -> Output:
-        from council.operations.tasks import set_values
+        from council.operations.protocol.tasks import set_values
 
         told: dict[str, str] = {}
         for one in values:
@@ -101,7 +101,7 @@ def show(context: Context, root: Root = "", now: Now = "", json: Json = False) -
 
     def command(place: Place) -> Output:
         from council.cli.task_pages import context_page
-        from council.operations.exchanging import contexts
+        from council.operations.protocol.exchanging import contexts
 
         kept = contexts(place).read(context)
         return _shown(kept, context_page(kept.exchange, place.now()))
@@ -110,7 +110,7 @@ def show(context: Context, root: Root = "", now: Now = "", json: Json = False) -
 
 
 def _shown(kept: Kept, text: str) -> Output:
-    from council.core.exchange_records import exchange_to_record
+    from council.core.protocol.exchange_records import exchange_to_record
 
     return Output(record=exchange_to_record(kept.exchange), text=text)
 

@@ -14,14 +14,14 @@ from council.cli import options
 from council.cli.edge import Output, read_text
 from council.cli.options import Command, Option
 from council.cli.parameters import do, listed, typer_function, whole_number
+from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
 from council.core.errors import InvalidInputError, UsageError
-from council.core.procedures import MODES, ORDERS, PROCEDURES
 from council.core.times import parse_duration
 from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.convene import Convened, Invitation
+    from council.operations.conversations.convene import Convened, Invitation
 
 _TOPIC = Option(
     name="topic", metavar="TOPIC", help="What is to be decided, in a line.", required=True
@@ -138,7 +138,7 @@ _INVITING = (
 
 def invitation(place: Place, given: dict[str, Any]) -> Invitation:
     """Make an invitation of the options of `convene` and `ask`."""
-    from council.operations.convene import Invitation
+    from council.operations.conversations.convene import Invitation
 
     brief = given["brief"]
     if given["brief_file"]:
@@ -188,7 +188,7 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
 def _convene(values: dict[str, Any]) -> None:
     def command(place: Place) -> Output:
         from council.cli.following import watch_to_the_end
-        from council.operations.convene import convene as open_conversation
+        from council.operations.conversations.convene import convene as open_conversation
 
         made = open_conversation(place, invitation(place, values), dry_run=values["dry_run"])
         notes = [f"council: {warning}" for warning in made.warnings]
@@ -225,7 +225,7 @@ def _convened_text(made: Convened) -> str:
 def _ask(values: dict[str, Any]) -> None:
     def command(place: Place) -> Output:
         from council.cli.following import watch_to_the_end
-        from council.operations.convene import convene as open_conversation
+        from council.operations.conversations.convene import convene as open_conversation
 
         made = open_conversation(place, invitation(place, values))
         output = watch_to_the_end(place, made.state, quiet=values["json"])

@@ -19,7 +19,7 @@ from council.operations.place import Place, conversation_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.steer import Steered
+    from council.operations.conversations.steer import Steered
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
@@ -38,7 +38,7 @@ def inject(
     """Add guidance that the agents read in their next prompt."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import inject as add
+        from council.operations.conversations.steer import inject as add
 
         text = read_text(message, file, place.settings.max_text_bytes)
         step = add(place, conversation_name(place, name), text, author=as_, target=to)
@@ -65,8 +65,8 @@ def say(
     """Say something as a person: to a conversation, a channel, an agent, or a task."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import Steered
-        from council.operations.steer import say as tell
+        from council.operations.conversations.steer import Steered
+        from council.operations.conversations.steer import say as tell
 
         text = read_text(message, file, place.settings.max_text_bytes)
         if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
@@ -76,7 +76,7 @@ def say(
         done, whom = tell(place, text, to=to, name=name, author=as_)
         if isinstance(done, Steered):
             return _steered(done, f"said; {whom or 'all'} will read it")
-        from council.core.channel_records import message_to_record
+        from council.core.rooms.channel_records import message_to_record
 
         return Output(record=message_to_record(done), text=f"{to}: posted as message {done.id}")
 
@@ -102,7 +102,7 @@ def stop(name: Name = "", root: Root = "", now: Now = "", json: Json = False) ->
     """End the rounds now; the vote or the synthesis is next."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import stop as end_rounds
+        from council.operations.conversations.steer import stop as end_rounds
 
         step = end_rounds(place, conversation_name(place, name))
         return _steered(step, f"stopped; {step.state.phase} (round {step.state.tour})")
@@ -114,7 +114,7 @@ def pause(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
     """Let a conversation stand still: nobody is woken, no deadline passes."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import pause as stand_still
+        from council.operations.conversations.steer import pause as stand_still
 
         return _steered(stand_still(place, conversation_name(place, name)), "paused")
 
@@ -139,7 +139,7 @@ def resume(
             if name:
                 raise UsageError("--all and --name contradict each other", "choose one")
             return resume_all(place)
-        from council.operations.steer import resume as go_on
+        from council.operations.conversations.steer import resume as go_on
 
         step = go_on(place, conversation_name(place, name))
         return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
@@ -151,7 +151,7 @@ def cancel(name: Name = "", root: Root = "", now: Now = "", json: Json = False) 
     """End a conversation without a synthesis; what was said goes to the minutes."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import cancel as end
+        from council.operations.conversations.steer import cancel as end
 
         step, path = end(place, conversation_name(place, name))
         output = _steered(step, f"cancelled; minutes in {path}")
@@ -171,7 +171,7 @@ def extend(
     """Move the deadline of the phase under way."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import extend as move
+        from council.operations.conversations.steer import extend as move
 
         by = parse_duration(duration)
         step = move(place, conversation_name(place, name), by)
@@ -185,7 +185,7 @@ def archive(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
     """End a conversation now and write its minutes."""
 
     def command(place: Place) -> Output:
-        from council.operations.steer import archive as finish
+        from council.operations.conversations.steer import archive as finish
 
         step, path = finish(place, conversation_name(place, name))
         output = _steered(step, f"archived; minutes in {path}")
@@ -217,7 +217,7 @@ def show(
 
     def command(place: Place) -> Output:
         from council.cli.views import as_text, markdown_view
-        from council.operations.recalling import recall, text_of
+        from council.operations.conversations.recalling import recall, text_of
         from council.operations.view import debate_session
         from council.operations.view import shown as whole
 
@@ -225,7 +225,7 @@ def show(
             raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
         found = recall(place, shown or name)
         if consensus or open_questions:
-            from council.operations import agreement
+            from council.operations.conversations import agreement
 
             if consensus:
                 stands = agreement.standing(found.state)
@@ -320,7 +320,7 @@ def restore(
     def command(place: Place) -> Output:
         wanted = conversation_name(place, name)
         edited = place.conversations.restore(wanted, revision, now=place.now(), actor="person")
-        from council.operations.steer import Steered
+        from council.operations.conversations.steer import Steered
 
         step = Steered(state=edited.state, changed=edited.changed)
         return _steered(step, f"is again as at revision {revision} (now {edited.state.rev})")
@@ -335,7 +335,7 @@ def adopt(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
         edited = place.conversations.adopt(
             conversation_name(place, name), now=place.now(), actor="person"
         )
-        from council.operations.steer import Steered
+        from council.operations.conversations.steer import Steered
 
         step = Steered(state=edited.state, changed=edited.changed)
         return _steered(step, f"taken as it stands (revision {edited.state.rev})")
@@ -347,7 +347,7 @@ def check(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
     """Say whether the file is well formed, was edited, and agents set their status."""
 
     def command(place: Place) -> Output:
-        from council.operations.checking import check as look
+        from council.operations.conversations.checking import check as look
 
         checked = look(place, conversation_name(place, name))
         said = [f"{checked.name}: well formed", *checked.notices]
@@ -380,11 +380,11 @@ def prompt(
 
     def command(place: Place) -> Output:
         if kind in ("orchestrator", "worker", "research"):
-            from council.operations.protocol_prompts import protocol_prompt_of
+            from council.operations.protocol.protocol_prompts import protocol_prompt_of
 
             text = protocol_prompt_of(place, kind, who=as_, lang=lang)
         else:
-            from council.operations.prompting import prompt_of
+            from council.operations.conversations.prompting import prompt_of
 
             text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
         return Output(record={"kind": kind, "prompt": text}, text=text)

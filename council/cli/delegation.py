@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output, read_text
-from council.core.delegation import DEFAULTS, ERROR, OK, REJECTED, TIMED_OUT
+from council.core.delegation.delegation import DEFAULTS, ERROR, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
     CouncilError,
     InvalidInputError,
@@ -19,7 +19,7 @@ from council.core.errors import (
     TimedOutError,
     UsageError,
 )
-from council.operations.handing_over import Answered, Request
+from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place, open_place
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ _FIELDS_OF_CALL = {*_TEXTS, "artifactRefs", "limits", "expectedSchema"}
 
 def message(values: dict[str, Any]) -> Output:
     """Leave an agent a message."""
-    from council.operations.delegating import message as leave
+    from council.operations.delegation.delegating import message as leave
 
     place = _place(values)
     given = _document(place, values, _FIELDS_OF_MESSAGE)
@@ -63,7 +63,7 @@ def message(values: dict[str, Any]) -> Output:
 
 def call(values: dict[str, Any]) -> Output:
     """Have an agent do something, and wait for its answer."""
-    from council.operations.delegating import call as ask
+    from council.operations.delegation.delegating import call as ask
 
     place = _place(values)
     given = _document(place, values, _FIELDS_OF_CALL)

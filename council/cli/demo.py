@@ -21,9 +21,9 @@ from typing import Any
 from council.cli.demo_cast import Cast, put_in_place, take_away
 from council.cli.demo_stage import Stage, verdict
 from council.cli.edge import Output
-from council.core.conversation import Conversation
+from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
-from council.operations.follow import minutes_of
+from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.files import remove
 from council.store.settings import Settings, language

@@ -18,10 +18,10 @@ from rich.status import Status
 from rich.text import Text
 
 from council.cli.views import as_text, markdown_view
-from council.core.conversation import Conversation, Entry, EntryKind, has_answered
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.conversations.quotations import MISSING, check_quotations
 from council.core.excerpts import excerpt, first_paragraph
-from council.core.procedures import SYNTHESIZE
-from council.core.quotations import MISSING, check_quotations
 
 _EXCERPT_CHARS = 220
 _QUOTED_CHARS = 100

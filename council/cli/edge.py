@@ -154,7 +154,7 @@ def read_text(argument: str, file: str, max_bytes: int) -> str:
 
 def _read_file(path: str, max_bytes: int) -> bytes:
     if os.environ.get("COUNCIL_TASK_ID"):
-        from council.operations.permitted import permitted
+        from council.operations.delegation.permitted import permitted
 
         path = permitted(path, os.environ)
     try:

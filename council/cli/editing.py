@@ -30,8 +30,8 @@ def edit(name: Name = "", root: Root = "", now: Now = "", json: Json = False) ->
     """Open the file in your editor, then take in at once what you saved."""
 
     def command(place: Place) -> Output:
-        from council.operations.editing import edit as take_part
-        from council.operations.editing import sentences
+        from council.operations.conversations.editing import edit as take_part
+        from council.operations.conversations.editing import sentences
 
         words = _editor()
         wanted = conversation_name(place, name)
@@ -111,7 +111,7 @@ def diff(
     """Show what differs between two revisions, or a revision and the file as it is."""
 
     def command(place: Place) -> Output:
-        from council.operations.editing import difference
+        from council.operations.conversations.editing import difference
 
         found = difference(place, conversation_name(place, name), revision, other, whole=whole)
         if found.lines:

@@ -17,7 +17,7 @@ from council.store.events import tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.story import Story, Told
+    from council.operations.telling.story import Story, Told
 
 _WIDEST_NAME = 16
 _LOOK_AGAIN_S = 0.2

@@ -61,7 +61,7 @@ def story(
 
     def command(place: Place) -> Output:
         from council.cli.event_lines import told
-        from council.operations.story import story as tell
+        from council.operations.telling.story import story as tell
         from council.store.settings import language
 
         spoken = language(place.settings, lang, place.environ)
@@ -92,7 +92,7 @@ def export(
     """Print the events for other tools: as CloudEvents, or as spans of OpenTelemetry."""
 
     def command(place: Place) -> Output | None:
-        from council.operations import exporting
+        from council.operations.telling import exporting
 
         if form not in exporting.FORMATS:
             known = ", ".join(exporting.FORMATS)

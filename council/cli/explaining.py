@@ -19,7 +19,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.explained import Explained, Tried, Wait
+    from council.operations.telling.explained import Explained, Tried, Wait
 
 _WIDEST = 100
 _LEAST = timedelta(seconds=1)
@@ -42,7 +42,7 @@ def explain(
     """Say what something waits for, why, what was tried, and what happens next and when."""
 
     def command(place: Place) -> Output:
-        from council.operations.explaining import explain as explained
+        from council.operations.telling.explaining import explain as explained
         from council.store.settings import language
 
         spoken = language(place.settings, lang, place.environ)
@@ -55,7 +55,7 @@ def explain(
 
 def page(found: Explained, lang: str, width: int) -> str:
     """Return an explanation as people read it."""
-    from council.operations.explain_words import say
+    from council.operations.telling.explain_words import say
 
     lines = _wrapped(_head(found, lang), "", width)
     for line in (_ids(found), found.path):
@@ -91,7 +91,7 @@ def page(found: Explained, lang: str, width: int) -> str:
 
 
 def _head(found: Explained, lang: str) -> str:
-    from council.operations.explain_words import say
+    from council.operations.telling.explain_words import say
 
     head = f"{found.kind} {found.name if found.kind != 'task' else found.id}"
     if found.status:
@@ -108,7 +108,7 @@ def _ids(found: Explained) -> str:
 
 
 def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
-    from council.operations.explain_words import say
+    from council.operations.telling.explain_words import say
 
     times = []
     if one.since is not None:
@@ -122,7 +122,7 @@ def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
 
 
 def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
-    from council.operations.explain_words import say, worded
+    from council.operations.telling.explain_words import say, worded
 
     head = f"{render_instant(one.at)[11:19]} {one.agent}"
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
@@ -140,7 +140,7 @@ def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
 
 
 def _when(at: datetime | None, now: datetime, lang: str) -> str:
-    from council.operations.explain_words import say
+    from council.operations.telling.explain_words import say
 
     if at is None:
         return ""

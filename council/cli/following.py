@@ -15,8 +15,8 @@ from rich.table import Table
 
 from council.cli.edge import Output
 from council.cli.views import as_text, markdown_view, standing_view
-from council.core.conversation import Conversation
-from council.operations.follow import Ended, follow, minutes_of
+from council.core.conversations.conversation import Conversation
+from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 
 # The heading after which minutes tell how it went; it is the same in both languages.

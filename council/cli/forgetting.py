@@ -21,7 +21,7 @@ from council.operations.place import Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.forget import Collected, Doomed
-    from council.store.purging import Purged
+    from council.store.conversations.purging import Purged
 
 _KINDS = {
     "snapshots": "earlier texts",

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from council.cli.views import ago, beside_councils, console, left, overview_view
 from council.core.times import render_instant
-from council.operations.problems import KINDS, Problem, Problems
+from council.operations.examining.problems import KINDS, Problem, Problems
 from council.operations.view import Overview, Standing
 
 _FEW = 6

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.operations.recording import Answered
-    from council.operations.stating import Stated
+    from council.operations.conversations.recording import Answered
+    from council.operations.conversations.stating import Stated
 
 NOTHING_OPEN = "nothing is open; start with: council convene"
 
@@ -29,7 +29,7 @@ def _place(values: dict[str, Any]) -> Place:
 
 def respond(values: dict[str, Any], *, only: str = "") -> Output:
     """Record an answer and say what became of it; `only` refuses all other phases."""
-    from council.operations.answer import respond as record
+    from council.operations.conversations.answer import respond as record
 
     place = _place(values)
     place.refuse_newer_settings()
@@ -74,7 +74,7 @@ def _stated(values: dict[str, Any]) -> Stated | None:
     """Return what was stated by options, None when nothing was."""
     if not (values.get("position") or values.get("stance") or values.get("confidence")):
         return None
-    from council.operations.stating import stated
+    from council.operations.conversations.stating import stated
 
     return stated(values["position"], values["stance"], values["confidence"])
 
@@ -83,7 +83,7 @@ def _lacks(answered: Answered) -> list[str]:
     """Return what people are told of an answer whose form lacks something."""
     if not answered.faults:
         return []
-    from council.core.fault_words import fault_in_words
+    from council.core.deliberation.fault_words import fault_in_words
 
     notes = [
         "council: in the answer: "
@@ -107,7 +107,7 @@ def vote(values: dict[str, Any]) -> Output:
 
 def context(values: dict[str, Any]) -> Output:
     """Show what an agent may see now."""
-    from council.operations.context import context as see
+    from council.operations.conversations.context import context as see
 
     place = _place(values)
     name = conversation_name(place, values["name"])

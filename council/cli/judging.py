@@ -46,7 +46,7 @@ def what_if(
     """Judge a deliberation again with something changed; say what its verdict hangs on."""
 
     def command(place: Place) -> Output:
-        from council.operations.judging import what_if as judge_again
+        from council.operations.conversations.judging import what_if as judge_again
 
         found = judge_again(
             place,
@@ -65,7 +65,7 @@ def metrics(root: Root = "", now: Now = "", json: Json = False) -> None:
     """Tell how conversations went: over all minutes, and by procedure."""
 
     def command(place: Place) -> Output:
-        from council.operations.metrics import metrics as gather
+        from council.operations.conversations.metrics import metrics as gather
 
         found = gather(place)
         notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
@@ -88,7 +88,7 @@ def rate(
     """Say how useful the synthesis of a conversation was; kept with its minutes."""
 
     def command(place: Place) -> Output:
-        from council.operations.rating import rate as add
+        from council.operations.conversations.rating import rate as add
 
         if not (stars.isascii() and stars.isdigit()):
             raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")

@@ -66,7 +66,7 @@ def do_anywhere(
     printed = 0
 
     def found() -> Output | None:
-        from council.operations.messages import place_if_any
+        from council.operations.protocol.messages import place_if_any
 
         nonlocal printed
         place = place_if_any(root, now, os.environ)

@@ -19,7 +19,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.sent import Sent
+    from council.operations.protocol.sent import Sent
 
 _REFUSED = RefusedError.exit_code
 _MOST_LETTERS = 1000
@@ -70,10 +70,10 @@ def send(
     """Send a line to whom it names, or a request of yours to the orchestrator."""
 
     def command(place: Place) -> Output:
-        from council.core.exchange import DEFAULT_COMPLEXITY
-        from council.operations.answer import wake_next
-        from council.operations.asking import request
-        from council.operations.sending import send as send_line
+        from council.core.protocol.exchange import DEFAULT_COMPLEXITY
+        from council.operations.conversations.answer import wake_next
+        from council.operations.protocol.asking import request
+        from council.operations.protocol.sending import send as send_line
 
         most = place.settings.max_text_bytes
         options = (complexity, caps, priority, ctx, lang)
@@ -117,7 +117,7 @@ def _sent(done: Sent) -> Output:
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
-    from council.operations.waiting import answer_to
+    from council.operations.protocol.waiting import answer_to
 
     def tell(line: str) -> None:
         sys.stderr.write(f"council: {line}\n")
@@ -149,8 +149,8 @@ def answer(
 
 def answered(place: Place, where: str, choice: str) -> Output:
     """Give the user's answer to a task, for `msg answer` and `say --to`."""
-    from council.operations.answer import wake_next
-    from council.operations.asking import choose
+    from council.operations.conversations.answer import wake_next
+    from council.operations.protocol.asking import choose
 
     done = choose(place, where, choice)
     wake_next(place)
@@ -174,7 +174,7 @@ def resolve(
     """Print what the references in a line mean: values, results, messages, artifacts."""
 
     def command(place: Place) -> Output:
-        from council.operations.payloads import resolved_in
+        from council.operations.protocol.payloads import resolved_in
 
         given = read_text(text, "", place.settings.max_text_bytes)
         found = resolved_in(place, given, ctx)
@@ -206,7 +206,7 @@ def inbox(
     """Show what was sent to somebody: P0 first, then the oldest."""
 
     def command(place: Place) -> Output:
-        from council.operations.mail import inbox as letters_of
+        from council.operations.protocol.mail import inbox as letters_of
 
         letters = letters_of(
             place, as_, context=ctx, last=whole_number(last, "--last", _MOST_LETTERS)
@@ -235,7 +235,7 @@ def log(
     """Print the log of messages, one line each: time, level, context, task, route, type."""
 
     def command(place: Place) -> Output:
-        from council.operations.mail import log_lines
+        from council.operations.protocol.mail import log_lines
 
         found = list(log_lines(place, since=since, context=ctx, task=task, level=level))
         record = {"lines": [_parts(day, line) for day, line in found]}

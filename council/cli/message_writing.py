@@ -62,7 +62,7 @@ def build(
 
     def command(place: Place | None) -> int:
         from council.cli.message_streams import Given, answer_each, batches
-        from council.operations.messages import most_bytes
+        from council.operations.protocol.messages import most_bytes
 
         forced = forced_version(version)
         options: dict[str, Any] = {"minimal": minimal, "pid": pid or None}
@@ -128,7 +128,7 @@ def _built(
         if place is None:
             text = build_one(fields, version, **options)
         else:
-            from council.operations.oversize import publish_all, shortened_fields
+            from council.operations.protocol.oversize import publish_all, shortened_fields
 
             short, moved = shortened_fields(fields, version, options["pid"] or "")
             text = build_one(short, version, **options)
@@ -191,8 +191,8 @@ def convert(
             is_alone,
             numbered,
         )
-        from council.operations.messages import Sidecar, most_bytes
-        from council.operations.permitted import permitted
+        from council.operations.delegation.permitted import permitted
+        from council.operations.protocol.messages import Sidecar, most_bytes
 
         target, forced = forced_version(to) or "", forced_version(version)
         if target == "V5D":
@@ -246,8 +246,8 @@ def sign(
             is_alone,
             numbered,
         )
-        from council.operations.messages import most_bytes
-        from council.operations.messages import sign as sign_one
+        from council.operations.protocol.messages import most_bytes
+        from council.operations.protocol.messages import sign as sign_one
 
         here = _needed(place)
 
@@ -276,8 +276,8 @@ def verify(
 
     def command(place: Place | None) -> int:
         from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
-        from council.operations.messages import most_bytes
-        from council.operations.messages import verify as verify_all
+        from council.operations.protocol.messages import most_bytes
+        from council.operations.protocol.messages import verify as verify_all
 
         here = _needed(place)
         worst = 0

@@ -102,7 +102,7 @@ def _judged(
         numbered,
     )
     from council.cli.message_words import fault_lines, warning_lines
-    from council.operations.messages import most_bytes
+    from council.operations.protocol.messages import most_bytes
     from council.wire.messages import validate
     from council.wire.replies import reply_to_fault
 
@@ -141,7 +141,7 @@ def _known(place: Place | None, parsed: Any, wanted: bool) -> Any:
     is_ours = context and os.path.isdir(os.path.join(place.paths.protocol, "contexts"))
     if parsed.errors or not (wanted or is_ours):
         return None
-    from council.operations.known import known_of
+    from council.operations.protocol.known import known_of
 
     return known_of(place, parsed, must_be_ours=not wanted)
 
@@ -158,7 +158,7 @@ def lint(
 
     def command(place: Place | None) -> Output:
         from council.cli.message_streams import batches
-        from council.operations.messages import language_of, most_bytes
+        from council.operations.protocol.messages import language_of, most_bytes
         from council.wire.economy import lint as advise
 
         forced = forced_version(version)
@@ -196,7 +196,7 @@ def diff(
     """Tell what changed between two versions, or what differs between two messages."""
 
     def command(place: Place | None) -> Output:
-        from council.operations.messages import language_of
+        from council.operations.protocol.messages import language_of
         from council.wire.messages import VERSIONS
 
         given = [one.upper() for one in (before, after)]
@@ -271,7 +271,7 @@ def explain(
 
     def command(place: Place | None) -> Output | int:
         from council.cli.message_pages import explained, explained_card
-        from council.operations.messages import language_of, most_bytes
+        from council.operations.protocol.messages import language_of, most_bytes
 
         forced = forced_version(version)
         spoken = language_of(place, lang, os.environ)

@@ -19,7 +19,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.registry import Done
+    from council.operations.protocol.registry import Done
 
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")
@@ -71,9 +71,9 @@ def join(
     """Give an agent its protocol id: the one it proposes, or the next free one."""
 
     def command(place: Place) -> Output:
-        from council.core.registering import Joining
-        from council.operations.registry import join as register
-        from council.operations.registry_looks import whom
+        from council.core.protocol.registering import Joining
+        from council.operations.protocol.registry import join as register
+        from council.operations.protocol.registry_looks import whom
 
         proposed, agent = whom(place, who, as_)
         wish = Joining(
@@ -109,7 +109,7 @@ def _version(word: str, option: str) -> str:
 
 
 def _line(text: str) -> str:
-    from council.core.messages import inline, is_inline
+    from council.core.protocol.messages import inline, is_inline
 
     if text and not is_inline(text):
         raise UsageError(
@@ -140,8 +140,8 @@ def leave(
     """Take an agent out of the protocol, and out of all its groups."""
 
     def command(place: Place) -> Output:
-        from council.operations.registry import leave as take_out
-        from council.operations.registry_looks import protocol_id_of
+        from council.operations.protocol.registry import leave as take_out
+        from council.operations.protocol.registry_looks import protocol_id_of
 
         return _done(take_out(place, protocol_id_of(place, who or as_), reason))
 
@@ -161,9 +161,9 @@ def caps(
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
 
     def command(place: Place) -> Output:
-        from council.core.protocol_ids import is_protocol_id
-        from council.operations.registry import declare, registry_of
-        from council.operations.registry_looks import protocol_id_of
+        from council.core.protocol.protocol_ids import is_protocol_id
+        from council.operations.protocol.registry import declare, registry_of
+        from council.operations.protocol.registry_looks import protocol_id_of
 
         if not (who or as_):
             return _standard()
@@ -182,7 +182,7 @@ def caps(
 
 
 def _standard() -> Output:
-    from council.core.registry import CAPABILITIES
+    from council.core.protocol.registry import CAPABILITIES
 
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
@@ -206,7 +206,7 @@ def query(
 
     def command(place: Place) -> Output:
         from council.cli.registry_views import query_text
-        from council.operations.registry_looks import query as look
+        from council.operations.protocol.registry_looks import query as look
 
         found = look(place, filter_ or pattern, status)
         return Output(record=found.to_record(), text=query_text(found, place.now()))
@@ -231,9 +231,9 @@ def liveness(
 
     def command(place: Place) -> Output:
         from council.cli.registry_views import liveness_text
-        from council.operations.registry import tell_liveness
-        from council.operations.registry_looks import protocol_id_of
-        from council.operations.registry_looks import query as look
+        from council.operations.protocol.registry import tell_liveness
+        from council.operations.protocol.registry_looks import protocol_id_of
+        from council.operations.protocol.registry_looks import query as look
 
         if not load and not queue:
             found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
@@ -278,7 +278,7 @@ def select(
 
     def command(place: Place) -> Output:
         from council.cli.registry_views import selection_output
-        from council.operations.registry_looks import weigh
+        from council.operations.protocol.registry_looks import weigh
 
         found = weigh(
             place,
@@ -336,8 +336,8 @@ def _change_group(
     word: str, group: str, members: list[str], root: str, now: str, json: bool
 ) -> None:
     def command(place: Place) -> Output:
-        from council.operations.registry import change_group
-        from council.operations.registry_looks import protocol_id_of
+        from council.operations.protocol.registry import change_group
+        from council.operations.protocol.registry_looks import protocol_id_of
 
         named = [protocol_id_of(place, one) for one in listed(*members)]
         done = change_group(place, group, named, add=word == "add")
@@ -357,7 +357,7 @@ def group_list(root: Root = "", now: Now = "", json: Json = False) -> None:
     """List the groups and their members."""
 
     def command(place: Place) -> Output:
-        from council.operations.registry import registry_of
+        from council.operations.protocol.registry import registry_of
 
         groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
         lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]

@@ -10,9 +10,9 @@ from datetime import datetime
 from council.cli.edge import Output
 from council.cli.views import ago, as_text, rows_view
 from council.core.errors import NotFoundError
-from council.core.protocol_ids import role_word
-from council.core.selection import Selection
-from council.operations.registry_looks import Found
+from council.core.protocol.protocol_ids import role_word
+from council.core.protocol.selection import Selection
+from council.operations.protocol.registry_looks import Found
 
 _NOBODY = "nobody fits; next: council agent join --as AGENT"
 

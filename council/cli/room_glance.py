@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from council.core.times import render_duration
-from council.operations.room_standings import RoomStanding
+from council.operations.rooms.room_standings import RoomStanding
 
 _NAMED = 8
 

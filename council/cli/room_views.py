@@ -6,13 +6,13 @@ Source: DG-136, DG-137, `cli.md` section 3.
 from __future__ import annotations
 
 from council.cli.edge import Output
-from council.core.channel_records import message_to_record, shown
-from council.core.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.errors import CouncilError
 from council.core.events import Event
+from council.core.rooms.channel_records import message_to_record, shown
+from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
-from council.operations.showing import Standing
-from council.store.channel_words import cycle_line, floor_line, role_of
+from council.operations.rooms.showing import Standing
+from council.store.rooms.channel_words import cycle_line, floor_line, role_of
 
 _WIDTH = 80
 

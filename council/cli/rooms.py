@@ -47,8 +47,8 @@ def create(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import channel_output
-        from council.operations.channels import CREATABLE
-        from council.operations.channels import create as make
+        from council.operations.rooms.channels import CREATABLE
+        from council.operations.rooms.channels import create as make
 
         if mode not in CREATABLE:
             raise UsageError(f"no channel is made as {mode!r}", "choose chat, report or work")
@@ -72,8 +72,8 @@ def mode(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import channel_output
-        from council.operations.channels import change_mode
-        from council.operations.showing import standing
+        from council.operations.rooms.channels import change_mode
+        from council.operations.rooms.showing import standing
 
         if not mode:
             found = standing(place, channel).channel
@@ -97,7 +97,7 @@ def show(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import shown_output
-        from council.operations.showing import standing
+        from council.operations.rooms.showing import standing
 
         return shown_output(standing(place, channel, messages=count))
 
@@ -109,7 +109,7 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
 
     def command(place: Place) -> Output:
         from council.cli.room_views import list_output
-        from council.operations.showing import all_standing
+        from council.operations.rooms.showing import all_standing
 
         return list_output(*all_standing(place))
 
@@ -134,9 +134,9 @@ def post(
     """Post a message; it may wake the room, and never ends a turn."""
 
     def command(place: Place) -> Output:
-        from council.core.channel_records import message_to_record
-        from council.operations.channels import post as say
-        from council.store.channel_words import floor_line
+        from council.core.rooms.channel_records import message_to_record
+        from council.operations.rooms.channels import post as say
+        from council.store.rooms.channel_words import floor_line
 
         words = read_text(text, file, place.settings.max_text_bytes)
         run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
@@ -153,8 +153,8 @@ def post(
 
 def _answer_to(place: Place, channel: Any, number: int) -> str:
     """Return what the moderator answered to a message at once, "" for nothing (DG-065)."""
-    from council.core.channels import TurnState
-    from council.operations.rooms import channels
+    from council.core.rooms.channels import TurnState
+    from council.operations.rooms.rooms import channels
 
     if channel.state is not TurnState.ARCHIVED:
         return ""
@@ -176,8 +176,8 @@ def members(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import members_output
-        from council.operations.channels import change_members
-        from council.operations.showing import standing
+        from council.operations.rooms.channels import change_members
+        from council.operations.rooms.showing import standing
 
         if not action:
             return members_output(standing(place, channel).channel)
@@ -196,7 +196,7 @@ def status(channel: Channel, root: Root = "", now: Now = "", json: Json = False)
 
     def command(place: Place) -> Output:
         from council.cli.room_views import status_output
-        from council.operations.showing import standing
+        from council.operations.rooms.showing import standing
 
         return status_output(standing(place, channel).channel)
 
@@ -210,7 +210,7 @@ def wake(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import status_output
-        from council.operations.turns import wake as rouse
+        from council.operations.rooms.turns import wake as rouse
 
         step = rouse(place, channel, _who(place, as_))
         return status_output(step.channel, outcome=step.outcome)
@@ -236,7 +236,7 @@ def open_discussion(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import channel_output
-        from council.operations.discussing import create as make
+        from council.operations.rooms.discussing import create as make
 
         if not guide:
             raise UsageError("a discussion needs a guide", "give it with --guide FILE")
@@ -262,7 +262,7 @@ def complete(
 
     def command(place: Place) -> Output:
         from council.cli.room_views import completed_output
-        from council.operations.discussing import complete as close
+        from council.operations.rooms.discussing import complete as close
 
         if not summary:
             raise UsageError("which summary?", "give it with --summary FILE")

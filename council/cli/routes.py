@@ -15,7 +15,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.routing import Route, Warned
+    from council.core.delegation.routing import Route, Warned
 
 _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
@@ -47,8 +47,8 @@ def explain(
     """Say which agent something that comes in would go to, and why; nothing is started."""
 
     def command(place: Place) -> Output:
-        from council.core.routing import Facts
-        from council.operations.routing import explain as explained
+        from council.core.delegation.routing import Facts
+        from council.operations.delegation.routing import explain as explained
 
         facts = Facts(
             session=session,
@@ -102,7 +102,7 @@ def check(
     """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
 
     def command(place: Place) -> Output:
-        from council.operations.routing import rules, warnings
+        from council.operations.delegation.routing import rules, warnings
 
         known, found = rules(place), warnings(place)
         some = "1 rule" if len(known) == 1 else f"{len(known)} rules"

@@ -49,7 +49,7 @@ def status(
             )
             return None
         if problems:
-            from council.operations.problems import find_problems
+            from council.operations.examining.problems import find_problems
 
             found = find_problems(place)
             return Output(record=found.to_record(), text=problems_text(found))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from council.core.exchange import Attempt, Exchange, Hop, Question, Task
-    from council.operations.tasks import Row
+    from council.core.protocol.exchange import Attempt, Exchange, Hop, Question, Task
+    from council.operations.protocol.tasks import Row
 
 STATES = {"N": "new", "R": "running", "D": "done", "F": "failed", "X": "cancelled"}
 _WIDTH = 78

@@ -32,7 +32,7 @@ def list_(
 
     def command(place: Place) -> Output:
         from council.cli.task_pages import list_page
-        from council.operations.tasks import listed
+        from council.operations.protocol.tasks import listed
 
         rows, wrong = listed(place, with_closed=with_all)
         record = {
@@ -51,9 +51,9 @@ def show(target: Target, root: Root = "", now: Now = "", json: Json = False) -> 
 
     def command(place: Place) -> Output:
         from council.cli.task_pages import task_page
-        from council.core.exchange_records import task_to_record
-        from council.operations.exchanging import contexts
-        from council.operations.tasks import find
+        from council.core.protocol.exchange_records import task_to_record
+        from council.operations.protocol.exchanging import contexts
+        from council.operations.protocol.tasks import find
 
         kept, task = find(place, target)
         exchange = kept.exchange
@@ -85,8 +85,8 @@ def cancel(
     """Cancel a task, or all that are open in a context; who works on it is told."""
 
     def command(place: Place) -> Output:
-        from council.operations.answer import wake_next
-        from council.operations.tasks import cancel as end
+        from council.operations.conversations.answer import wake_next
+        from council.operations.protocol.tasks import cancel as end
 
         context, done = end(place, target, reason)
         wake_next(place)

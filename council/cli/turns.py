@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output, read_text
-from council.core.channels import is_asleep
 from council.core.errors import InvalidInputError, UsageError
+from council.core.rooms.channels import is_asleep
 from council.operations.place import Place, open_place, speaker
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.core.channels import ChannelStep
+    from council.core.rooms.channels import ChannelStep
 
 
 def _place(values: dict[str, Any]) -> Place:
@@ -37,7 +37,7 @@ def _run_of(place: Place, values: dict[str, Any]) -> str:
 
 def begin(values: dict[str, Any]) -> Output:
     """Answer whether an agent may speak now."""
-    from council.operations.turns import begin as ask
+    from council.operations.rooms.turns import begin as ask
 
     place = _place(values)
     agent = speaker(place, values["as_"])
@@ -55,14 +55,14 @@ def begin(values: dict[str, Any]) -> Output:
 
 
 def _floor(step: ChannelStep) -> str:
-    from council.store.channel_words import floor_line
+    from council.store.rooms.channel_words import floor_line
 
     return f"floor: {floor_line(step.channel)}"
 
 
 def end(values: dict[str, Any]) -> Output:
     """Note that a turn has ended."""
-    from council.operations.turns import end as finish
+    from council.operations.rooms.turns import end as finish
 
     place = _place(values)
     agent = speaker(place, values["as_"])
@@ -95,7 +95,7 @@ def _final_text(place: Place, values: dict[str, Any]) -> str:
         return ""
     import json
 
-    from council.core.delivery import final_text
+    from council.core.rooms.delivery import final_text
 
     # A run holds the whole talk of its agent, not only what is said in the end.
     data = read_text("", values["messages"], 64 * most)

@@ -16,18 +16,18 @@ from rich.table import Table
 from rich.text import Text
 
 from council.cli.room_glance import rooms_view
-from council.core.conversation import Conversation, ParticipantStatus
-from council.core.owed import (
+from council.core.conversations.conversation import Conversation, ParticipantStatus
+from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
     passed_over,
     round_number,
     takes_turns,
 )
+from council.core.telling.trace_context import context_of
 from council.core.times import render_duration
-from council.core.trace_context import context_of
-from council.operations.convene import DEFAULT_NAME
-from council.operations.finding import Finding
+from council.operations.conversations.convene import DEFAULT_NAME
+from council.operations.examining.finding import Finding
 from council.operations.view import Overview, Standing
 
 _MARKS = {

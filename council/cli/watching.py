@@ -14,8 +14,8 @@ from rich.text import Text
 
 from council.cli.glance import glance, problems_text
 from council.cli.views import as_text, console
+from council.operations.examining.problems import find_problems
 from council.operations.place import Place
-from council.operations.problems import find_problems
 from council.operations.schedule import clocks
 from council.operations.view import Overview
 from council.operations.watch import watch

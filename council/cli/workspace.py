@@ -73,7 +73,7 @@ def doctor(
 
     def command(place: Place) -> Output:
         from council.cli.views import as_text, findings_view
-        from council.operations.doctor import examine
+        from council.operations.examining.doctor import examine
 
         if repair:
             place.refuse_newer_settings()

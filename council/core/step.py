@@ -5,7 +5,7 @@ Source: `architecture.md` section 3.
 
 from __future__ import annotations
 
-from council.core.conversation import Conversation, SealedText
+from council.core.conversations.conversation import Conversation, SealedText
 from council.core.events import Event
 from council.core.record import Record
 

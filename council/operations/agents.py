@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from council.core import identities as rules
 from council.core.agents import is_line
 from council.core.errors import (
     ConflictError,
@@ -20,18 +19,20 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
-from council.core.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
 from council.core.ids import checked_name
 from council.core.record import Record
+from council.core.rooms import identities as rules
+from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
 from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
-from council.operations import identifying
 from council.operations.place import Place, speaker
 from council.operations.profiles import joined_in, must_be_known, roles_of
-from council.store import agent_folders, identities, souls
+from council.operations.rooms import identifying
+from council.store import agent_folders, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import agent_of_directory, known_agents
 from council.store.files import explaining, make_folder, sync_folder
+from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

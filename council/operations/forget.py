@@ -11,12 +11,14 @@ from datetime import timedelta
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.core.times import render_duration
-from council.operations.board import render_board
 from council.operations.place import Place
-from council.store import files, forgotten_calls, pruning, purging
+from council.operations.telling.board import render_board
+from council.store import files
+from council.store.conversations import pruning, purging
+from council.store.conversations.pruning import Prunable
+from council.store.conversations.purging import Purged
+from council.store.delegation import forgotten_calls
 from council.store.maintenance import alone
-from council.store.pruning import Prunable
-from council.store.purging import Purged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

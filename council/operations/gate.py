@@ -14,11 +14,11 @@ import os
 from datetime import datetime
 
 from council.core import bounds
-from council.core.conversation import Conversation
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.owed import Wake
+from council.core.conversations.tasks import is_refused
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.owed import Wake
-from council.core.tasks import is_refused
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.events import append, loose_records
@@ -129,8 +129,8 @@ def charge(place: Place, conversation_ids: list[str], *, tokens: int = 0) -> Non
 def _forget_ended(place: Place, tally: Tally) -> None:
     """Drop the counts of conversations that are over, once there are many of them."""
     if len(tally.councils) >= _MANY_COUNCILS:
-        from council.store.channel_places import channel_ids
-        from council.store.naming import pointer_of
+        from council.store.conversations.naming import pointer_of
+        from council.store.rooms.channel_places import channel_ids
 
         still_open = {pointer_of(place.paths, name) for name in place.conversations.names()}
         still_open.update(channel_ids(place.paths))

@@ -17,7 +17,7 @@ from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
-from council.operations.answer import wake_next
+from council.operations.conversations.answer import wake_next
 from council.operations.gate import is_halted
 from council.operations.place import Place
 from council.store import files

@@ -21,18 +21,18 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name
 from council.operations.place import Place
 from council.operations.report import Report
+from council.store.conversations.survey import Survey
 from council.store.files import explaining, make_folder
 from council.store.lock import Lock, try_lock
-from council.store.survey import Survey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.operations.looking import Look
+    from council.operations.conversations.looking import Look
     from council.operations.report import Reported
-    from council.operations.room_looks import RoomLook
+    from council.operations.rooms.room_looks import RoomLook
     from council.operations.serving import Served
 
 
@@ -103,11 +103,11 @@ def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> lis
         of_councils, of_rooms = surveys[0], surveys[-1]
         names, ids = of_councils.doubtful, of_rooms.doubtful if len(surveys) > 1 else []
     if names:
-        from council.operations.looking import Look
+        from council.operations.conversations.looking import Look
 
         looks.append(Look(place, names, of_councils, now))
     if ids:
-        from council.operations.room_looks import RoomLook
+        from council.operations.rooms.room_looks import RoomLook
 
         looks.append(RoomLook(place, ids, of_rooms, now))
     return looks
@@ -132,7 +132,7 @@ def _do_the_rest(place: Place, now: datetime, report: Report) -> None:
 def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Take over identities from another program once its file has changed (DG-017)."""
     if os.path.lexists(place.paths.ego):
-        from council.operations.scanning import scan_if_changed
+        from council.operations.rooms.scanning import scan_if_changed
 
         scan_if_changed(place)
 
@@ -140,10 +140,10 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
 def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Mark agents of the protocol that fell silent as unavailable (PR-422)."""
     if os.path.lexists(f"{place.paths.protocol}/registry.json"):
-        from council.store.liveness_note import is_due
+        from council.store.protocol.liveness_note import is_due
 
         if is_due(place.paths.protocol, now):
-            from council.operations.registry import expire_liveness
+            from council.operations.protocol.registry import expire_liveness
 
             expire_liveness(place, now)
 
@@ -155,7 +155,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
             return
     except OSError:
         return
-    from council.operations.unfinished import finish_all
+    from council.operations.delegation.unfinished import finish_all
 
     report.errors += [("calls", error) for error in finish_all(place)]
 
@@ -163,14 +163,14 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
 def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
     """Do what is due in the contexts of document 002."""
     if os.path.lexists(f"{place.paths.protocol}/contexts"):
-        from council.operations.task_looks import serve_tasks
+        from council.operations.protocol.task_looks import serve_tasks
 
         serve_tasks(place, now, report, beat_in_turn)
 
 
 def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Show on the board what is open now and who owes an answer (P8-006)."""
-    from council.operations.board import render_board
+    from council.operations.telling.board import render_board
 
     render_board(place, now)
 
@@ -196,7 +196,7 @@ def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
         found = [Survey(place.paths, backoff_s, now, trusting=trusting)]
         report.idle = found[0].idle
         if os.path.isdir(place.paths.channels):
-            from council.store.room_survey import RoomSurvey
+            from council.store.rooms.room_survey import RoomSurvey
 
             rules = [*backoff_s, sorted(place.settings.channels.items())]
             found.append(RoomSurvey(place.paths, rules, now, trusting=trusting))
@@ -236,7 +236,7 @@ def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> b
 def _end(place: Place) -> None:
     place.mark_beat()
     if place.settings.hooks:
-        from council.operations.hooks import tell_hooks
+        from council.operations.telling.hooks import tell_hooks
 
         tell_hooks(place)
 

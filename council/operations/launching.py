@@ -16,8 +16,8 @@ from datetime import timedelta
 from council.core.agents import Agent
 from council.core.errors import CouncilError
 from council.core.record import Record
+from council.core.telling.trace_context import parse_traceparent
 from council.core.times import render_instant
-from council.core.trace_context import parse_traceparent
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
@@ -135,7 +135,7 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
     import signal
 
-    from council.store import under_way
+    from council.store.protocol import under_way
 
     def leave(*_: object) -> None:
         raise SystemExit

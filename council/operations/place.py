@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from council.store.conversations import Conversations
+    from council.store.conversations.conversations import Conversations
 
 
 class Place:
@@ -54,7 +54,7 @@ class Place:
     def conversations(self) -> Conversations:
         """The conversations on the disk; whoever opens none does not load what reads them."""
         if self._conversations is None:
-            from council.store.conversations import Conversations
+            from council.store.conversations.conversations import Conversations
 
             self._conversations = Conversations(
                 self.paths, allow_network_fs=self.settings.force_network_fs

@@ -9,16 +9,18 @@ import os
 
 from council.core.agents import Agent
 from council.core.errors import CouncilError, NotFoundError
-from council.core.identities import Identity, Registry
 from council.core.ids import checked_name
-from council.core.protocol_ids import is_protocol_id, role_word
+from council.core.protocol.protocol_ids import is_protocol_id, role_word
+from council.core.protocol.registry import Entry
+from council.core.protocol.registry import Registry as ProtocolRegistry
 from council.core.record import Record
-from council.core.registry import Entry
-from council.core.registry import Registry as ProtocolRegistry
+from council.core.rooms.identities import Identity, Registry
 from council.operations.place import Place
-from council.store import identities, protocol_registry, souls
+from council.store import souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.protocol import protocol_registry
+from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

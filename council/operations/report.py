@@ -15,11 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from council.core.conversation import Conversation
-    from council.core.owed import Archive, Notify, Wake
+    from council.core.conversations.conversation import Conversation
+    from council.core.conversations.owed import Archive, Notify, Wake
     from council.core.step import Step
     from council.operations.place import Place
-    from council.operations.room_report import BeatenRoom
+    from council.operations.rooms.room_report import BeatenRoom
 
     class Reported(Protocol):
         """What a heartbeat found and did in one thing that it serves."""
@@ -167,7 +167,7 @@ class Report(Record):
         """Return all channels, opened or not, in the order of their names."""
         if not self.idle_rooms:
             return self.rooms
-        from council.operations.room_report import BeatenRoom
+        from council.operations.rooms.room_report import BeatenRoom
 
         found = [*self.rooms, *(BeatenRoom.from_note(one[0], one[2]) for one in self.idle_rooms)]
         return sorted(found, key=lambda one: one.name)
@@ -189,7 +189,7 @@ class Report(Record):
             seen.reason = seen.reason or before.reason
             self.conversations[at] = seen
         if later.all_rooms():
-            from council.operations.room_report import joined
+            from council.operations.rooms.room_report import joined
 
             self.rooms, self.idle_rooms = joined(self.all_rooms(), later.all_rooms()), []
         self.tasks = taken_over(self.tasks, later.tasks)
@@ -241,7 +241,7 @@ def _name_in(line: str) -> str:
 
 def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     """Return what a step did to a conversation."""
-    from council.core import owed
+    from council.core.conversations import owed
 
     after = step.state
     seen = Beaten(
@@ -264,6 +264,6 @@ def owed_by(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what a conversation owes to the world, with the pauses the settings ask for."""
-    from council.core import owed
+    from council.core.conversations import owed
 
     return owed.pending(state, now, backoff=place.settings.retry_backoff)

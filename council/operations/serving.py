@@ -13,8 +13,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.agents import Agent
+from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError, NotFoundError
-from council.core.owed import Wake
 from council.core.record import Record
 from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place

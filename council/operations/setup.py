@@ -13,12 +13,12 @@ import shutil
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
-from council.operations.board import render_board
 from council.operations.place import Place
+from council.operations.telling.board import render_board
 from council.store import agent_folders
 from council.store.agents import default_emoji
+from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, write_new
-from council.store.naming import prepare_control
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.souls import new_page

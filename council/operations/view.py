@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 
-from council.core import owed
-from council.core.anonymity import refuse_names
-from council.core.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
+from council.core.conversations import owed
+from council.core.conversations.anonymity import refuse_names
+from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
+from council.core.conversations.procedures import PROCEDURES
+from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
-from council.core.procedures import PROCEDURES
 from council.core.record import Record
-from council.core.records import to_record
+from council.core.telling.trace_context import context_of
 from council.core.times import render_instant
-from council.core.trace_context import context_of
 from council.operations.place import Place
-from council.store.minutes import read_minutes_head
+from council.store.minutes.minutes import read_minutes_head
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.bounds import Lapse
-    from council.core.flips import Flip
-    from council.core.measures import Group
+    from council.core.deliberation.flips import Flip
+    from council.core.deliberation.measures import Group
     from council.operations.halting import Halt
-    from council.operations.room_standings import RoomStanding
-    from council.operations.tasks import Row
+    from council.operations.protocol.tasks import Row
+    from council.operations.rooms.room_standings import RoomStanding
 
 _HEAD_BYTES = 4096
 
@@ -138,7 +138,7 @@ def status(place: Place) -> Overview:
         standings.append(one)
     from council.operations.gate import reached_today, resting_agents
     from council.operations.halting import read_halt
-    from council.operations.room_standings import standings as rooms_of
+    from council.operations.rooms.room_standings import standings as rooms_of
 
     rooms, broken = rooms_of(place)
     tasks, unread = _tasks(place)
@@ -163,7 +163,7 @@ def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
     """Return the tasks of document 002 that are open, and what is wrong with their contexts."""
     if not os.path.isdir(f"{place.paths.protocol}/contexts"):
         return [], []
-    from council.operations.tasks import listed
+    from council.operations.protocol.tasks import listed
 
     rows, wrong = listed(place)
     return [row for row in rows if not row.task.is_over], [("tasks", one) for one in wrong]
@@ -231,14 +231,14 @@ class _Structure:
     """What can be read out of the texts of a deliberation."""
 
     def __init__(self, state: Conversation) -> None:
-        from council.core.judgement import judge  # only where stances are judged
+        from council.core.deliberation.judgement import judge  # only where stances are judged
 
         self._judged = judge(state)
 
     def parts(self, entry: Entry) -> dict[str, Any]:
         """Return position, responses, reasoning, confidence and faults of a contribution."""
-        from council.core.debate_session import turn_parts
-        from council.core.judgement import round_of
+        from council.core.deliberation.debate_session import turn_parts
+        from council.core.deliberation.judgement import round_of
 
         turn = round_of(self._judged, entry.tour).turns.get(entry.agent)
         if turn is None or entry.kind is not EntryKind.CONTRIBUTION:
@@ -284,7 +284,7 @@ def debate_session(place: Place, state: Conversation) -> dict[str, Any]:
             f"{state.name} is a {state.procedure} and no debate session",
             "see it with: council show --format json",
         )
-    from council.core.debate_session import to_session
+    from council.core.deliberation.debate_session import to_session
     from council.store.agents import agent as agent_of
 
     agents = {one: agent_of(place.root, place.settings, one) for one in state.participants}

@@ -18,8 +18,8 @@ import threading
 import time
 from datetime import timedelta
 
-from council.operations.on_duty import Duty
 from council.operations.place import Place
+from council.operations.rooms.on_duty import Duty
 from council.operations.view import Overview, status
 
 TYPE_CHECKING = False

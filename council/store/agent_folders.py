@@ -19,9 +19,9 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.policies import new_policy
+from council.core.delegation.policies import new_policy
 from council.store import files
-from council.store.policies import policy_path
+from council.store.delegation.policies import policy_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

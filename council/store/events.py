@@ -16,8 +16,8 @@ import stat
 from council.core import quick_json as json
 from council.core.errors import InvalidStateError
 from council.core.events import Event
+from council.core.telling.trace_context import trace_of
 from council.core.times import render_instant
-from council.core.trace_context import trace_of
 from council.store import files
 
 TYPE_CHECKING = False

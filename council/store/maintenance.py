@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from council.core.errors import InvalidStateError, LockTimeoutError
 from council.store import files
-from council.store.naming import prepare_control
+from council.store.conversations.naming import prepare_control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

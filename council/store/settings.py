@@ -11,11 +11,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
+from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
-from council.core.protocol_rules import VERSIONS, ProtocolRules
+from council.core.protocol.protocol_rules import VERSIONS, ProtocolRules
 from council.core.record import Record
-from council.core.rules import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.times import parse_duration
 from council.store.paths import SETTINGS as SETTINGS_FILE
 from council.store.settings_file import read_settings_file

@@ -17,7 +17,7 @@ import re
 from council.core.errors import InvalidStateError
 from council.store import files
 from council.store.agents import SOUL_FILE, agent_workspace
-from council.store.naming import prepare_control
+from council.store.conversations.naming import prepare_control
 from council.store.paths import Workspace
 
 TYPE_CHECKING = False

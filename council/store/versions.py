@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import os
 
-from council.core import conversation, events
+from council.core import events
+from council.core.conversations import conversation
 from council.core.errors import CouncilError
 from council.core.record import Record
-from council.store import files, settings, statefile
+from council.store import files, settings
 from council.store.events import days
-from council.store.minutes import HEAD_BYTES, read_minutes_head
+from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
 from council.store.settings_file import read_settings_file
+from council.store.statefile import statefile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

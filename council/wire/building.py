@@ -10,7 +10,7 @@ Source: PR-007, PR-303, PR-315, PR-415, PR-536, PR-547, PR-573, PR-576, PR-643.
 from __future__ import annotations
 
 from council.core.errors import InvalidMessageError, UsageError
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire import v1, v2, v3, v4, v5
 from council.wire.checklist import DEFAULT_PRIORITY
 from council.wire.data import render_data, with_parent

@@ -10,7 +10,7 @@ Source: PR-501, PR-503, PR-573, PR-598, A-64, A-69.
 from __future__ import annotations
 
 from council.core.errors import InvalidMessageError
-from council.core.messages import Message
+from council.core.protocol.messages import Message
 from council.wire.building import NO_SESSION, checked
 from council.wire.conversion import convert
 from council.wire.identifiers import canonical, number_of

@@ -10,7 +10,7 @@ Source: PR-542 to PR-545, PR-547, PR-548, A-58.
 from __future__ import annotations
 
 from council.core.errors import InvalidInputError
-from council.core.payload import flags_and_pairs, split_outside_quotes
+from council.core.protocol.payload import flags_and_pairs, split_outside_quotes
 from council.core.record import Record
 from council.wire.checklist import DATA_CHARS
 from council.wire.identifiers import is_task_id

@@ -8,7 +8,7 @@ Source: PR-451 to PR-455, A-45, A-46.
 
 from __future__ import annotations
 
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire import v4
 from council.wire.checklist import DATA_CHARS, faults_of, has_no_arrow, refused
 from council.wire.identifiers import is_digits, is_message_id

@@ -8,7 +8,7 @@ Source: PR-008, PR-208, PR-314, PR-414.
 
 from __future__ import annotations
 
-from council.core.payload import items_of
+from council.core.protocol.payload import items_of
 from council.core.record import Record
 from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.codes import is_known

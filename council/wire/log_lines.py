@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC
 
 from council.core.errors import InvalidInputError
-from council.core.payload import items_of
+from council.core.protocol.payload import items_of
 from council.wire.identifiers import is_digits
 from council.wire.parsed import Parsed
 

@@ -10,7 +10,7 @@ Source: PR-536, A-56.
 from __future__ import annotations
 
 from council.core.errors import InvalidInputError
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.checklist import DATA_CHARS
 from council.wire.data import render_data
 

@@ -12,7 +12,7 @@ Source: PR-589, PR-590, A-68.
 from __future__ import annotations
 
 from council.core.errors import UsageError
-from council.core.payload import split_outside_quotes
+from council.core.protocol.payload import split_outside_quotes
 from council.core.record import Record
 from council.wire.building import checked
 from council.wire.draft import is_hex

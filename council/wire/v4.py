@@ -5,7 +5,7 @@ Source: PR-401 to PR-409, PR-416, PR-417, A-40, A-42.
 
 from __future__ import annotations
 
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.checklist import (
     DATA_CHARS,
     PRIORITIES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.checklist import (
     DATA_CHARS,
     DEFAULT_PRIORITY,

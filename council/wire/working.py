@@ -14,8 +14,8 @@ Source: PR-538, PR-546, PR-558, PR-559, PR-583, PR-598.
 from __future__ import annotations
 
 from council.core.errors import ConversionRefusedError
-from council.core.messages import COORDINATOR, DATA_CHARS, Message, inline, is_inline
-from council.core.payload import flags_and_pairs
+from council.core.protocol.messages import COORDINATOR, DATA_CHARS, Message, inline, is_inline
+from council.core.protocol.payload import flags_and_pairs
 from council.core.record import Record
 from council.wire.carried import message_of
 from council.wire.identifiers import is_code, is_digits

@@ -14,9 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from council.cli.artifacts import _Progress
-from council.core.briefs import Brief
+from council.core.delegation.briefs import Brief
 from council.core.event_types import event_schema
-from council.store import artifacts, briefs
+from council.store.delegation import artifacts, briefs
 from council.store.events import tail
 from council.store.paths import Workspace
 from tests.cli.commands import tree

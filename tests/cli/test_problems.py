@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from council.cli.glance import problems_text
-from council.operations.problems import KINDS, Problem, Problems
+from council.operations.examining.problems import KINDS, Problem, Problems
 from tests.cli.commands import tree, wait_until
 
 BROKEN = '[agents.bad]\nargv = ["/bin/sh", "-c", "exit 3"]\n'

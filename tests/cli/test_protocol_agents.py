@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from council.core.registering import Joining
+from council.core.protocol.registering import Joining
 from council.operations.agents import add
 from council.operations.place import Place
-from council.operations.registry import join, receive
+from council.operations.protocol.registry import join, receive
 from council.wire.carried import message_of
 
 

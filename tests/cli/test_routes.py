@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from council.core.delegation.routing import Facts
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
-from council.core.routing import Facts
+from council.operations.delegation.routing import choose, meant_by
 from council.operations.place import Place
-from council.operations.routing import choose, meant_by
 from council.store.events import tail
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

@@ -13,11 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from council.core import answers, machine, steering
-from council.core.conversation import Conversation, Entry, EntryKind, Origin, Participant
-from council.core.handles import pseudonyms
-from council.core.owed import awaited, owing
-from council.core.rules import Rules
+from council.core.conversations import answers, machine, steering
+from council.core.conversations.conversation import (
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+)
+from council.core.conversations.handles import pseudonyms
+from council.core.conversations.owed import awaited, owing
+from council.core.conversations.rules import Rules
 from council.core.step import Step
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from council.core.played import Played
-from council.core.turns import Response, Turn
+from council.core.deliberation.played import Played
+from council.core.deliberation.turns import Response, Turn
 
 Matrix = Mapping[str, Mapping[str, str]]
 

@@ -6,13 +6,20 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from council.core.exchange import RULES, Exchange, ExchangeStep, Task, TaskRules
-from council.core.exchange_owed import AskUser, Compose, Deliver, Split, Work, pending
-from council.core.exchange_records import exchange_from_record, exchange_to_record
-from council.core.exchange_runs import run_started
-from council.core.messages import Message
-from council.core.orchestrator import advance, delivered, open_context, receive, request, send
-from council.core.registry import Entry, Registry
+from council.core.protocol.exchange import RULES, Exchange, ExchangeStep, Task, TaskRules
+from council.core.protocol.exchange_owed import AskUser, Compose, Deliver, Split, Work, pending
+from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
+from council.core.protocol.exchange_runs import run_started
+from council.core.protocol.messages import Message
+from council.core.protocol.orchestrator import (
+    advance,
+    delivered,
+    open_context,
+    receive,
+    request,
+    send,
+)
+from council.core.protocol.registry import Entry, Registry
 from council.wire.carried import line_of, message_of
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from council.core.answers import respond
-from council.core.conversation import Conversation, Participant
-from council.core.machine import advance
-from council.core.owed import owing
-from council.core.rules import Rules
-from tests.core.conversations import MINUTE, NOW, convened
+from council.core.conversations.answers import respond
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.machine import advance
+from council.core.conversations.owed import owing
+from council.core.conversations.rules import Rules
+from tests.core.conversations.samples import MINUTE, NOW, convened
 
 THREE = ("claude", "gpt", "glm")
 FIVE = ("aster", "birch", "cedar", "dahlia", "elm")

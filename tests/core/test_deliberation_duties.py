@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.deliberation import responses_owed
+from council.core.deliberation.deliberation import responses_owed
 from tests.core.talks import debate, form, say, speaks
 
 

@@ -15,9 +15,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from council.core.answers import inject, respond, sealed_digest
-from council.core.convergence import measure
-from council.core.conversation import (
+from council.core.conversations.answers import inject, respond, sealed_digest
+from council.core.conversations.convergence import measure
+from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
     Participant,
@@ -26,15 +26,8 @@ from council.core.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.errors import (
-    AlreadyAnsweredError,
-    CouncilError,
-    NotYourTurnError,
-    RefusedError,
-)
-from council.core.ids import task_id
-from council.core.machine import advance
-from council.core.owed import (
+from council.core.conversations.machine import advance
+from council.core.conversations.owed import (
     Archive,
     Wake,
     attempts_used_up,
@@ -45,13 +38,20 @@ from council.core.owed import (
     pending,
     takes_turns,
 )
-from council.core.procedures import ORDERS, PROCEDURES
-from council.core.records import from_record, to_record
-from council.core.rules import Rules
-from council.core.steering import cancel, extend, pause, resume, stop
+from council.core.conversations.procedures import ORDERS, PROCEDURES
+from council.core.conversations.records import from_record, to_record
+from council.core.conversations.rules import Rules
+from council.core.conversations.steering import cancel, extend, pause, resume, stop
+from council.core.conversations.tasks import task_failed, task_queued, task_started
+from council.core.errors import (
+    AlreadyAnsweredError,
+    CouncilError,
+    NotYourTurnError,
+    RefusedError,
+)
+from council.core.ids import task_id
 from council.core.step import Step
-from council.core.tasks import task_failed, task_queued, task_started
-from tests.core.conversations import CONVERSATION_ID, HOUR, MINUTE, NOW, convened
+from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, convened
 
 AGENTS = ("ada", "bob", "cyd", "dan", "eve", "fay")
 STANCES = ("agree", "partial", "disagree")

@@ -16,10 +16,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from council.core.answering import answer_of, answered, composed
-from council.core.conversation import TaskState
-from council.core.exchange import ENDED, TaskRules
-from council.core.exchange_owed import (
+from council.core.conversations.conversation import TaskState
+from council.core.protocol.answering import answer_of, answered, composed
+from council.core.protocol.exchange import ENDED, TaskRules
+from council.core.protocol.exchange_owed import (
     Answer,
     AskUser,
     Compose,
@@ -29,7 +29,7 @@ from council.core.exchange_owed import (
     next_due,
     pending,
 )
-from council.core.exchange_runs import (
+from council.core.protocol.exchange_runs import (
     run_ended,
     run_failed,
     run_queued,
@@ -37,11 +37,11 @@ from council.core.exchange_runs import (
     run_started,
     set_aside,
 )
-from council.core.messages import COORDINATOR, Message
-from council.core.orchestrator import advance, cancel, delivered, receive_fault
-from council.core.registry import Entry, EntryStatus, Registry
-from council.core.splitting import Part, divided
-from council.core.transitions import OK, transition
+from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.orchestrator import advance, cancel, delivered, receive_fault
+from council.core.protocol.registry import Entry, EntryStatus, Registry
+from council.core.protocol.splitting import Part, divided
+from council.core.protocol.transitions import OK, transition
 from tests.core.exchanges import LEASE, SECOND, Context, saved
 
 WORKERS = ("W1", "W2", "W3", "W4")

@@ -15,11 +15,21 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from council.core.channel_owed import PostGuide, Remind, Reply, Signal, Wake, next_due, signalled
-from council.core.channel_owed import pending as owed_by
-from council.core.channel_records import channel_from_record, channel_to_record
-from council.core.channel_tasks import task_failed, task_queued, task_started
-from council.core.channels import (
+from council.core.conversations.owed import Archive
+from council.core.errors import RefusedError
+from council.core.rooms.channel_owed import (
+    PostGuide,
+    Remind,
+    Reply,
+    Signal,
+    Wake,
+    next_due,
+    signalled,
+)
+from council.core.rooms.channel_owed import pending as owed_by
+from council.core.rooms.channel_records import channel_from_record, channel_to_record
+from council.core.rooms.channel_tasks import task_failed, task_queued, task_started
+from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
     ChannelStep,
@@ -32,12 +42,10 @@ from council.core.channels import (
     agents_of,
     is_asleep,
 )
-from council.core.delivery import is_empty_turn
-from council.core.discussions import automatic_answer, completed, minuted, reminded
-from council.core.errors import RefusedError
-from council.core.floor import begin, change_mode, end, members_changed, opened, settle
-from council.core.owed import Archive
-from tests.core.rooms import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
+from council.core.rooms.delivery import is_empty_turn
+from council.core.rooms.discussions import automatic_answer, completed, minuted, reminded
+from council.core.rooms.floor import begin, change_mode, end, members_changed, opened, settle
+from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
 
 AGENTS = ("ann", "bob", "cyd", "dan", "eve")
 RULES = FloorRules(max_cycles=5, max_repeats=2)

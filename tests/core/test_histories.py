@@ -22,8 +22,19 @@ from hypothesis.stateful import (
     rule,
 )
 
-from council.core.answers import inject, respond, sealed_digest
-from council.core.conversation import EntryKind, ParticipantStatus, TaskState, has_answered
+from council.core.conversations.answers import inject, respond, sealed_digest
+from council.core.conversations.conversation import (
+    EntryKind,
+    ParticipantStatus,
+    TaskState,
+    has_answered,
+)
+from council.core.conversations.machine import advance
+from council.core.conversations.owed import Archive, Wake, is_blind, owing, pending
+from council.core.conversations.procedures import MODES
+from council.core.conversations.records import from_record, to_record
+from council.core.conversations.steering import cancel, extend, pause, resume, stop
+from council.core.conversations.tasks import task_failed, task_queued, task_started
 from council.core.errors import (
     AlreadyAnsweredError,
     CouncilError,
@@ -31,14 +42,8 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import split_task_id, task_id
-from council.core.machine import advance
-from council.core.owed import Archive, Wake, is_blind, owing, pending
-from council.core.procedures import MODES
-from council.core.records import from_record, to_record
-from council.core.steering import cancel, extend, pause, resume, stop
 from council.core.step import Step
-from council.core.tasks import task_failed, task_queued, task_started
-from tests.core.conversations import CONVERSATION_ID, HOUR, MINUTE, NOW, PHASES, convened
+from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, PHASES, convened
 
 AGENTS = ("ada", "bob", "cyd")
 LEASE = 2 * MINUTE

@@ -13,15 +13,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from council.core.answers import respond
-from council.core.conversation import Conversation, TaskState
+from council.core.conversations.answers import respond
+from council.core.conversations.conversation import Conversation, TaskState
+from council.core.conversations.machine import advance
+from council.core.conversations.owed import RETRY_BACKOFF, Wake, next_due, pending
+from council.core.conversations.procedures import PROCEDURES
+from council.core.conversations.steering import extend, pause, resume, stop
+from council.core.conversations.tasks import task_failed, task_queued, task_refused, task_started
 from council.core.errors import CouncilError
-from council.core.machine import advance
-from council.core.owed import RETRY_BACKOFF, Wake, next_due, pending
-from council.core.procedures import PROCEDURES
-from council.core.steering import extend, pause, resume, stop
-from council.core.tasks import task_failed, task_queued, task_refused, task_started
-from tests.core.conversations import HOUR, MINUTE, NOW, all_answer, convened, wakes
+from tests.core.conversations.samples import HOUR, MINUTE, NOW, all_answer, convened, wakes
 
 AGENTS = ("ada", "bob", "cyd")
 LEASE = 2 * MINUTE

@@ -8,13 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from council.core.grouping import add_members, targets
-from council.core.liveness import expire, next_due
-from council.core.membership import leave
-from council.core.protocol_ids import ROLES, is_protocol_id, number_of, role_of
-from council.core.registering import CONFLICT, Joining, join
-from council.core.registry import Registry
-from council.core.registry_records import registry_from_record, registry_to_record
+from council.core.protocol.grouping import add_members, targets
+from council.core.protocol.liveness import expire, next_due
+from council.core.protocol.membership import leave
+from council.core.protocol.protocol_ids import ROLES, is_protocol_id, number_of, role_of
+from council.core.protocol.registering import CONFLICT, Joining, join
+from council.core.protocol.registry import Registry
+from council.core.protocol.registry_records import registry_from_record, registry_to_record
 from tests.core.registries import NOW, RULES, lines_of, told
 
 IDS = st.builds(lambda role, number: f"{role}{number}", st.sampled_from("OWR"), st.integers(1, 9))

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from council.store import closing, files, journal, live, lock, settling
-from council.store.session import Session
+from council.store import files, lock
+from council.store.conversations import closing, journal, live, settling
+from council.store.conversations.session import Session
 
 _PIECES = 8
 
@@ -96,7 +97,7 @@ def doubles_edits() -> None:
 
 def forgets_what_it_did() -> None:
     """Knows no operation again, so each retry is done again."""
-    from council.core import answers
+    from council.core.conversations import answers
 
     _spoil(journal, "find_operation", lambda path, op_id: None)
     _spoil(answers, "_standing_text", lambda state, participant: None)
@@ -190,7 +191,7 @@ def reads_before_it_locks() -> None:
 
 def escapes_nothing() -> None:
     """Writes contributions as they are, so that their lines can be taken for ours."""
-    from council.store import marks
+    from council.store.statefile import marks
 
     _spoil(marks, "escape", lambda text: text)
     _spoil(marks, "unescape", lambda text: text)
@@ -198,7 +199,7 @@ def escapes_nothing() -> None:
 
 def trusts_edits() -> None:
     """Leaves changed and deleted contributions as somebody else saved them."""
-    from council.store import edits
+    from council.store.statefile import edits
 
     real = edits.take_in
 

@@ -17,17 +17,17 @@ import council.__main__
 import council.cli.app
 import council.cli.hot
 import council.cli.hot_commands
-import council.operations.answer
-import council.operations.archive
-import council.operations.convene
+import council.operations.conversations.answer
+import council.operations.conversations.archive
+import council.operations.conversations.convene
+import council.operations.conversations.runs
 import council.operations.heartbeat
-import council.operations.runs
 import council.operations.serving
-import council.store.edits
+import council.store.conversations.views
 import council.store.filesystems
-import council.store.handwritten
-import council.store.merging
-import council.store.views
+import council.store.statefile.edits
+import council.store.statefile.handwritten
+import council.store.statefile.merging
 from council.core.times import render_instant
 from tests.faults import tracing
 

@@ -25,12 +25,12 @@ def _instrumented() -> AbstractContextManager[Any]:
 
 
 with _instrumented():
-    from council.core.answers import respond
-    from council.core.conversation import Conversation
+    from council.core.conversations.answers import respond
+    from council.core.conversations.conversation import Conversation
     from council.core.errors import CouncilError
-    from council.store import handwritten, marks, statefile
-    from council.store.edits import take_in
-    from tests.core.conversations import convened
+    from council.store.statefile import handwritten, marks, statefile
+    from council.store.statefile.edits import take_in
+    from tests.core.conversations.samples import convened
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 LATER = datetime(2026, 2, 8, 20, 5, tzinfo=UTC)

@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from council.core.conversation import Conversation
+from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError
-from council.store import journal, naming, snapshots, statefile
-from council.store.conversations import Conversations
+from council.store.conversations import journal, naming, snapshots
+from council.store.conversations.conversations import Conversations
+from council.store.conversations.places import Places, is_closed
 from council.store.events import tail
 from council.store.lock import try_lock
 from council.store.paths import Workspace
-from council.store.places import Places, is_closed
+from council.store.statefile import statefile
 
 
 class Expected:

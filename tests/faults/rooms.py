@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from council.core.answers import respond
+from council.core.conversations.answers import respond
 from council.core.ids import answer_op_id
 from council.core.step import Step
-from council.store.conversations import Conversations
+from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
-from tests.core.conversations import CONVERSATION_ID, NOW, convened
+from tests.core.conversations.samples import CONVERSATION_ID, NOW, convened
 from tests.faults import tracing
 from tests.faults.invariants import Watched
 

@@ -276,9 +276,9 @@ class Synthesis(Archiving):
 
 
 def _without_heartbeat() -> None:
-    import council.operations.answer
+    import council.operations.conversations.answer
 
-    council.operations.answer.wake_next = lambda place: None
+    council.operations.conversations.answer.wake_next = lambda place: None
 
 
 SCENES = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from council.store import journal, snapshots
+from council.store.conversations import journal, snapshots
 from tests.faults import bad_stores
 from tests.faults.invariants import Expected
 from tests.faults.ledger import Ledger

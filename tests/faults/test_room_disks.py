@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from council.operations import channels, rooms
 from council.operations.place import Place
+from council.operations.rooms import channels, rooms
 from tests.faults import tracing
 from tests.faults.ledger import Ledger
 from tests.faults.test_failing_disk import CALLS, said_clearly

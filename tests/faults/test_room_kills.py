@@ -11,10 +11,10 @@ import pytest
 
 # What these commands load when they run: a child must not spend its calls on it.
 import council.cli.rooms
-import council.operations.channels
-import council.operations.discussing
-import council.operations.turns
-import council.store.channel_edits  # noqa: F401
+import council.operations.rooms.channels
+import council.operations.rooms.discussing
+import council.operations.rooms.turns
+import council.store.rooms.channel_edits  # noqa: F401
 from tests.faults import tracing
 from tests.faults.commands import Desk
 

@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from council.operations.delegating import call, message
-from council.operations.handing_over import Answered, Request
+from council.operations.delegation.delegating import call, message
+from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
 from tests.conftest import BIN
 from tests.operations.tables import Table, script

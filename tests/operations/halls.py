@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from datetime import timedelta
 
-from council.core.channels import Channel
-from council.operations import channels, discussing, rooms, showing, turns
+from council.core.rooms.channels import Channel
 from council.operations.report import Report
+from council.operations.rooms import channels, discussing, rooms, showing, turns
 from tests.operations.tables import Table, script
 
 GUIDE = "## Topic\nUmbrellas\n\n## Goals\nA list.\n\n## Completion criteria\nAll agree.\n"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from council.core.conversation import Conversation
-from council.operations.convene import Convened, Invitation, convene
+from council.core.conversations.conversation import Conversation
+from council.operations.conversations.convene import Convened, Invitation, convene
 from council.operations.heartbeat import Report, beat
 from council.operations.place import Place
 from council.store.events import tail

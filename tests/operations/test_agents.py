@@ -9,10 +9,10 @@ import pytest
 
 from council.core.errors import ConflictError, CouncilError
 from council.operations.agents import add, edit, remove
-from council.operations.convene import Invitation, convene
+from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
 from council.operations.profiles import profile, profiles
-from council.store import identities
+from council.store.rooms import identities
 from tests.cli.commands import tree
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
-from council.operations.answer import respond
+from council.operations.conversations.answer import respond
 from council.operations.view import status
 from council.store.tally import edit_tally, is_damaged, read_tally
 from tests.operations.tables import NOW, SPEAKS, Table, all_is_quiet, script

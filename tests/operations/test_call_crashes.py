@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.doctor_delegation import examine_delegation
-from council.operations.unfinished import finish_all
-from council.store.inboxes import read_inbox
+from council.operations.delegation.unfinished import finish_all
+from council.operations.examining.doctor_delegation import examine_delegation
+from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
 from tests.operations.calls import REPEATS, Desk, desk
 from tests.operations.crashes import killed_at

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from council.core.delegation import Refusal
+from council.core.delegation.delegation import Refusal
 from council.core.trust import run_token
-from council.operations.chains import call_task, call_token, chain_of
-from council.operations.delegating import call
-from council.operations.handing_over import Answered, Request
+from council.operations.delegation.chains import call_task, call_token, chain_of
+from council.operations.delegation.delegating import call
+from council.operations.delegation.handing_over import Answered, Request
+from council.store.delegation.traces import read_trace
+from council.store.delegation.transcripts import transcript_path
 from council.store.keys import run_key
-from council.store.traces import read_trace
-from council.store.transcripts import transcript_path
 from tests.operations.calls import REPEATS, Desk, calls, desk
 from tests.operations.tables import running_processes, until
 from tests.store.processes import forked, status_of

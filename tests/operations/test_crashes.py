@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.answer import record_answer
-from council.operations.convene import Invitation, convene
+from council.operations.conversations.answer import record_answer
+from council.operations.conversations.convene import Invitation, convene
 from council.operations.heartbeat import beat
 from tests.operations.crashes import killed_at
 from tests.operations.tables import FOUR, LEASE, SPEAKS, Table, all_is_quiet, turns

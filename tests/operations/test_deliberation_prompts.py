@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from council.core.answers import inject
-from council.core.conversation import Conversation
-from council.core.handles import handles, pseudonyms
-from council.core.owed import owing
-from council.core.sight import parts
-from council.core.syntheses import parse_synthesis
-from council.core.turns import parse_turn
-from council.operations.prompts import boundary, cached_prompt, prompt_kind, render_prompt
-from tests.core.conversations import NOW
+from council.core.conversations.answers import inject
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.handles import handles, pseudonyms
+from council.core.conversations.owed import owing
+from council.core.conversations.sight import parts
+from council.core.deliberation.syntheses import parse_synthesis
+from council.core.deliberation.turns import parse_turn
+from council.operations.conversations.prompts import (
+    boundary,
+    cached_prompt,
+    prompt_kind,
+    render_prompt,
+)
+from tests.core.conversations.samples import NOW
 from tests.core.talks import (
     FIVE,
     all_vote,

@@ -17,12 +17,13 @@ from council.core.events import Event
 from council.core.step import Step
 from council.operations import forget
 from council.operations.place import Place
-from council.store import events, pruning, purging
-from council.store.erasing import erase_events
+from council.store import events
+from council.store.conversations import pruning, purging
+from council.store.conversations.erasing import erase_events
 from council.store.maintenance import alone
 from council.store.paths import Workspace
 from tests.store.processes import at_call, die, forked, status_of, together
-from tests.store.rooms import CONVERSATION_ID, NOW, Room
+from tests.store.rooms.samples import CONVERSATION_ID, NOW, Room
 
 MONTH = timedelta(days=30)
 SHARED = Path("memory/shared")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from council.core.briefs import Brief
+from council.core.delegation.briefs import Brief
 from council.operations.forget import purge
-from council.store import artifacts, briefs
+from council.store.delegation import artifacts, briefs
 from tests.operations.tables import NOW, Table
 
 BY_HAND_TWO = ("henry", "sage")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.answer import respond
+from council.operations.conversations.answer import respond
 from council.operations.halting import halt, read_halt, resume_all
 from council.operations.view import status
 from tests.operations.tables import SPEAKS, Table, all_is_quiet, script

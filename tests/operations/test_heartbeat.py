@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError
-from council.operations.answer import respond
+from council.operations.conversations.answer import respond
+from council.operations.conversations.recording import record_answer
+from council.operations.conversations.steer import cancel, pause
 from council.operations.heartbeat import beat, beat_in_turn, wait
-from council.operations.recording import record_answer
-from council.operations.steer import cancel, pause
 from council.store.lock import Lock
 from tests.operations.crashes import killed_at
 from tests.operations.tables import (
@@ -430,7 +430,7 @@ def test_heartbeat_leaves_no_descriptor_open(table: Table):
 
 
 def test_late_answer_that_comes_while_minutes_are_written_reaches_them(table: Table, monkeypatch):
-    from council.operations import archive as archiving
+    from council.operations.conversations import archive as archiving
 
     table.seat(BY_HAND).convene(phases=("collect", "synthesize"), coordinator="maman")
     task = f"{table.read().conversation_id}.1.blaise.1"

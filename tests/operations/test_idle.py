@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.crowds import AGENTS, make_idle
-from council.core.conversation import Conversation, TaskState
+from council.core.conversations.conversation import Conversation, TaskState
 from council.core.step import Step
-from council.operations.answer import respond
+from council.operations.conversations.answer import respond
+from council.operations.conversations.steer import cancel, pause, resume
 from council.operations.halting import halt, resume_all
 from council.operations.heartbeat import Report, beat, wait
-from council.operations.steer import cancel, pause, resume
-from council.store.survey import CROWD
+from council.store.conversations.survey import CROWD
 from tests.operations.tables import NOW, Table, all_is_quiet
 
 HOUR = timedelta(hours=1)
@@ -173,15 +173,15 @@ def test_an_idle_heartbeat_loads_neither_the_machine_nor_what_reads_conversation
     )
 
     loaded = set(done.stdout.split())
-    assert "council.store.survey" in loaded
+    assert "council.store.conversations.survey" in loaded
     assert not loaded & {
-        "council.core.machine",
-        "council.core.conversation",
-        "council.operations.looking",
+        "council.core.conversations.machine",
+        "council.core.conversations.conversation",
+        "council.operations.conversations.looking",
         "council.operations.serving",
-        "council.store.conversations",
-        "council.store.views",
-        "council.store.naming",
+        "council.store.conversations.conversations",
+        "council.store.conversations.views",
+        "council.store.conversations.naming",
     }
 
 

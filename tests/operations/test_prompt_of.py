@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import NotFoundError, UsageError
-from council.operations.answer import respond
-from council.operations.prompting import prompt_of
+from council.operations.conversations.answer import respond
+from council.operations.conversations.prompting import prompt_of
 from council.store.paths import Workspace
 from tests.operations.tables import Table
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from council.core.channels import TurnState, is_asleep
-from council.operations import discussing
+from council.core.rooms.channels import TurnState, is_asleep
 from council.operations.halting import halt
 from council.operations.heartbeat import beat
+from council.operations.rooms import discussing
 from tests.operations.crashes import killed_at
 from tests.operations.halls import Hall, talks
 from tests.operations.tables import LEASE, all_is_quiet

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from council.core.conversations.rules import Rules
 from council.core.errors import UsageError
-from council.core.rules import Rules
-from council.operations.archive import archive
+from council.operations.conversations.archive import archive
+from council.operations.conversations.recalling import recall
 from council.operations.place import Place
-from council.operations.recalling import recall
 from council.operations.view import debate_session, shown
-from tests.core.conversations import convened
+from tests.core.conversations.samples import convened
 from tests.core.debates import REASONS, Debate, soft_debate
 
 

@@ -8,12 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from council.core.exchange_records import exchange_to_record
-from council.core.registering import Joining
-from council.operations import mail, registry
-from council.operations.exchanging import contexts
-from council.operations.mail import log_lines
+from council.core.protocol.exchange_records import exchange_to_record
+from council.core.protocol.registering import Joining
 from council.operations.place import Place
+from council.operations.protocol import mail, registry
+from council.operations.protocol.exchanging import contexts
+from council.operations.protocol.mail import log_lines
 from council.wire.log_lines import parse_log_line
 from tests.cli.commands import wait_until
 

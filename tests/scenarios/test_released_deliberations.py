@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from council.store import statefile
+from council.store.statefile import statefile
 from tests.store.debates import turn
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "deliberations-v1"

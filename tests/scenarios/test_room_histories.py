@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from council.core.channels import TAKES_TURNS, agents_of
-from council.operations import channels, turns
+from council.core.rooms.channels import TAKES_TURNS, agents_of
 from council.operations.heartbeat import beat
+from council.operations.rooms import channels, turns
 from tests.operations.crashes import killed_at
 from tests.operations.halls import Hall
 from tests.operations.tables import LEASE, all_is_quiet, script

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from council.core.delegation import DEFAULTS
+from council.core.delegation.delegation import DEFAULTS
 from council.core.event_types import event_schema
 from tests.operations.calls import REPEATS, Desk, calls, desk
 from tests.operations.tables import running_processes, script

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from council.core import answers, machine
-from council.core.conversation import Conversation, Participant
+from council.core.conversations import answers, machine
+from council.core.conversations.conversation import Conversation, Participant
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 PEOPLE = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from council.core import answers, machine
-from council.core.conversation import Conversation, Participant
-from council.core.rules import Rules
+from council.core.conversations import answers, machine
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.rules import Rules
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -64,7 +64,7 @@ def passed(state: Conversation, now: datetime) -> Conversation:
 
 def round_of(state: Conversation, stance: str = "agree") -> Conversation:
     """Let everybody take its turn in order, with one stance towards all who spoke before."""
-    from council.core.owed import owing
+    from council.core.conversations.owed import owing
 
     tour = state.tour
     while state.tour == tour and owing(state):

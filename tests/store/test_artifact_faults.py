@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from council.core.briefs import Brief
+from council.core.delegation.briefs import Brief
 from council.core.errors import CouncilError
-from council.operations.artifacts import collect, fetch
-from council.operations.doctor_artifacts import examine_artifacts
+from council.operations.delegation.artifacts import collect, fetch
+from council.operations.examining.doctor_artifacts import examine_artifacts
 from council.operations.place import Place
-from council.store import artifact_care, artifacts, briefs, events
+from council.store import events
+from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.paths import Workspace
 from tests.conftest import NOW
 from tests.store.processes import at_call, die, fail, forked, status_of, together

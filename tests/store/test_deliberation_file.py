@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core import answers, machine, steering
-from council.core.conversation import Conversation, Participant
+from council.core.conversations import answers, machine, steering
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.owed import owing
+from council.core.conversations.rules import Rules
 from council.core.errors import CouncilError
-from council.core.owed import owing
-from council.core.rules import Rules
-from council.store import statefile, untouched
-from council.store.findings import findings, remarks
-from council.store.headings import section_key
+from council.store.conversations import untouched
+from council.store.statefile import statefile
+from council.store.statefile.findings import findings, remarks
+from council.store.statefile.headings import section_key
 from tests.store.debates import AGENTS, HOUR, NOW, debate, passed, round_of, spoken, turn
 
 HOSTILE = (

@@ -14,9 +14,9 @@ import pytest
 from council.core.errors import LockTimeoutError
 from council.core.events import Event
 from council.store import events
+from council.store.conversations.session import Session
 from council.store.lock import Lock
 from council.store.paths import Workspace
-from council.store.session import Session
 from tests.store.processes import together
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.rooms import CONVERSATION_ID, Room
+from tests.store.rooms.samples import CONVERSATION_ID, Room
 
 SOMEBODY = 4242
 
@@ -54,6 +54,6 @@ def test_a_stray_folder_among_ours_is_no_conversation(tmp_path: Path) -> None:
     stray = room.folder.parent / "not a conversation"
     stray.mkdir()
     (stray / "journal.jsonl").write_text("{}")
-    from council.store.pruning import folders
+    from council.store.conversations.pruning import folders
 
     assert [one for one, _ in folders(room.workspace)] == [CONVERSATION_ID]

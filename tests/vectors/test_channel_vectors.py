@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from council.core.channels import Message, Mode, Result, TurnState
-from council.core.cycles import is_dormant, rebuilt, turn_state
-from council.core.delivery import has_arrived, is_empty_turn, tail_of
-from council.core.floor import may_change_mode
-from council.core.speaking import shuffled
+from council.core.conversations.speaking import shuffled
+from council.core.rooms.channels import Message, Mode, Result, TurnState
+from council.core.rooms.cycles import is_dormant, rebuilt, turn_state
+from council.core.rooms.delivery import has_arrived, is_empty_turn, tail_of
+from council.core.rooms.floor import may_change_mode
 
 RULES = Path(__file__).with_name("rules.jsonl")
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from council.core.conversation import Conversation
-from council.core.machine import advance
-from council.core.records import from_record
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.machine import advance
+from council.core.conversations.records import from_record
 
 RULES = Path(__file__).with_name("rules.jsonl")
 PHASES = ("COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from council.core.selection import Candidate, select
+from council.core.protocol.selection import Candidate, select
 
 RULES = Path(__file__).with_name("rules.jsonl")
 CASES = [

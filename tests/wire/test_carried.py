@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.errors import ConversionRefusedError, InvalidMessageError
-from council.core.messages import Message, compose, inline, is_inline
+from council.core.protocol.messages import Message, compose, inline, is_inline
 from council.wire.carried import line_of, message_of
 from council.wire.known_in import known_in
 from council.wire.messages import parse, validate

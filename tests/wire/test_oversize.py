@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.payload import flags_and_pairs
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.checklist import DATA_CHARS
 from council.wire.oversize import referred
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.registering import Joining, join
-from council.core.registry import Registry
+from council.core.protocol.registering import Joining, join
+from council.core.protocol.registry import Registry
 from council.wire.messages import parse
 from tests.core.registries import NOW, RULES, joined, lines_of, told
 

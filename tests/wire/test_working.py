@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.messages import Message
+from council.core.protocol.messages import Message
 from council.wire.carried import line_of, message_of
 from council.wire.working import fits, read_output, wrapped, written_short
 

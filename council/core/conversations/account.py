@@ -1,0 +1,181 @@
+"""What the ledger says about a conversation, by rule: the facts of digest and minutes.
+
+It decides who answered when, who was absent and why, who agreed in the end
+and who raised what is still open. It reads statuses and marks, never words,
+and phrases nothing.
+
+Source: C0-063, C0-073, C0-080, XC-014.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import (
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    ParticipantStatus,
+    Status,
+)
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.record import Record
+
+TIMEOUT = "timeout"
+
+
+class Absence(Record):
+    """One agent who missed rounds.
+
+    `cause` is the word in `NO RESPONSE (timeout)`; `missed` holds round,
+    phase and the reason that was kept for each.
+    """
+
+    agent: str
+    cause: str
+    missed: list[tuple[int, str, str]]
+
+
+class Blocker(Record):
+    """An issue that is still open and the entries whose `BLOCKING:` lines raised it."""
+
+    text: str
+    raised_in: list[Entry]
+
+
+class Stances(Record):
+    """How the participants stood at the end, by the status of their last contribution."""
+
+    agreed: list[str]
+    not_agreed: list[str]
+    silent: list[str]
+
+
+_JOINERS = "\u200d\ufe0e\ufe0f"
+
+
+def one_line(text: str) -> str:
+    """Return `text` with every run of white space and control characters made one space.
+
+    What joins emoji stays: without it a family falls apart into its members.
+    """
+    if text.isprintable():
+        return " ".join(text.split())
+    kept = (sign if sign.isprintable() or sign in _JOINERS else " " for sign in text)
+    return " ".join("".join(kept).split())
+
+
+def display_name(state: Conversation, agent: str) -> str:
+    """Return the display name of an agent on one line, without its emoji."""
+    known = state.participants.get(agent)
+    return one_line(known.name if known is not None else "") or agent
+
+
+def display_label(state: Conversation, agent: str) -> str:
+    """Return emoji and display name of an agent on one line."""
+    known = state.participants.get(agent)
+    emoji = one_line(known.emoji) if known is not None else ""
+    return f"{emoji} {display_name(state, agent)}".strip()
+
+
+def discussion_rounds(state: Conversation) -> list[tuple[int, str]]:
+    """Return (round, phase) of every round in which the participants spoke, in order."""
+    if state.rounds:
+        played = {one.tour: one.phase for one in state.rounds}
+    else:
+        played = {one.tour: one.phase for one in state.entries if one.kind in _SPOKEN}
+    return [(tour, phase) for tour, phase in sorted(played.items()) if phase != SYNTHESIZE]
+
+
+_SPOKEN = (EntryKind.CONTRIBUTION, EntryKind.LATE)
+
+
+def answered_in(state: Conversation, tour: int) -> list[str]:
+    """Return who contributed to a round in time, in the order of the participants."""
+    spoke = {
+        one.agent
+        for one in state.entries
+        if one.tour == tour and one.kind is EntryKind.CONTRIBUTION
+    }
+    return [agent for agent in state.participants if agent in spoke] + sorted(
+        spoke - set(state.participants)
+    )
+
+
+def last_contributions(state: Conversation) -> dict[str, Entry]:
+    """Return the last contribution in time of each participant who made one."""
+    last: dict[str, Entry] = {}
+    for entry in state.entries:
+        if entry.kind is EntryKind.CONTRIBUTION and entry.agent in state.participants:
+            known = last.get(entry.agent)
+            if known is None or entry.tour >= known.tour:
+                last[entry.agent] = entry
+    return {agent: last[agent] for agent in state.participants if agent in last}
+
+
+def stances(state: Conversation) -> Stances:
+    """Sort the participants by the status that came with their last contribution."""
+    last = last_contributions(state)
+    agreed = [agent for agent, entry in last.items() if _status(entry) == ParticipantStatus.AGREED]
+    return Stances(
+        agreed=agreed,
+        not_agreed=[agent for agent in last if agent not in agreed],
+        silent=[agent for agent in state.participants if agent not in last],
+    )
+
+
+def _status(entry: Entry) -> str:
+    return entry.status.upper()
+
+
+def open_blockers(state: Conversation) -> list[Blocker]:
+    """Return the open blocking issues, each with the entries that raised it."""
+    return [
+        Blocker(
+            text=issue,
+            raised_in=[entry for entry in state.entries if issue in entry.blocking],
+        )
+        for issue in state.blocking_issues
+    ]
+
+
+def absences(state: Conversation) -> list[Absence]:
+    """Return who missed a round of the discussion, in the order of the participants.
+
+    A run that failed counts as a timeout too, as its phase waited until its
+    time was up (C0-073, C0-076); the failure is kept beside it. Only a round
+    that somebody ended by hand has another cause.
+    """
+    found: dict[str, Absence] = {}
+    for one in state.rounds:
+        if one.phase == SYNTHESIZE:
+            continue
+        by_hand = one.reason == "cancelled" or (
+            one.reason == "stopped" and state.status is not Status.TIMEOUT
+        )
+        for agent, reason in one.absent.items():
+            known = found.setdefault(agent, Absence(agent=agent, cause=one.reason, missed=[]))
+            if not by_hand:
+                known.cause = TIMEOUT
+            known.missed.append((one.tour, one.phase, one_line(reason)))
+    order = list(state.participants)
+    return sorted(
+        found.values(),
+        key=lambda one: order.index(one.agent) if one.agent in order else len(order),
+    )
+
+
+def is_agreed(state: Conversation) -> bool:
+    """Tell whether the conversation ended in the agreement of all who stayed."""
+    if state.closed_reason in (ClosedReason.CANCELLED, ClosedReason.TIMEOUT):
+        return False
+    return state.has_consensus
+
+
+def claimed_by_agent(state: Conversation) -> dict[str, int]:
+    """Return how many entries of each agent came without a run token (XC-014)."""
+    counts: dict[str, int] = {}
+    for entry in state.entries:
+        if entry.origin is Origin.CLAIMED and entry.kind is not EntryKind.INJECTION:
+            counts[entry.agent] = counts.get(entry.agent, 0) + 1
+    return counts

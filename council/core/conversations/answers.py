@@ -1,0 +1,428 @@
+"""What an agent or a person says: contributions, syntheses, guidance.
+
+It decides who may speak now, what counts as a repeat, what comes late, and
+what is sealed. It does not decide what follows: that is the machine's.
+
+Source: C0-042 to C0-046, C0-063, C0-074, C0-080, DL-013, DL-015, DL-087, XC-014,
+`trust.md`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.convergence import (
+    blocking_lines,
+    measure,
+    raise_blockers,
+    response_rate,
+    withdraw_blockers,
+)
+from council.core.conversations.conversation import (
+    TURNS,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+    ParticipantStatus,
+    SealedText,
+    TaskState,
+    has_answered,
+)
+from council.core.conversations.machine import DIGEST_AUTHOR
+from council.core.conversations.owed import (
+    current_phase,
+    is_asked_again,
+    is_blind,
+    owing,
+    passed_over,
+    takes_turns,
+    tasks_of,
+)
+from council.core.digests import sha256_hex
+from council.core.errors import (
+    AlreadyAnsweredError,
+    FinishedError,
+    InvalidInputError,
+    NotAParticipantError,
+    NotYourTurnError,
+    RefusedError,
+    UsageError,
+)
+from council.core.events import Event
+from council.core.ids import split_task_id, text_digest
+from council.core.record import Record
+from council.core.step import Step
+
+_STATUSES = {
+    "responded": ParticipantStatus.RESPONDED,
+    "agreed": ParticipantStatus.AGREED,
+    "done": ParticipantStatus.DONE,
+}
+
+
+def sealed_digest(nonce: str, text: str) -> str:
+    """Return the salted digest under which a sealed text is committed to (`trust.md`)."""
+    return sha256_hex(f"{nonce}\n{text}".encode())
+
+
+def checked_text(text: str) -> str:
+    """Return a text that may enter a conversation.
+
+    Raises:
+        InvalidInputError: It is empty, or holds U+0000 or a lone surrogate.
+    """
+    if not text.strip():
+        raise InvalidInputError("the text is empty", "give it as argument, --file or - (stdin)")
+    if "\x00" in text:
+        raise InvalidInputError("the text holds a NUL character", "take it out and send it again")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"the text is not valid Unicode at character {error.start}", "send it as UTF-8"
+        ) from None
+    return text
+
+
+class _Answer(Record):
+    """One answer on its way in."""
+
+    agent: str
+    text: str
+    now: datetime
+    nonce: str
+    task: str
+    status: str
+    origin: Origin
+
+
+def respond(
+    state: Conversation,
+    agent: str,
+    text: str,
+    *,
+    now: datetime,
+    nonce: str = "",
+    task: str = "",
+    status: str = "responded",
+    origin: Origin = Origin.CLAIMED,
+) -> Step:
+    """Take an agent's answer to the round under way, or to the round its task names.
+
+    Args:
+        state: The conversation it answers.
+        agent: Who answers.
+        text: What it says, kept byte for byte.
+        now: The time of the answer.
+        nonce: The salt if the answer has to be sealed; drawn by the caller.
+        task: The task it answers, "" when the agent answers by itself.
+        status: `responded`, `agreed` or `done` (leaves for good, A-03).
+        origin: How sure the caller is who answers.
+
+    Returns:
+        A step whose outcome is `recorded`, `already-recorded` (the same text
+        again) or `late` (its round is closed; kept apart).
+
+    Raises:
+        InvalidInputError: The text cannot be kept.
+        NotAParticipantError: The agent does not take part.
+        NotYourTurnError: Somebody else has the floor, or writes the synthesis.
+        AlreadyAnsweredError: Another text of this agent stands already.
+        RefusedError: AGREED where it can mean nothing: in a blind phase, or
+            where agreement is stated as a stance.
+    """
+    checked_text(text)
+    if status not in _STATUSES:
+        raise UsageError(f"unknown status {status!r}", "use responded, agreed or done")
+    answer = _Answer(
+        agent=agent, text=text, now=now, nonce=nonce, task=task, status=status, origin=origin
+    )
+    tour = _tour_of(state, agent, task)
+    if tour < state.tour or state.finished_at is not None:
+        return _late(state, answer, tour)
+    if current_phase(state).speakers == "synthesizer":
+        return _synthesize(state, answer)
+    participant = state.participants.get(agent)
+    if participant is None:
+        raise NotAParticipantError(agent, tuple(state.participants))
+    standing = _standing_text(state, participant)
+    again = is_asked_again(state, agent)
+    if standing == text and again and _is_of_another_run(state, answer):
+        return _insist(state, answer)
+    if text in (standing, *_drafts(state, agent, state.tour)):
+        return Step(state=state.copy(), outcome="already-recorded")
+    left = participant.status is ParticipantStatus.DONE
+    if not again and (standing is not None or participant.sealed or left):
+        raise AlreadyAnsweredError(agent, state.phase, state.tour)
+    if status == "agreed":
+        refuse_empty_agreement(state)
+    # Who was passed over may still speak while the round is open.
+    if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
+        from council.core.conversations.handles import known_to
+
+        raise NotYourTurnError(agent, state.phase, known_to(state, agent, owing(state)))
+    return _contribute(state, answer)
+
+
+def refuse_empty_agreement(state: Conversation) -> None:
+    """Refuse AGREED where it can mean nothing.
+
+    Raises:
+        RefusedError: In a blind phase, or where agreement is stated as a stance.
+    """
+    if is_blind(state):
+        raise RefusedError(
+            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
+            "answer without --status agreed; agreement is possible from the next phase on",
+        )
+    if current_phase(state).form != "text":
+        raise RefusedError(
+            f"agreement in {state.phase} is a stance towards somebody, not a status",
+            "state it: --stance PEER=agree",
+        )
+
+
+def _tour_of(state: Conversation, agent: str, task: str) -> int:
+    if not task:
+        return state.tour
+    parts = split_task_id(task)
+    if parts is None or parts[0] != state.conversation_id or not 1 <= parts[1] <= state.tour:
+        raise InvalidInputError(
+            f"{task!r} is no task of this conversation", "see: council context --as " + agent
+        )
+    if parts[2] != agent:
+        raise RefusedError(
+            f"task {task} belongs to {parts[2]}, not to {agent}",
+            "answer with your own task, or without one",
+        )
+    return parts[1]
+
+
+def _standing_text(state: Conversation, participant: Participant) -> str | None:
+    """Return what the agent has already said in this round, None for nothing we can read."""
+    entry = state.entry_of(participant.id, state.tour)
+    if entry is not None:
+        return entry.text
+    sealed = state.sealed.get(participant.id)
+    if participant.sealed and sealed is not None:
+        return sealed.text
+    if participant.status is ParticipantStatus.DONE:
+        mine = [one for one in state.entries if one.agent == participant.id]
+        said = [one.text for one in mine if one.kind in TURNS]
+        return said[-1] if said else None
+    return None
+
+
+def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:
+    """Return the texts of an agent in whose place another one came in that round."""
+    sealed = state.sealed.get(agent)
+    hidden = [sealed.draft] if sealed is not None and sealed.tour == tour and sealed.draft else []
+    mine = [one for one in state.entries if one.agent == agent and one.tour == tour]
+    return hidden + [one.text for one in mine if one.kind is EntryKind.DRAFT]
+
+
+def _is_of_another_run(state: Conversation, answer: _Answer) -> bool:
+    """Tell whether an answer comes from another run than the same words that stand."""
+    entry = state.entry_of(answer.agent, state.tour)
+    sealed = state.sealed.get(answer.agent)
+    standing = entry.task if entry is not None else sealed.task if sealed is not None else ""
+    return bool(answer.task) and answer.task != standing
+
+
+def _insist(state: Conversation, answer: _Answer) -> Step:
+    """Let an answer stand whose author says the same when it is asked once more."""
+    new = state.copy()
+    new.participants[answer.agent].again = 0
+    _settle_tasks(new, answer.agent)
+    data = {"phase": new.phase, "tour": new.tour, "reason": "the same answer"}
+    event = Event(type="turn.incomplete", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="already-recorded")
+
+
+def _contribute(state: Conversation, answer: _Answer) -> Step:
+    new = state.copy()
+    participant = new.participants[answer.agent]
+    status = _STATUSES[answer.status]
+    faults = _ask_again(new, participant, answer, status)
+    seal: list[SealedText] = []
+    if is_blind(new):
+        seal.append(_seal(new, participant, answer))
+    else:
+        _set_aside(new, answer.agent)
+        entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
+        entry.status = str(status)
+        entry.blocking = blocking_lines(answer.text)
+        if status is ParticipantStatus.AGREED:
+            withdraw_blockers(new, answer.agent)
+        new.entries.append(entry)
+        raise_blockers(new, entry.blocking)
+    participant.status = status
+    participant.last_action = answer.now
+    passed_over(new).pop(answer.agent, None)
+    _settle_tasks(new, answer.agent)
+    measure(new)
+    data: dict[str, object] = {
+        "phase": new.phase,
+        "tour": new.tour,
+        "status": str(status),
+        "origin": str(answer.origin),
+        "sealed": bool(seal),
+    }
+    if current_phase(new).form != "text":
+        data |= {"faults": faults, "askedAgain": is_asked_again(new, answer.agent)}
+    event = Event(type="contribution.recorded", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="recorded", seal=seal)
+
+
+def _ask_again(
+    state: Conversation, participant: Participant, answer: _Answer, status: ParticipantStatus
+) -> list[dict[str, str]]:
+    """Return what the form of an answer lacks; it is asked for once more. Changes `participant`."""
+    if current_phase(state).form == "text":
+        return []
+    from council.core.deliberation import deliberation  # only where a form is asked for
+
+    faults = deliberation.examine(state, participant, answer.text, status)
+    return [{"code": one.code, "agent": one.agent, "found": one.found} for one in faults]
+
+
+def _set_aside(state: Conversation, agent: str) -> None:
+    """Make a draft of an answer in whose place another one comes. Changes `state`."""
+    standing = state.entry_of(agent, state.tour)
+    if standing is not None:
+        draft = standing.copy(kind=EntryKind.DRAFT)
+        state.entries = [draft if one is standing else one for one in state.entries]
+
+
+def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:
+    """Commit to a text without showing it; its digest is salted (`trust.md`)."""
+    if not answer.nonce:
+        raise UsageError("a sealed contribution needs a nonce", "draw one and give it")
+    standing = state.sealed.get(answer.agent)
+    sealed = SealedText(
+        agent=answer.agent,
+        tour=state.tour,
+        text=answer.text,
+        nonce=answer.nonce,
+        at=answer.now,
+        status=str(_STATUSES[answer.status]),
+        origin=answer.origin,
+        task=answer.task,
+        draft=standing.text if standing is not None and participant.sealed else "",
+    )
+    participant.sealed = sealed_digest(answer.nonce, answer.text)
+    state.sealed[answer.agent] = sealed
+    return sealed
+
+
+def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
+    phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
+    stem = f"{tour}-{answer.agent}" + ("" if kind in TURNS else f"-{kind}")
+    taken = {one.id for one in state.entries}
+    entry_id, number = stem, 2
+    while entry_id in taken:
+        entry_id, number = f"{stem}-{number}", number + 1
+    return Entry(
+        id=entry_id,
+        kind=kind,
+        agent=answer.agent,
+        phase=phase,
+        tour=tour,
+        at=answer.now,
+        text=answer.text,
+        digest=text_digest(answer.text),
+        origin=answer.origin,
+        task=answer.task,
+    )
+
+
+def _settle_tasks(state: Conversation, agent: str) -> None:
+    """End the tasks of an agent that has answered: the running one is done."""
+    for task in tasks_of(state, agent):
+        if task.state is TaskState.R:
+            task.state = TaskState.D
+        elif task.state is TaskState.N:
+            task.state, task.reason = TaskState.X, "answered before it was started"
+
+
+def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
+    if answer.agent not in {state.synthesizer, state.coordinator, *state.participants}:
+        raise NotAParticipantError(answer.agent, tuple(state.participants))
+    for entry in state.entries:
+        if (entry.agent, entry.tour, entry.text) != (answer.agent, tour, answer.text):
+            if entry.kind in TURNS and answer.task and entry.task == answer.task:
+                raise AlreadyAnsweredError(
+                    answer.agent, entry.phase, tour
+                )  # it answered by tool, say
+            continue
+        if entry.kind is EntryKind.LATE:
+            return Step(state=state.copy(), outcome="late")
+        if entry.kind in (*TURNS, EntryKind.DRAFT):
+            return Step(state=state.copy(), outcome="already-recorded")
+    new = state.copy()
+    entry = _entry(new, answer, EntryKind.LATE, tour)
+    new.entries.append(entry)
+    data = {"phase": entry.phase, "tour": tour, "entry": entry.id}
+    event = Event(type="contribution.late", agent=answer.agent, data=data)
+    return Step(state=new, events=[event], outcome="late")
+
+
+def _synthesize(state: Conversation, answer: _Answer) -> Step:
+    agent = answer.agent
+    for standing in state.entries:
+        if standing.kind is EntryKind.SYNTHESIS:
+            if standing.agent == agent and standing.text == answer.text:
+                return Step(state=state.copy(), outcome="already-recorded")
+            raise AlreadyAnsweredError(standing.agent, state.phase, state.tour)
+    named = tuple(one for one in (state.synthesizer, state.coordinator) if one)
+    allowed = {*named, *owing(state)} if named else set(state.participants)
+    if agent not in allowed:
+        if agent in state.participants:
+            raise NotYourTurnError(agent, state.phase, owing(state) or named)
+        raise NotAParticipantError(agent, (*named, *state.participants))
+    new = state.copy()
+    new.entries.append(_entry(new, answer, EntryKind.SYNTHESIS, new.tour))
+    if agent in new.participants:
+        participant = new.participants[agent]
+        participant.last_action = answer.now
+        if not has_answered(participant):
+            participant.status = ParticipantStatus.RESPONDED
+        new.response_rate = response_rate(new)
+    _settle_tasks(new, agent)
+    data = {"tour": new.tour, "origin": str(answer.origin)}
+    event = Event(type="synthesis.written", agent=agent, data=data)
+    return Step(state=new, events=[event], outcome="recorded")
+
+
+def inject(
+    state: Conversation, message: str, *, author: str, now: datetime, target: str = ""
+) -> Step:
+    """Add a person's guidance; all agents read it in their next prompt, or only `target`.
+
+    Raises:
+        InvalidInputError: The text cannot be kept.
+        NotAParticipantError: The target does not take part.
+        FinishedError: The conversation only waits for its minutes.
+    """
+    checked_text(message)
+    if state.finished_at is not None:
+        raise FinishedError(state.name)
+    if target and target not in state.participants:
+        raise NotAParticipantError(target, tuple(state.participants))
+    new = state.copy()
+    said = _Answer(
+        agent=author or DIGEST_AUTHOR,
+        text=message,
+        now=now,
+        nonce="",
+        task="",
+        status="",
+        origin=Origin.CLAIMED,
+    )
+    entry = _entry(new, said, EntryKind.INJECTION, new.tour)
+    entry.target = target
+    new.entries.append(entry)
+    data = {"entry": entry.id, "target": target or None, "tour": new.tour}
+    return Step(state=new, events=[Event(type="guidance.added", agent=said.agent, data=data)])

@@ -1,0 +1,98 @@
+"""Where a conversation stands: the response rate, the blockers, the consensus.
+
+Consensus is a rule over statuses and never a reading of words: all who take
+part AGREED and no blocker is open. The one thing read in a text is a line
+that starts with the marker of a blocker, in the author's own words.
+
+Source: C0-012, C0-018, C0-074, C0-080, A-08.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import (
+    Conversation,
+    Participant,
+    ParticipantStatus,
+    has_answered,
+)
+from council.core.conversations.procedures import PROCEDURES
+
+# French sets a space before the colon, in good typography one that does not break.
+_MARKERS = ("BLOCKING:", *(f"BLOQUANT{space}:" for space in ("", " ", "\u00a0", "\u202f")))
+
+
+def blocking_lines(text: str) -> list[str]:
+    """Return the issues raised by lines that start with `BLOCKING:` (fr: `BLOQUANT :`).
+
+    Lines inside a code fence, indented or quoted ones are somebody's example
+    or citation and do not count.
+    """
+    found, fence = [], ""
+    for line in text.splitlines():
+        if fence:
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if line.startswith("~~~") or (line.startswith("```") and "`" not in line.lstrip("`")):
+            fence = line[0] * (len(line) - len(line.lstrip(line[0])))
+            continue
+        for marker in _MARKERS:
+            if line.startswith(marker):
+                issue = line[len(marker) :].strip()
+                if issue:
+                    found.append(issue)
+    return found
+
+
+def staying(state: Conversation) -> list[Participant]:
+    """Return the participants who have not left: all that are not DONE."""
+    return [one for one in state.participants.values() if one.status is not ParticipantStatus.DONE]
+
+
+def all_agreed(state: Conversation) -> bool:
+    """Tell whether all who are not DONE have AGREED, and at least one has."""
+    left = staying(state)
+    return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
+
+
+def withdraw_blockers(state: Conversation, agent: str) -> None:
+    """Take out the blockers that `agent` raised earlier, as it now agrees. Changes `state`."""
+    own = {issue for entry in state.entries if entry.agent == agent for issue in entry.blocking}
+    authors = {entry.agent for entry in state.entries} - {agent}
+    others = {issue for author in authors for issue in _upheld(state, author)}
+    state.blocking_issues = [
+        issue for issue in state.blocking_issues if issue not in own or issue in others
+    ]
+
+
+def _upheld(state: Conversation, author: str) -> set[str]:
+    """Return the blockers that `author` raised and has not withdrawn by agreeing since."""
+    upheld: set[str] = set()
+    for entry in state.entries:
+        if entry.agent == author:
+            if entry.status == ParticipantStatus.AGREED:
+                upheld.clear()
+            upheld.update(entry.blocking)
+    return upheld
+
+
+def raise_blockers(state: Conversation, issues: list[str]) -> None:
+    """Add open blockers, each once. Changes `state`."""
+    for issue in issues:
+        if issue not in state.blocking_issues:
+            state.blocking_issues.append(issue)
+
+
+def response_rate(state: Conversation) -> float:
+    """Return answered / total, from 0 to 1 (C0-018)."""
+    everybody = state.participants.values()
+    answered = sum(1 for one in everybody if has_answered(one))
+    return round(answered / len(everybody), 4) if everybody else 0.0
+
+
+def measure(state: Conversation) -> None:
+    """Bring response rate and consensus up to date with the statuses. Changes `state`."""
+    state.response_rate = response_rate(state)
+    if PROCEDURES[state.procedure].verdict == "stances":
+        return  # then a closed round decides, see `machine`
+    state.has_consensus = all_agreed(state) and not state.blocking_issues

@@ -1,0 +1,274 @@
+"""The values of one conversation and their JSON form.
+
+`Conversation` is everything the machine decides on. Its record is the JSON of
+the state block in the file; three things of it live in the readable part
+only and are not in the record: the topic (the title), the brief, and the
+texts of the contributions. Unknown fields are kept and written back.
+
+Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.conversations.rules import Rules
+from council.core.kinds import StrEnum
+from council.core.record import Record
+from council.core.telling.trace_context import trace_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    _Choice = TypeVar("_Choice", bound=StrEnum)
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    """How a conversation stands (C0-007)."""
+
+    ACTIVE = "ACTIVE"
+    CONVERGED = "CONVERGED"
+    TIMEOUT = "TIMEOUT"
+
+
+class ParticipantStatus(StrEnum):
+    """How a participant stands in the current round (C0-010); DONE has left for good (A-03)."""
+
+    WAITING = "WAITING"
+    RESPONDED = "RESPONDED"
+    AGREED = "AGREED"
+    DONE = "DONE"
+
+
+class TaskState(StrEnum):
+    """The life of a task: N waits for a place, R runs, D done, F failed, X cancelled."""
+
+    N = "N"
+    R = "R"
+    D = "D"
+    F = "F"
+    X = "X"
+
+
+class ClosedReason(StrEnum):
+    """Why a conversation ended (C0-079)."""
+
+    CONSENSUS = "consensus"
+    PHASES_EXHAUSTED = "phases_exhausted"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+class EntryKind(StrEnum):
+    """What an entry of the ledger is."""
+
+    CONTRIBUTION = "contribution"
+    SYNTHESIS = "synthesis"
+    LATE = "late"
+    INJECTION = "injection"
+    DRAFT = "draft"  # an answer whose author was asked once more and answered anew
+
+
+class Origin(StrEnum):
+    """How sure we are who wrote an entry (XC-014): `verified` came with a run token."""
+
+    VERIFIED = "verified"
+    CLAIMED = "claimed"
+    TOOL = "tool"
+
+
+# The entries that are somebody's turn in a round.
+TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
+
+
+class Participant(Record):
+    """One who takes part.
+
+    `sealed` is the salted digest of a contribution that lies in `sealed/` until
+    the blind phase closes, "" otherwise. `again` is the round in which it is asked
+    for its answer once more, as something of the form is missing in the first;
+    0 when it is not (DL-013, DL-015). `extra` keeps unknown JSON fields.
+    """
+
+    id: str
+    status: ParticipantStatus = ParticipantStatus.WAITING
+    last_action: datetime | None = None
+    name: str = ""
+    emoji: str = ""
+    role: str = ""
+    model: str = ""
+    sealed: str = ""
+    again: int = 0
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def label(self) -> str:
+        """Return emoji and display name, as headings show them."""
+        return f"{self.emoji} {self.name or self.id}".strip()
+
+
+class Entry(Record, settled=True):
+    """One text of the conversation: a contribution, a late one, an injection, a synthesis.
+
+    One that stands in a conversation is never changed: another takes its place.
+    `id` is unique in the conversation and derived (`<tour>-<agent>`, with a
+    suffix for further ones). `text` is byte for byte what was given. `digest`
+    is the SHA-256 of the text, or for one that was sealed the salted digest,
+    whose `nonce` is then revealed here. `blocking` holds the issues that its
+    `BLOCKING:` lines raise. `target` is the addressee of an injection, "" for all.
+    """
+
+    id: str
+    kind: EntryKind
+    agent: str
+    phase: str
+    tour: int
+    at: datetime
+    text: str
+    digest: str
+    nonce: str = ""
+    status: str = ""
+    origin: Origin = Origin.CLAIMED
+    task: str = ""
+    target: str = ""
+    blocking: list[str] = []  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Task(Record):
+    """One attempt to get one turn.
+
+    `ends_at` is the end of its lease, None while it waits for a place and for
+    an agent that is handed its prompt and answers by itself. `final` marks a
+    failure after which no other attempt is made in this round.
+    """
+
+    id: str
+    agent: str
+    tour: int
+    attempt: int
+    state: TaskState
+    at: datetime
+    ends_at: datetime | None = None
+    driver: str = ""
+    reason: str = ""
+    final: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Round(Record):
+    """One round that was played or is under way; `absent` maps agent ids to the reason.
+
+    Where one speaks after the other, `speaker` has the floor since `turn_at`.
+    `verdict` is what the stances came to as it closed, in its JSON form; empty
+    where no stances are asked for.
+    """
+
+    tour: int
+    phase: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    reason: str = ""
+    absent: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    speaker: str = ""
+    turn_at: datetime | None = None
+    verdict: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class SealedText(Record):
+    """A contribution of a blind phase as it lies in `sealed/`: never part of the file.
+
+    `draft` is the first answer of one that was asked once more, "" of all others.
+    """
+
+    agent: str
+    tour: int
+    text: str
+    nonce: str
+    at: datetime
+    status: str
+    origin: Origin
+    task: str = ""
+    draft: str = ""
+
+
+class Conversation(Record):
+    """Everything the machine knows of one conversation.
+
+    `rules` are those of a procedure that is judged by stances, None of another;
+    `session_id` is the other id that such a conversation bears (DL-051), `trace_id` the
+    trace in which it was convened, "" for one of its own (`trace`). `order` is
+    the order of speaking that was asked for, "" for that of each phase. `sealed`
+    holds the texts of the current blind phase where the store could read them;
+    they are in no record. `titles` are headings a person renamed.
+    """
+
+    conversation_id: str
+    name: str
+    topic: str
+    brief: str
+    brief_digest: str = ""
+    mode: str = "debate"
+    procedure: str = "council"
+    phases: tuple[str, ...] = ("COLLECT", "CHALLENGE", "RESOLVE", SYNTHESIZE)
+    phase: str = "COLLECT"
+    tour: int = 1
+    created_at: datetime
+    updated_at: datetime
+    timeout_at: datetime
+    ends_at: datetime | None = None
+    phase_timeout: timedelta = timedelta(hours=1)
+    status: Status = Status.ACTIVE
+    closed_reason: ClosedReason | None = None
+    participants: dict[str, Participant] = {}  # noqa: RUF012 - Record copies it
+    response_rate: float = 0.0
+    has_consensus: bool = False
+    blocking_issues: list[str] = []  # noqa: RUF012 - Record copies it
+    convergence_extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    sealed_phases: bool = True
+    order: str = ""
+    rules: Rules | None = None
+    session_id: str = ""
+    trace_id: str = ""
+    lang: str = "en"
+    coordinator: str = ""
+    synthesizer: str = ""
+    cwd: str = ""
+    paused_at: datetime | None = None
+    finished_at: datetime | None = None
+    notified_tour: int = 1
+    rev: int = 0
+    schema_version: int = SCHEMA_VERSION
+    entries: list[Entry] = []  # noqa: RUF012 - Record copies it
+    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
+    rounds: list[Round] = []  # noqa: RUF012 - Record copies it
+    sealed: dict[str, SealedText] = {}  # noqa: RUF012 - Record copies it
+    titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def trace(self) -> str:
+        """The trace that everything it causes belongs to (XC-102, IO-002)."""
+        return self.trace_id or trace_of(self.conversation_id)
+
+    def entry_of(self, agent: str, tour: int) -> Entry | None:
+        """Return what `agent` contributed in round `tour`, None if nothing stands in the file."""
+        for entry in self.entries:
+            if entry.agent == agent and entry.tour == tour and entry.kind in TURNS:
+                return entry
+        return None
+
+
+_ANSWERED = frozenset(
+    (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED, ParticipantStatus.DONE)
+)
+
+
+def has_answered(participant: Participant) -> bool:
+    """Tell whether a participant owes nothing in this round (C0-026: AGREED counts)."""
+    return participant.status in _ANSWERED

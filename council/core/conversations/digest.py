@@ -1,0 +1,147 @@
+"""The automatic digest: what stands as the synthesis when nobody wrote one in time.
+
+It says what it is, counts by rule and quotes literally. It judges nothing and
+decides nothing, and the words of the participants change no line of it but
+the quoted ones.
+
+Source: C0-063, C0-073, A-06.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.account import (
+    absences,
+    answered_in,
+    discussion_rounds,
+    display_name,
+    last_contributions,
+    one_line,
+    open_blockers,
+    stances,
+)
+from council.core.conversations.conversation import Conversation, EntryKind
+from council.core.conversations.procedures import PROCEDURES
+from council.core.excerpts import excerpt, first_paragraph
+
+ISSUE_MAX_CHARS = 400
+
+_WORDS = {
+    "en": {
+        "first": "Automatic digest, no judgement: nobody wrote a synthesis in time, so this was "
+        "put together by rule. It contains no decision.",
+        "answered": "Who answered",
+        "round": "round {tour}, {phase}",
+        "nobody": "nobody",
+        "none": "none",
+        "agreement": "Agreement",
+        "agreed": "AGREED in their last contribution",
+        "not_agreed": "answered without AGREED",
+        "silent": "never answered",
+        "blockers": "Open blocking issues",
+        "raised": "raised by",
+        "absent": "Absent",
+        "late": "Came late, not counted",
+        "last": "The beginning of each last contribution, word for word",
+        "colon": ": ",
+    },
+    "fr": {
+        "first": "Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, "
+        "ceci a donc été établi par règle. Il ne contient aucune décision.",
+        "answered": "Qui a répondu",
+        "round": "tour {tour}, {phase}",
+        "nobody": "personne",
+        "none": "aucun",
+        "agreement": "Accord",
+        "agreed": "AGREED dans leur dernière contribution",
+        "not_agreed": "ont répondu sans AGREED",
+        "silent": "n'ont jamais répondu",
+        "blockers": "Points bloquants ouverts",
+        "raised": "soulevé par",
+        "absent": "Absents",
+        "late": "Arrivées en retard, non comptées",
+        "last": "Le début de chaque dernière contribution, mot pour mot",
+        "colon": " : ",
+    },
+}
+
+
+def automatic_digest(state: Conversation) -> str:
+    """Return the text that stands as the synthesis of agent `council`.
+
+    Source: C0-063, DL-084.
+    """
+    if PROCEDURES[state.procedure].verdict == "stances":
+        from council.core.deliberation.verdict_digest import (
+            verdict_digest,  # only where stances are judged
+        )
+
+        return verdict_digest(state)
+    words = _WORDS.get(state.lang, _WORDS["en"])
+    parts = [
+        [words["first"]],
+        [f"## {words['answered']}", "", *_answered(state, words)],
+        [f"## {words['agreement']}", "", *_agreement(state, words)],
+        [f"## {words['blockers']}", "", *_blockers(state, words)],
+    ]
+    missing = [
+        f"- {display_name(state, one.agent)}: NO RESPONSE ({one.cause})" for one in absences(state)
+    ]
+    if missing:
+        parts.append([f"## {words['absent']}", "", *missing])
+    parts.append([f"## {words['last']}", "", *_last_words(state, words)])
+    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+def _round(words: dict[str, str], tour: int, phase: str) -> str:
+    return words["round"].format(phase=phase, tour=tour)
+
+
+def _names(state: Conversation, agents: list[str], nobody: str) -> str:
+    return ", ".join(display_name(state, agent) for agent in agents) or nobody
+
+
+def _answered(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines = [
+        f"- {_round(words, tour, phase)}{words['colon']}"
+        + _names(state, answered_in(state, tour), words["nobody"])
+        for tour, phase in discussion_rounds(state)
+    ]
+    late = [
+        f"{display_name(state, one.agent)}, {_round(words, one.tour, one.phase)}"
+        for one in state.entries
+        if one.kind is EntryKind.LATE
+    ]
+    if late:
+        lines.append(f"- {words['late']}{words['colon']}{'; '.join(late)}")
+    return lines
+
+
+def _agreement(state: Conversation, words: dict[str, str]) -> list[str]:
+    stood = stances(state)
+    lines = [f"- {words['agreed']}{words['colon']}{_names(state, stood.agreed, words['nobody'])}"]
+    for key, agents in (("not_agreed", stood.not_agreed), ("silent", stood.silent)):
+        if agents:
+            lines.append(f"- {words[key]}{words['colon']}{_names(state, agents, '')}")
+    return lines
+
+
+def _blockers(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines = []
+    for blocker in open_blockers(state):
+        line = f"- {excerpt(one_line(blocker.text), ISSUE_MAX_CHARS)}"
+        authors = dict.fromkeys(
+            f"{display_name(state, entry.agent)}, {_round(words, entry.tour, entry.phase)}"
+            for entry in blocker.raised_in
+        )
+        lines.append(line + (f" ({words['raised']} {'; '.join(authors)})" if authors else ""))
+    return lines or [f"- {words['none']}"]
+
+
+def _last_words(state: Conversation, words: dict[str, str]) -> list[str]:
+    lines: list[str] = []
+    for agent, entry in last_contributions(state).items():
+        where = _round(words, entry.tour, entry.phase)
+        lines += [f"- {display_name(state, agent)}, {where}{words['colon'].rstrip()}", ""]
+        quoted = excerpt(first_paragraph(entry.text)).splitlines()
+        lines += [*(f"  > {line}" for line in quoted), ""]
+    return lines[:-1] or [f"- {words['nobody']}"]

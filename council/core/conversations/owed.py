@@ -1,0 +1,265 @@
+"""What a conversation owes to the world, read from its saved state alone.
+
+Who owes an answer, whose run is due and under which task, whether the
+coordinator is owed a notice or the conversation its minutes. Nothing here
+changes anything; the essay in `machine` says why it must be so.
+
+Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
+`cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from council.core.conversations.conversation import (
+    Conversation,
+    EntryKind,
+    ParticipantStatus,
+    Task,
+    TaskState,
+    has_answered,
+)
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Phase
+from council.core.conversations.speaking import PARALLEL, SHUFFLE, order_of
+from council.core.ids import task_id
+from council.core.record import Record
+
+MAX_ATTEMPTS = 3
+RETRY_BACKOFF = (timedelta(seconds=10), timedelta(seconds=60))
+_THE_END = datetime.max.replace(tzinfo=UTC)
+
+
+class Wake(Record):
+    """An agent that is owed a start, since `due_at`, as attempt `attempt` under `task`."""
+
+    agent: str
+    task: str
+    attempt: int
+    due_at: datetime
+
+
+class Notify(Record):
+    """The coordinator is owed a notice that round `tour` began."""
+
+    agent: str
+    tour: int
+
+
+class Archive(Record):
+    """The conversation is finished: its minutes are owed."""
+
+
+def current_phase(state: Conversation) -> Phase:
+    """Return the row of the procedure table for the phase under way."""
+    return PROCEDURES[state.procedure].phase(state.phase)
+
+
+def is_blind(state: Conversation) -> bool:
+    """Tell whether contributions of this round are sealed until it closes (C0-048, DL-097)."""
+    if not state.sealed_phases:
+        return False
+    phase = current_phase(state)
+    return phase.sight == "blind" or round_number(state) <= phase.sealed_rounds
+
+
+def round_number(state: Conversation) -> int:
+    """Return which round of its phase is under way, from 1."""
+    before = [one for one in state.rounds if one.phase == state.phase and one.tour < state.tour]
+    return len(before) + 1
+
+
+def order_now(state: Conversation) -> str:
+    """Return in which order this round is spoken; what is sealed is spoken at once (XC-104)."""
+    phase = current_phase(state)
+    if phase.speakers == "synthesizer" or phase.form == "vote" or is_blind(state):
+        return PARALLEL
+    return state.order or phase.order
+
+
+def takes_turns(state: Conversation) -> bool:
+    """Tell whether one speaks after the other in this round."""
+    return order_now(state) != PARALLEL
+
+
+def passed_over(state: Conversation) -> dict[str, str]:
+    """Return who was passed over in the round under way, with the reason."""
+    last = state.rounds[-1] if state.rounds else None
+    return last.absent if last is not None and last.tour == state.tour else {}
+
+
+def is_asked_again(state: Conversation, agent: str) -> bool:
+    """Tell whether `agent` has answered this round and is asked for it once more."""
+    participant = state.participants.get(agent)
+    return participant is not None and participant.again == state.tour
+
+
+def awaited(state: Conversation) -> tuple[str, ...]:
+    """Return whose contribution this round still waits for, in the order of speaking."""
+    out = passed_over(state)
+    waiting = [
+        one.id
+        for one in state.participants.values()
+        if (not has_answered(one) or one.again == state.tour) and one.id not in out
+    ]
+    if order_now(state) == PARALLEL or not waiting:
+        return tuple(waiting)
+    return tuple(agent for agent in speaking_order(state) if agent in waiting)
+
+
+def speaking_order(state: Conversation) -> tuple[str, ...]:
+    """Return all participants in the order in which they speak in the round under way."""
+    order = order_now(state)
+    last = ""
+    if order == SHUFFLE:
+        # Guidance and late answers still come in and must not move the order.
+        turns = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
+        before = [one.agent for one in turns if one.tour == state.tour - 1]
+        last = before[-1] if before else ""
+    return order_of(
+        order,
+        list(state.participants),
+        state.tour,
+        seed=f"{state.conversation_id}/{state.phase}",
+        last=last,
+    )
+
+
+def next_phase(state: Conversation) -> str:
+    """Return the name of the phase after the current one; the synthesis follows itself."""
+    at = state.phases.index(state.phase)
+    return state.phases[min(at + 1, len(state.phases) - 1)]
+
+
+def pending(
+    state: Conversation,
+    now: datetime,
+    *,
+    backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
+) -> tuple[Wake | Notify | Archive, ...]:
+    """Return what is owed to the world at `now`, from the saved state alone."""
+    if state.finished_at is not None:
+        return (Archive(),)
+    if state.paused_at is not None:
+        return ()
+    owed: list[Wake | Notify | Archive] = []
+    if state.coordinator and state.notified_tour < state.tour:
+        owed.append(Notify(agent=state.coordinator, tour=state.tour))
+    for agent in owing(state):
+        wake = _wake(state, agent, now, backoff)
+        if wake is not None:
+            owed.append(wake)
+    return tuple(owed)
+
+
+def next_due(
+    state: Conversation, *, backoff: tuple[timedelta, ...] = RETRY_BACKOFF
+) -> datetime | None:
+    """Return when time alone will make something due in a conversation that is not due now.
+
+    Until then neither `advance` nor `pending` finds anything, so nobody needs
+    to look. It is an instant in the past when something is owed already or
+    waits for a place, and None when only an answer or a person can go on.
+    """
+    if pending(state, state.created_at, backoff=backoff):
+        return state.created_at
+    if state.paused_at is not None:
+        return None
+    instants = [state.timeout_at]
+    if state.ends_at is not None and state.phase != SYNTHESIZE:
+        instants.append(state.ends_at)
+    for task in state.tasks.values():
+        if task.state is TaskState.R and task.ends_at is not None:
+            instants.append(task.ends_at)
+    # What will be owed at the end of time and is not owed yet waits for an instant of its own.
+    for owed in pending(state, _THE_END, backoff=backoff):
+        instants.append(owed.due_at if isinstance(owed, Wake) else state.created_at)
+    return min(instants)
+
+
+def owing(state: Conversation) -> tuple[str, ...]:
+    """Return the agents who owe an answer in this round, in order."""
+    if state.finished_at is not None:
+        return ()
+    if current_phase(state).speakers == "synthesizer":
+        return () if is_synthesized(state) else synthesizers(state)[:1]
+    waiting = awaited(state)
+    if not takes_turns(state):
+        return waiting
+    # The floor is taken from nobody: not by one who joins, nor by one who is asked once more.
+    speaker = _speaker(state)
+    return (speaker,) if speaker in waiting else waiting[:1]
+
+
+def _speaker(state: Conversation) -> str:
+    last = state.rounds[-1] if state.rounds else None
+    return last.speaker if last is not None and last.tour == state.tour else ""
+
+
+def is_synthesized(state: Conversation) -> bool:
+    """Tell whether a synthesis stands."""
+    return any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
+
+
+def synthesizers(state: Conversation) -> tuple[str, ...]:
+    """Return who may still write the synthesis, best first (A-06, C0-063).
+
+    The named synthesizer, then the coordinator, then the participants who
+    answered the last round; without those whose attempts are used up.
+    """
+    named = [agent for agent in (state.synthesizer, state.coordinator) if agent]
+    played = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    absent = played[-1].absent if played else {}
+    present = [one for one in state.participants.values() if one.id not in absent]
+    # Who has left for good is asked only when nobody else is there.
+    present.sort(key=lambda one: one.status is ParticipantStatus.DONE)
+    order = dict.fromkeys(named + [one.id for one in present])
+    out = passed_over(state)
+    return tuple(
+        agent for agent in order if agent not in out and not attempts_used_up(state, agent)
+    )
+
+
+def attempts_used_up(state: Conversation, agent: str) -> bool:
+    """Tell whether no other run of `agent` will be started in this round."""
+    failed = [one for one in tasks_of(state, agent) if one.state is TaskState.F]
+    return len(failed) >= MAX_ATTEMPTS or any(one.final for one in failed)
+
+
+def tasks_of(state: Conversation, agent: str) -> list[Task]:
+    """Return the tasks of `agent` in this round, in the order of their attempts."""
+    mine = [one for one in state.tasks.values() if one.agent == agent and one.tour == state.tour]
+    return sorted(mine, key=lambda one: one.attempt)
+
+
+def asked_at(state: Conversation, agent: str) -> datetime:
+    """Return since when `agent` owes its answer: its turn, or the round, began then."""
+    if not state.rounds:
+        return state.created_at
+    last = state.rounds[-1]
+    turn_at = last.turn_at if last.speaker == agent else None
+    return turn_at or last.started_at
+
+
+def _wake(
+    state: Conversation, agent: str, now: datetime, backoff: tuple[timedelta, ...]
+) -> Wake | None:
+    due_at = asked_at(state, agent)
+    mine = tasks_of(state, agent)
+    if mine and mine[-1].state is TaskState.R:
+        return None
+    # One that waits for a place keeps the rank it had when it began to wait.
+    queued = mine.pop() if mine and mine[-1].state is TaskState.N else None
+    failures = sum(1 for one in mine if one.state is TaskState.F)
+    pauses = bool(backoff and mine) and mine[-1].state is TaskState.F
+    if pauses:
+        due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
+    if queued is not None:
+        return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
+    if attempts_used_up(state, agent):
+        return None
+    if pauses and due_at > now:
+        return None
+    attempt = mine[-1].attempt + 1 if mine else 1
+    task = task_id(state.conversation_id, state.tour, agent, attempt)
+    return Wake(agent=agent, task=task, attempt=attempt, due_at=due_at)

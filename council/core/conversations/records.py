@@ -1,0 +1,415 @@
+"""The JSON form of a conversation: the record of the state block, both ways.
+
+Reading is strict about meaning and lenient about what is missing; it says
+which field is wrong. Fields it does not know are kept and written back.
+
+Source: C0-015, C0-018, XC-013.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations.conversation import (
+    SCHEMA_VERSION,
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+    Participant,
+    ParticipantStatus,
+    Round,
+    Status,
+)
+from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES, Procedure
+from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
+from council.core.conversations.task_records import task_from_record, task_to_record
+from council.core.errors import NewerVersionError, UsageError
+from council.core.ids import is_name
+from council.core.reading import Reader, written_instant
+from council.core.telling.trace_context import is_w3c
+from council.core.times import parse_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+RULE_KEYS = {
+    "max_rounds": "maxRounds",
+    "threshold": "consensusThreshold",
+    "early_stop": "earlyStop",
+    "stability": "stabilityStop",
+    "alike": "alike",
+    "domination": "domination",
+    "confidence_floor": "confidenceFloor",
+    "anonymous": "anonymous",
+    "advocate": "advocate",
+    "search": "search",
+    "verify": "verify",
+}
+
+
+def to_record(state: Conversation, ledger: object = None) -> dict[str, Any]:
+    """Return the JSON object of the state block, in the order in which it is written.
+
+    Args:
+        state: The conversation.
+        ledger: What stands for the lines of its entries, None for the lines themselves.
+    """
+    return {
+        "schemaVersion": state.schema_version,
+        "rev": state.rev,
+        "conversationId": state.conversation_id,
+        "name": state.name,
+        "procedure": state.procedure,
+        "mode": state.mode,
+        "phases": list(state.phases),
+        "currentPhase": state.phase,
+        "tour": state.tour,
+        "createdAt": written_instant(state.created_at),
+        "updatedAt": written_instant(state.updated_at),
+        "timeoutAt": written_instant(state.timeout_at),
+        "endsAt": written_instant(state.ends_at),
+        "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
+        "status": str(state.status),
+        "closedReason": None if state.closed_reason is None else str(state.closed_reason),
+        "participants": {
+            one.id: {
+                "status": str(one.status),
+                "lastAction": written_instant(one.last_action),
+                "name": one.name,
+                "emoji": one.emoji,
+                "role": one.role,
+                "model": one.model,
+                "sealed": one.sealed,
+                **({"again": one.again} if one.again else {}),
+                **one.extra,
+            }
+            for one in state.participants.values()
+        },
+        "convergence": {
+            "responseRate": state.response_rate,
+            "hasConsensus": state.has_consensus,
+            "blockingIssues": list(state.blocking_issues),
+            **state.convergence_extra,
+        },
+        "sealed": state.sealed_phases,
+        **_chosen(state),
+        "lang": state.lang,
+        "coordinator": state.coordinator,
+        "synthesizer": state.synthesizer,
+        "cwd": state.cwd,
+        "pausedAt": written_instant(state.paused_at),
+        "finishedAt": written_instant(state.finished_at),
+        "notifiedTour": state.notified_tour,
+        "briefDigest": state.brief_digest,
+        "titles": dict(state.titles),
+        "rounds": [
+            {
+                "tour": one.tour,
+                "phase": one.phase,
+                "startedAt": written_instant(one.started_at),
+                "endedAt": written_instant(one.ended_at),
+                "reason": one.reason,
+                "absent": dict(one.absent),
+                **_floor(one),
+                **one.extra,
+            }
+            for one in state.rounds
+        ],
+        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
+        "ledger": [entry_to_record(one) for one in state.entries] if ledger is None else ledger,
+        **state.extra,
+    }
+
+
+def _chosen(state: Conversation) -> dict[str, Any]:
+    """Return what was chosen of order and rules; nothing for a conversation that has neither."""
+    chosen: dict[str, Any] = {"order": state.order} if state.order else {}
+    if state.session_id:
+        chosen["id"] = state.session_id
+    if state.trace_id:
+        chosen["traceId"] = state.trace_id
+    if state.rules is not None:
+        rules = state.rules
+        chosen["config"] = {
+            **{key: getattr(rules, field) for field, key in RULE_KEYS.items()},
+            **rules.extra,
+        }
+    return chosen
+
+
+def _floor(one: Round) -> dict[str, Any]:
+    """Return who has the floor and what the stances came to, where a round has them."""
+    said: dict[str, Any] = {}
+    if one.speaker:
+        said = {"speaker": one.speaker, "turnAt": written_instant(one.turn_at)}
+    if one.verdict:
+        said["verdict"] = dict(one.verdict)
+    return said
+
+
+def entry_to_record(entry: Entry) -> dict[str, Any]:
+    """Return the line of the ledger for one entry: everything but its text."""
+    return {
+        "id": entry.id,
+        "kind": str(entry.kind),
+        "agent": entry.agent,
+        "phase": entry.phase,
+        "tour": entry.tour,
+        "at": written_instant(entry.at),
+        "status": entry.status,
+        "origin": str(entry.origin),
+        "task": entry.task,
+        "target": entry.target,
+        "blocking": list(entry.blocking),
+        "digest": entry.digest,
+        "nonce": entry.nonce,
+        **entry.extra,
+    }
+
+
+def from_record(
+    record: object,
+    *,
+    topic: str = "",
+    brief: str = "",
+    texts: dict[str, str] | None = None,
+) -> Conversation:
+    """Read the JSON object of a state block.
+
+    Only the ten fields of the original document are required, and of those
+    only the ids, the phase and the times matter; the rest has defaults.
+    `texts` maps entry ids to the texts found in the file; a missing one reads
+    as "" (the caller decides what that means).
+
+    Raises:
+        NewerVersionError: The block is of a newer major version.
+        InvalidStateError: A field is missing or has a value it cannot have.
+
+    Source: C0-015, XC-013.
+    """
+    read = Reader(record, "state block")
+    version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError("state block", version, SCHEMA_VERSION)
+    conversation_id = read.text("conversationId", None)
+    if not is_name(conversation_id.lower()):
+        raise read.fail("conversationId", "an identifier")
+    procedure_name = read.text("procedure") or "council"
+    procedure = PROCEDURES.get(procedure_name)
+    if procedure is None:
+        raise read.fail("procedure", f"one of {', '.join(PROCEDURES)}")
+    mode = read.text("mode") or MODES[0]
+    if mode not in MODES:
+        raise read.fail("mode", f"one of {', '.join(MODES)} (it is {mode!r})")
+    known = tuple(phase.name for phase in procedure.phases)
+    phases = tuple(read.texts("phases")) or known
+    if phases != tuple(name for name in known if name in phases) or phases[-1] != known[-1]:
+        raise read.fail("phases", f"some of {', '.join(known)} in this order, the last included")
+    phase = read.text("currentPhase", None)
+    if phase not in known:
+        raise read.fail("currentPhase", f"one of {', '.join(known)} (it is {phase!r})")
+    if phase not in phases:
+        raise read.fail("currentPhase", f"one of the phases of this conversation ({phase})")
+    created_at = read.instant("createdAt")
+    timeout_at = read.instant("timeoutAt")
+    if created_at is None or timeout_at is None:
+        raise read.fail("createdAt, timeoutAt", "both given")
+    reason = read.left.pop("closedReason", None)
+    if reason is not None and reason not in tuple(ClosedReason):
+        raise read.fail("closedReason", f"null or one of {', '.join(ClosedReason)}")
+    convergence = Reader(read.table("convergence"), "state block: convergence")
+    state = Conversation(
+        conversation_id=conversation_id,
+        name=read.text("name"),
+        topic=topic,
+        brief=brief,
+        brief_digest=read.text("briefDigest"),
+        mode=mode,
+        procedure=procedure_name,
+        phases=phases,
+        phase=phase,
+        tour=read.whole("tour", 1, 1),
+        created_at=created_at,
+        updated_at=read.instant("updatedAt") or created_at,
+        timeout_at=timeout_at,
+        ends_at=read.instant("endsAt"),
+        phase_timeout=timedelta(
+            seconds=min(read.whole("phaseTimeoutS", _first_span(created_at, timeout_at), 1), 10**9)
+        ),
+        status=read.choice("status", Status, Status.ACTIVE),
+        closed_reason=None if reason is None else ClosedReason(reason),
+        participants={
+            agent: _participant(agent, value) for agent, value in read.table("participants").items()
+        },
+        response_rate=convergence.number("responseRate"),
+        has_consensus=convergence.flag("hasConsensus", False),
+        blocking_issues=convergence.texts("blockingIssues"),
+        sealed_phases=read.flag("sealed", procedure.sealed),
+        order=_order(read),
+        rules=_rules(read, procedure),
+        session_id=read.text("id") if procedure.verdict == "stances" else "",
+        trace_id=_trace(read),
+        lang=read.text("lang") or "en",
+        coordinator=read.text("coordinator"),
+        synthesizer=read.text("synthesizer"),
+        cwd=read.text("cwd"),
+        paused_at=read.instant("pausedAt"),
+        finished_at=read.instant("finishedAt"),
+        notified_tour=read.whole("notifiedTour", 1),
+        rev=read.whole("rev", 0),
+        schema_version=version,
+        titles=read.text_table("titles"),
+        rounds=[_round(value) for value in read.items("rounds")],
+        tasks={key: task_from_record(key, value) for key, value in read.table("tasks").items()},
+        entries=[_entry(value, texts or {}) for value in read.items("ledger")],
+    )
+    state.convergence_extra = convergence.left
+    state.extra = read.left
+    return state
+
+
+def _trace(read: Reader) -> str:
+    """Take the trace of others; what is none stays an unknown field, as it was before."""
+    trace = read.left.get("traceId")
+    return str(read.left.pop("traceId")) if isinstance(trace, str) and is_w3c(trace) else ""
+
+
+def _order(read: Reader) -> str:
+    order = read.text("order")
+    if order and order not in ORDERS:
+        raise read.fail("order", f"one of {', '.join(ORDERS)}")
+    return order
+
+
+def _rules(read: Reader, procedure: Procedure) -> Rules | None:
+    """Read what was chosen of the rules; `config` is anybody's field where none are needed."""
+    if procedure.verdict != "stances":
+        return None
+    config = Reader(read.table("config"), "state block: config")
+    usual = Rules()
+    rules = Rules(
+        max_rounds=config.whole("maxRounds", usual.max_rounds, 1),
+        threshold=config.whole("consensusThreshold", 0),
+        early_stop=config.text("earlyStop") or usual.early_stop,
+        stability=config.flag("stabilityStop", usual.stability),
+        alike=config.number("alike", usual.alike),
+        domination=config.number("domination", usual.domination, 1000.0),
+        confidence_floor=config.whole("confidenceFloor", 0),
+        anonymous=config.flag("anonymous", False),
+        advocate=config.text("advocate"),
+        search=config.flag("search", False),
+        verify=config.flag("verify", False),
+    )
+    if rules.early_stop not in EARLY_STOPS:
+        raise config.fail("earlyStop", f"one of {', '.join(EARLY_STOPS)}")
+    if rules.max_rounds > MAX_ROUNDS:
+        raise config.fail("maxRounds", f"at most {MAX_ROUNDS}")
+    rules.extra = config.left
+    return rules
+
+
+def _first_span(created_at: datetime, timeout_at: datetime) -> int:
+    """Return the seconds a phase gets in a file that does not say: its first span, or an hour."""
+    seconds = int((timeout_at - created_at).total_seconds())
+    return seconds if seconds > 0 else 3600
+
+
+def _participant(agent: str, value: object) -> Participant:
+    read = Reader(value, f"state block: participants.{agent}")
+    if not is_name(agent):
+        raise read.fail("id", "a legal agent id")
+    one = Participant(
+        id=agent,
+        status=read.choice("status", ParticipantStatus, ParticipantStatus.WAITING),
+        last_action=read.instant("lastAction"),
+        name=read.text("name"),
+        emoji=read.text("emoji"),
+        role=read.text("role"),
+        model=read.text("model"),
+        sealed=read.text("sealed"),
+        again=read.whole("again", 0),
+    )
+    one.extra = read.left
+    return one
+
+
+def _round(value: object) -> Round:
+    read = Reader(value, "state block: rounds")
+    started_at = read.instant("startedAt")
+    if started_at is None:
+        raise read.fail("startedAt", "given")
+    one = Round(
+        tour=read.whole("tour", 1, 1),
+        phase=read.text("phase"),
+        started_at=started_at,
+        ended_at=read.instant("endedAt"),
+        reason=read.text("reason"),
+        absent=read.text_table("absent"),
+        speaker=read.text("speaker"),
+        turn_at=read.instant("turnAt"),
+        verdict=read.table("verdict"),
+    )
+    one.extra = read.left
+    return one
+
+
+def _entry(value: object, texts: dict[str, str]) -> Entry:
+    return _usual_entry(value, texts) or _any_entry(value, texts)
+
+
+_ENTRY_TEXTS = ("id", "agent", "phase", "status", "task", "target", "digest", "nonce")
+
+
+def _usual_entry(value: object, texts: dict[str, str]) -> Entry | None:
+    """Return an entry that has just our fields, each of its kind, as nearly all have.
+
+    None is no judgement: `_any_entry` says what is wrong, if anything is.
+    """
+    if not isinstance(value, dict) or len(value) != len(_ENTRY_TEXTS) + 5:
+        return None
+    try:
+        said = {name: value[name] for name in _ENTRY_TEXTS}
+        kind, origin = EntryKind(value["kind"]), Origin(value["origin"])
+        tour, at, blocking = value["tour"], value["at"], value["blocking"]
+        at = parse_instant(at) if at.__class__ is str else None
+    except (KeyError, ValueError, UsageError):
+        return None
+    if blocking.__class__ is not list or tour.__class__ is not int or not 1 <= tour < 2**53:
+        return None
+    if at is None or not all(one.__class__ is str for one in (*said.values(), *blocking)):
+        return None
+    entry = Entry.__new__(Entry)  # a long conversation has thousands, and all is there
+    entry.__dict__.update(said)
+    entry.kind, entry.origin, entry.tour, entry.at = kind, origin, tour, at
+    entry.blocking, entry.extra, entry.text = blocking, {}, texts.get(said["id"], "")
+    return entry
+
+
+def _any_entry(value: object, texts: dict[str, str]) -> Entry:
+    read = Reader(value, "state block: ledger")
+    entry_id = read.text("id", None)
+    at = read.instant("at")
+    if at is None:
+        raise read.fail("at", "given")
+    entry = Entry(
+        id=entry_id,
+        kind=read.choice("kind", EntryKind),
+        agent=read.text("agent", None),
+        phase=read.text("phase"),
+        tour=read.whole("tour", 1, 1),
+        at=at,
+        text=texts.get(entry_id, ""),
+        digest=read.text("digest"),
+        nonce=read.text("nonce"),
+        status=read.text("status"),
+        origin=read.choice("origin", Origin, Origin.CLAIMED),
+        task=read.text("task"),
+        target=read.text("target"),
+        blocking=read.texts("blocking"),
+    )
+    entry.extra = read.left
+    return entry

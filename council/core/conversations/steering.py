@@ -1,0 +1,90 @@
+"""How a person steers a conversation: stop, wind up, pause, resume, cancel, extend.
+
+Source: `cli.md` section 2, C0-036, C0-079.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations.conversation import ClosedReason, Conversation, Status
+from council.core.conversations.machine import close, close_round, enter_phase, finish, last_word
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.errors import FinishedError, UsageError
+from council.core.events import Event
+from council.core.step import Step
+
+
+def stop(state: Conversation, now: datetime) -> Step:
+    """End the rounds now, paused or not: the vote is next, or the synthesis; in it nothing changes.
+
+    Source: C0-036, DL-023.
+    """
+    _refuse_finished(state)
+    if state.phase == SYNTHESIZE:
+        return Step(state=state.copy())
+    return enter_phase(resume(state, now).state, last_word(state), "stopped", now)
+
+
+def wind_up(state: Conversation, now: datetime) -> Step:
+    """End it at once with what was said: no vote is held, a digest stands in for a synthesis."""
+    _refuse_finished(state)
+    step = Step(state=resume(state, now).state)
+    if state.phase != SYNTHESIZE:
+        step = enter_phase(step.state, SYNTHESIZE, "stopped", now)
+    finish(step.state, now, step.events)
+    return step
+
+
+def pause(state: Conversation, now: datetime) -> Step:
+    """Stand still: nobody is woken and no deadline passes until `resume`."""
+    _refuse_finished(state)
+    new = state.copy()
+    if new.paused_at is not None:
+        return Step(state=new)
+    new.paused_at = now
+    return Step(state=new, events=[Event(type="conversation.paused")])
+
+
+def resume(state: Conversation, now: datetime) -> Step:
+    """Go on after `pause`; the deadlines move by the time that was paused."""
+    _refuse_finished(state)
+    new = state.copy()
+    if new.paused_at is None:
+        return Step(state=new)
+    stood = max(now - new.paused_at, timedelta(0))
+    new.paused_at = None
+    new.timeout_at += stood
+    if new.ends_at is not None:
+        new.ends_at += stood
+    data = {"pausedS": int(stood.total_seconds())}
+    return Step(state=new, events=[Event(type="conversation.resumed", data=data)])
+
+
+def cancel(state: Conversation, now: datetime) -> Step:
+    """End the conversation without a synthesis; what was said goes to the minutes."""
+    _refuse_finished(state)
+    new = state.copy()
+    events: list[Event] = []
+    close_round(new, "cancelled", now, events)
+    new.status, new.closed_reason = Status.TIMEOUT, ClosedReason.CANCELLED
+    events.append(Event(type="conversation.cancelled", data={"phase": state.phase}))
+    close(new, now, events)
+    return Step(state=new, events=events)
+
+
+def extend(state: Conversation, by: timedelta, now: datetime) -> Step:
+    """Move the deadline of the phase under way by `by`, counted from now if it has passed."""
+    _refuse_finished(state)
+    if by <= timedelta(0):
+        raise UsageError("the deadline can only be moved forward")
+    new = state.copy()
+    since = now if new.paused_at is None else new.paused_at
+    new.timeout_at = max(new.timeout_at, since) + by
+    data = {"seconds": int(by.total_seconds())}
+    return Step(state=new, events=[Event(type="deadline.extended", data=data)])
+
+
+def _refuse_finished(state: Conversation) -> None:
+    if state.finished_at is not None:
+        raise FinishedError(state.name)

@@ -1,0 +1,107 @@
+"""The life of a task in one conversation: queued, started, failed.
+
+A task is one attempt to get one turn (states N R D F X). A run is claimed in
+the state before it is started, with a lease; an answer ends it (see
+`answers`), and so does the end of its round (see `machine`).
+
+Source: `architecture.md` section 3, `cli.md` section 5, XC-016, C0-076, DL-032.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.conversation import Conversation, Task, TaskState
+from council.core.conversations.owed import Wake, tasks_of
+from council.core.events import Event
+from council.core.step import Step
+
+
+def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
+    """Write down that an agent is due and waits for a place; its deadline stands still."""
+    if wake.task in state.tasks:
+        return Step(state=state.copy())
+    new = state.copy()
+    new.tasks[wake.task] = _task(new, wake, TaskState.N, driver, now)
+    data = {"task": wake.task}
+    return Step(state=new, events=[Event(type="task.queued", agent=wake.agent, data=data)])
+
+
+def task_started(
+    state: Conversation, wake: Wake, *, driver: str, now: datetime, ends_at: datetime | None
+) -> Step:
+    """Claim a run: `ends_at` is the end of its lease, None for an agent that answers by itself.
+
+    Its event bears the label of the run, `council-<conversation>-<agent>` (DL-032).
+
+    The time it waited for a place is given back to the phase; to several that
+    waited at once, once: the phase never has more than its whole span left by it.
+    """
+    new = state.copy()
+    queued = new.tasks.get(wake.task)
+    if queued is not None and queued.state is TaskState.N and now > queued.at:
+        given_back = min(new.timeout_at + (now - queued.at), now + new.phase_timeout)
+        new.timeout_at = max(new.timeout_at, given_back)
+    new.tasks[wake.task] = _task(new, wake, TaskState.R, driver, now).copy(ends_at=ends_at)
+    label = f"council-{new.conversation_id}-{wake.agent}"
+    data = {"task": wake.task, "driver": driver, "attempt": wake.attempt, "label": label}
+    return Step(state=new, events=[Event(type="task.started", agent=wake.agent, data=data)])
+
+
+def task_failed(
+    state: Conversation, task: str, reason: str, *, now: datetime, final: bool = False
+) -> Step:
+    """Write down that a run ended without an answer; `final` if no other is to be tried."""
+    new = state.copy()
+    failed = new.tasks.get(task)
+    if failed is None or failed.state is not TaskState.R:
+        return Step(state=new)
+    failed.state, failed.reason, failed.at, failed.final = TaskState.F, reason, now, final
+    data = {"task": task, "reason": reason, "final": final}
+    return Step(state=new, events=[Event(type="task.failed", agent=failed.agent, data=data)])
+
+
+def task_refused(
+    state: Conversation,
+    wake: Wake,
+    reason: str,
+    *,
+    driver: str,
+    now: datetime,
+    final: bool = False,
+) -> Step:
+    """Write down, once in a round for each reason, that a due run may not be started.
+
+    It stands as a failed task, so that `status` and minutes can tell why the
+    agent was not heard; the deadline of the phase goes on. `final` says that
+    it is not asked again in this round.
+    """
+    new = state.copy()
+    if wake.task not in new.tasks and is_refused(new, wake.agent, reason):
+        return Step(state=new)
+    new.tasks[wake.task] = _task(new, wake, TaskState.F, driver, now).copy(
+        reason=reason, final=final
+    )
+    data = {"task": wake.task, "reason": reason}
+    return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
+
+
+def _task(
+    conversation: Conversation, wake: Wake, state: TaskState, driver: str, now: datetime
+) -> Task:
+    """Return the task of one who is due in the round under way."""
+    return Task(
+        id=wake.task,
+        agent=wake.agent,
+        tour=conversation.tour,
+        attempt=wake.attempt,
+        state=state,
+        at=now,
+        driver=driver,
+    )
+
+
+def is_refused(state: Conversation, agent: str, reason: str) -> bool:
+    """Tell whether that refusal is what was last written down of an agent in this round."""
+    known = [one for one in tasks_of(state, agent) if one.state is not TaskState.N]
+    return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason

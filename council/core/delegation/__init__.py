@@ -1,0 +1,1 @@
+"""What one agent may ask of another, artifacts, and which agent something goes to."""

@@ -1,0 +1,1 @@
+"""What structured turns and votes come to: stances, verdicts, changes of mind."""

@@ -1,0 +1,261 @@
+"""Deliberation: what structured turns and votes come to in one conversation.
+
+Structure is never stored. It is read from the text of a contribution whenever
+it is needed, so there is one truth, and a person can see it. This module joins
+the reading of one text (`turns`), the rules of judgement (`consensus`,
+`measures`) and the state; it decides whether the rounds end and whether an
+agent is asked for its answer once more.
+
+Source: DL-013 to DL-016, DL-022, DL-023, DL-047, DL-082, DL-083, DL-085, DL-088,
+DL-095, DL-099, A-86, A-88.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.convergence import staying
+from council.core.conversations.conversation import (
+    Conversation,
+    Entry,
+    EntryKind,
+    Participant,
+    ParticipantStatus,
+)
+from council.core.conversations.handles import HUMAN, handles
+from council.core.conversations.owed import current_phase, round_number, takes_turns
+from council.core.conversations.procedures import PROCEDURES
+from council.core.conversations.rules import Rules
+from council.core.deliberation import consensus, measures
+from council.core.deliberation.consensus import Verdict
+from council.core.deliberation.played import Played
+from council.core.deliberation.turns import (
+    Fault,
+    Turn,
+    missing_responses,
+    parse_turn,
+    questions,
+    word_count,
+)
+from council.core.record import Record
+
+
+def rules_of(state: Conversation) -> Rules:
+    """Return the rules of a conversation, the usual ones where it names none."""
+    return state.rules or Rules()
+
+
+def form_of(state: Conversation, phase: str) -> str:
+    """Return what a phase asks for: `text`, `turn` or `vote`."""
+    return PROCEDURES[state.procedure].phase(phase).form
+
+
+def turn_of(state: Conversation, entry: Entry, known: dict[str, str] | None = None) -> Turn:
+    """Read the structure of a contribution; `known` are the handles of its author."""
+    words = handles(state, entry.agent) if known is None else known
+    vote = form_of(state, entry.phase) == "vote"
+    return parse_turn(entry.text, words, author=entry.agent, vote=vote)
+
+
+def history(state: Conversation) -> list[Played]:
+    """Return what was said in each round that asks for a turn or a vote, oldest first."""
+    known = {agent: handles(state, agent) for agent in state.participants}
+    turns: dict[int, dict[str, Turn]] = {}
+    for entry in state.entries:
+        if entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
+            turn = turn_of(state, entry, known.get(entry.agent))
+            turns.setdefault(entry.tour, {})[entry.agent] = turn
+    return [
+        Played(
+            tour=one.tour,
+            turns=turns.get(one.tour, {}),
+            blind=_was_blind(state, one.tour, one.phase),
+            vote=form_of(state, one.phase) == "vote",
+        )
+        for one in state.rounds
+        if form_of(state, one.phase) != "text"
+    ]
+
+
+def _was_blind(state: Conversation, tour: int, phase: str) -> bool:
+    before = [one for one in state.rounds if one.phase == phase and one.tour < tour]
+    sealed = PROCEDURES[state.procedure].phase(phase).sealed_rounds
+    return state.sealed_phases and len(before) < sealed
+
+
+def counted(state: Conversation) -> tuple[str, ...]:
+    """Return whose stances count: everybody but the devil's advocate (DL-095)."""
+    advocate = rules_of(state).advocate
+    return tuple(agent for agent in state.participants if agent != advocate)
+
+
+def verdict_now(state: Conversation, played: list[Played] | None = None) -> Verdict:
+    """Judge how things stand after the last round of the history (DL-047)."""
+    rules = rules_of(state)
+    return consensus.standing(
+        counted(state),
+        history(state) if played is None else played,
+        threshold=rules.threshold,
+        floor=rules.confidence_floor,
+    )
+
+
+def end_of_rounds(state: Conversation, verdict: Verdict) -> str:
+    """Return why the vote comes next after the round that was just closed, "" when it does not.
+
+    `consensus`, `too-few` (fewer than two were heard or stay), `max-rounds`, `stable`
+    (the same stances twice) or `repetition`.
+
+    Source: DL-022, DL-023, DL-082, DL-084, DL-088, DL-099, A-82, A-88.
+    """
+    if current_phase(state).form != "turn":
+        return ""
+    rules = rules_of(state)
+    if verdict.type == "strong" or (verdict.reached and rules.early_stop == "soft"):
+        return "consensus"
+    heard = [one for one in state.participants if state.entry_of(one, state.tour) is not None]
+    if min(len(heard), len(staying(state))) < 2:
+        return "too-few"
+    number = round_number(state)
+    return "max-rounds" if number >= rules.max_rounds else _standstill(state, number, rules)
+
+
+def _standstill(state: Conversation, number: int, rules: Rules) -> str:
+    """Return how a closed round shows that further ones bring nothing new, "" when it does not."""
+    played = [one for one in history(state) if not one.vote]
+    if len(played) < 2:
+        return ""
+    if rules.stability and measures.is_settled(played):
+        return "stable"
+    if number > 2 and measures.repeats(*played[-2:], alike=rules.alike):
+        return "repetition"
+    return ""
+
+
+def faults_of(state: Conversation, agent: str, text: str) -> list[Fault]:
+    """Return what an answer to the round under way lacks of its form (DL-013, DL-015)."""
+    form = current_phase(state).form
+    if form == "text":
+        return []
+    turn = parse_turn(text, handles(state, agent), author=agent, vote=form == "vote")
+    return [*turn.faults, *missing_responses(turn, responses_owed(state, agent))]
+
+
+def responses_owed(state: Conversation, agent: str) -> tuple[str, ...]:
+    """Return to whom `agent` owes a response in this round.
+
+    In a round of turns that is everybody who spoke before it, and nobody where
+    all speak at once and cannot hear each other; in a vote everybody else who
+    was heard at all.
+
+    Source: DL-015, DL-025.
+    """
+    vote = current_phase(state).form == "vote"
+    if not vote and not takes_turns(state):
+        return ()
+    heard = {
+        one.agent
+        for one in state.entries
+        if one.kind is EntryKind.CONTRIBUTION
+        and (form_of(state, one.phase) == "turn" if vote else one.tour == state.tour)
+    }
+    return tuple(one for one in state.participants if one in heard and one != agent)
+
+
+def examine(
+    state: Conversation, participant: Participant, text: str, status: ParticipantStatus
+) -> list[Fault]:
+    """Ask once more for an answer that lacks something of its form. Changes `participant`.
+
+    Returns:
+        What is missing. An answer that was asked for once more stands as it is.
+    """
+    faults = faults_of(state, participant.id, text)
+    asked = participant.again == state.tour
+    leaves = status is ParticipantStatus.DONE
+    participant.again = state.tour if faults and not asked and not leaves else 0
+    return faults
+
+
+class Question(Record):
+    """A direct question; `answered` is the round of the reply, 0 while there is none (DL-016)."""
+
+    asker: str
+    asked: str
+    tour: int
+    text: str
+    answered: int = 0
+
+
+def asked_questions(state: Conversation) -> list[Question]:
+    """Return all direct questions between participants, oldest first.
+
+    A question is answered by the first turn after it in which the one who was
+    asked responds to the asker.
+    """
+    found: list[Question] = []
+    for entry in _contributions(state):
+        known = handles(state, entry.agent)
+        responded = {one.agent for one in turn_of(state, entry, known).responses}
+        for one in found:
+            if one.asked == entry.agent and one.asker in responded and not one.answered:
+                one.answered = entry.tour
+        for asked, sentence in questions(entry.text, known, entry.agent):
+            if asked in state.participants and asked != entry.agent:
+                found.append(
+                    Question(asker=entry.agent, asked=asked, tour=entry.tour, text=sentence)
+                )
+    return found
+
+
+class Guidance(Record):
+    """A person's injection: who acknowledged it, in which round, and who spoke and did not.
+
+    `entry` is its id; `owed` are those who should and have not yet.
+    """
+
+    entry: str
+    tour: int
+    target: str
+    text: str
+    acknowledged: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    owed: tuple[str, ...] = ()
+
+
+def guidance(state: Conversation) -> list[Guidance]:
+    """Return every injection with its acknowledgements (DL-085, A-86).
+
+    All acknowledge it in a turn after it; one with a target is owed by the target alone.
+    """
+    found: list[Guidance] = []
+    for entry in state.entries:
+        if entry.kind is EntryKind.INJECTION:
+            found.append(
+                Guidance(entry=entry.id, tour=entry.tour, target=entry.target, text=entry.text)
+            )
+        elif entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
+            turn = turn_of(state, entry)
+            if any(one.agent == HUMAN for one in turn.responses):
+                for one in found:
+                    one.acknowledged.setdefault(entry.agent, entry.tour)
+    for one in found:
+        wanted = (one.target,) if one.target else tuple(state.participants)
+        one.owed = tuple(agent for agent in wanted if agent not in one.acknowledged)
+    return found
+
+
+def dominating(state: Conversation) -> tuple[str, ...]:
+    """Return who has said more than its share from the second round on (DL-083)."""
+    if current_phase(state).form != "turn" or round_number(state) < 2:
+        return ()
+    words = dict.fromkeys(state.participants, 0)
+    for entry in _contributions(state):
+        if entry.agent in words:
+            words[entry.agent] += word_count(entry.text)
+    return measures.dominating(words, factor=rules_of(state).domination)
+
+
+def _contributions(state: Conversation) -> list[Entry]:
+    return [
+        one
+        for one in state.entries
+        if one.kind is EntryKind.CONTRIBUTION and form_of(state, one.phase) != "text"
+    ]

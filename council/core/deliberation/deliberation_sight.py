@@ -1,0 +1,153 @@
+"""What one agent may see of a deliberation beyond the texts: its turn, its duties, the structure.
+
+It adds to the parts that `sight` gathers for every conversation. Nothing is
+added that stands in a text the agent may not read; before the synthesis no
+count of stances is shown, so that each judges reasons and not majorities.
+
+Source: DL-012, DL-015, DL-016, DL-018, DL-021, DL-026, DL-029, DL-083, DL-085, DL-095.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Entry, EntryKind
+from council.core.conversations.handles import handles, human_handle, is_anonymous
+from council.core.conversations.owed import (
+    current_phase,
+    is_asked_again,
+    order_now,
+    owing,
+    round_number,
+    speaking_order,
+    takes_turns,
+)
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.deliberation import deliberation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.deliberation.turns import Turn
+
+
+def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[Entry]) -> None:
+    """Add to `parts` what `agent` may know of a deliberation; `seen` is all it may read."""
+    _number_items(state, agent, parts)
+    rules = deliberation.rules_of(state)
+    before = _before_answer(state, agent)
+    takes_part = agent in state.participants
+    judged = [one.verdict for one in state.rounds if one.verdict]
+    is_told = state.phase == SYNTHESIZE or state.finished_at is not None
+    parts.update(
+        form=current_phase(state).form,
+        round=round_number(state),
+        maxRounds=rules.max_rounds,
+        order=_order(state, agent),
+        speaker=(owing(state) or ("",))[0] if takes_turns(state) else "",
+        mustAnswer=_must_answer(state, agent, seen) if takes_part else [],
+        questions=_questions(before, agent, seen),
+        human=human_handle(state),
+        guidance=[one.entry for one in deliberation.guidance(before) if agent in one.owed],
+        askedAgain=is_asked_again(state, agent),
+        faults=_faults(state, agent),
+        dominating=list(deliberation.dominating(state)),
+        advocate=takes_part and rules.advocate == agent,
+        search=rules.search,
+        verify=rules.verify,
+        anonymous=is_anonymous(state),
+        verdict=judged[-1] if judged and is_told else None,
+        **_structure(state, seen),
+    )
+
+
+def _before_answer(state: Conversation, agent: str) -> Conversation:
+    """Return the state without the answer that `agent` is asked to give once more."""
+    standing = state.entry_of(agent, state.tour) if is_asked_again(state, agent) else None
+    if standing is None:
+        return state
+    return state.copy(entries=[one for one in state.entries if one is not standing])
+
+
+def _number_items(state: Conversation, agent: str, parts: dict[str, Any]) -> None:
+    """Give each text its round and its place in the ledger. Changes `parts`."""
+    place = {entry.id: number for number, entry in enumerate(state.entries)}
+    targets = {entry.id: entry.target for entry in state.entries}
+    # An answer that was given once more takes the place of its draft.
+    parts["own"] = [one for one in parts["own"] if one["kind"] != EntryKind.DRAFT]
+    for key in ("own", "contributions", "late", "injections"):
+        for item in parts[key]:
+            item["round"] = _round_of(state, item["tour"])
+            item["nth"] = place.get(item["id"], len(place))
+            if key == "injections":
+                item["forYou"] = targets.get(item["id"]) == agent
+    for one in parts["absent"]:
+        one["round"] = _round_of(state, one["tour"])
+
+
+def _round_of(state: Conversation, tour: int) -> int:
+    """Return which round of its phase `tour` is, from 1."""
+    phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
+    return 1 + sum(1 for one in state.rounds if one.phase == phase and one.tour < tour)
+
+
+def _order(state: Conversation, agent: str) -> dict[str, Any]:
+    """Return in which order is spoken, and this agent's place, 0 where all speak at once."""
+    speakers = list(speaking_order(state))
+    in_turn = takes_turns(state) and agent in speakers
+    place = speakers.index(agent) + 1 if in_turn else 0
+    return {"kind": order_now(state), "place": place, "speakers": speakers}
+
+
+def _must_answer(state: Conversation, agent: str, seen: list[Entry]) -> list[str]:
+    readable = {entry.agent for entry in seen}
+    return [one for one in deliberation.responses_owed(state, agent) if one in readable]
+
+
+def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[str, Any]]:
+    """Return the open questions to `agent` that stand in what it may read (DL-016)."""
+    readable = {(entry.agent, entry.tour) for entry in seen}
+    return [
+        {"asker": one.asker, "tour": one.tour, "text": one.text}
+        for one in deliberation.asked_questions(state)
+        if one.asked == agent and not one.answered and (one.asker, one.tour) in readable
+    ]
+
+
+def _faults(state: Conversation, agent: str) -> list[dict[str, str]]:
+    """Return what the first answer of an agent that is asked again lacked (DL-013, DL-015)."""
+    if not is_asked_again(state, agent):
+        return []
+    standing = state.entry_of(agent, state.tour)
+    sealed = state.sealed.get(agent)
+    if standing is None and (sealed is None or sealed.tour != state.tour):
+        return []
+    text = standing.text if standing is not None else sealed.text if sealed else ""
+    found = deliberation.faults_of(state, agent, text)
+    return [{"code": one.code, "agent": one.agent, "found": one.found} for one in found]
+
+
+def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[str, Any]]]:
+    """Return the turns and the votes among what may be read, in order (DL-012, DL-026)."""
+    known = {agent: handles(state, agent) for agent in state.participants}
+    found: dict[str, list[dict[str, Any]]] = {"turns": [], "votes": []}
+    for entry in seen:
+        form = deliberation.form_of(state, entry.phase)
+        if entry.kind is not EntryKind.CONTRIBUTION or form == "text":
+            continue
+        turn = deliberation.turn_of(state, entry, known.get(entry.agent))
+        of = {"id": entry.id, "agent": entry.agent, "round": _round_of(state, entry.tour)}
+        found["votes" if form == "vote" else "turns"].append({**of, **_stated(turn)})
+    return found
+
+
+def _stated(turn: Turn) -> dict[str, Any]:
+    return {
+        "position": turn.position,
+        "responses": [
+            {"agent": one.agent, "stance": one.stance, "comment": one.comment}
+            for one in turn.responses
+        ],
+        "reasoning": turn.reasoning,
+        "confidence": turn.confidence,
+        "readable": turn.is_readable,
+    }

@@ -1,0 +1,119 @@
+"""What a synthesis states: consensus, disagreement, insights, recommendation.
+
+Source: DL-027 to DL-029.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.quotations import Names
+from council.core.deliberation.turn_lines import ANY_DEPTH, line_about
+from council.core.deliberation.turn_parts import (
+    json_items,
+    json_object,
+    json_text,
+    labels_of,
+    own_lines,
+    plain,
+    prose,
+    sections,
+    unwrapped,
+)
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from council.core.deliberation.turn_parts import Line
+
+_SECTIONS = labels_of(
+    {
+        "consensus": "consensus summary|consensus|summary of consensus|agreed position"
+        "|résumé du consensus|synthèse du consensus",
+        "disagreement": "disagreement summary|disagreement|disagreements|dissent"
+        "|summary of disagreement|summary of disagreements|désaccord|désaccords"
+        "|résumé du désaccord|résumé des désaccords|synthèse des désaccords",
+        "insights": "key insights|key insight|insights|points clés|idées clés|apports"
+        "|enseignements|enseignements clés|idées clefs|points clefs",
+        "recommendation": "recommendation|recommendations|final recommendation|conclusion"
+        "|recommandation|recommandations|recommandation finale",
+    }
+)
+_FIELDS = ("consensusSummary", "disagreementSummary", "keyInsights", "recommendation")
+_NOTHING = frozenset(
+    ("none", "n/a", "na", "not applicable", "nothing", "rien", "aucun", "aucune", "sans objet")
+)
+_SCALES = ("/5", "/ 5", "out of 5", "sur 5")
+
+
+class Synthesis(Record):
+    """What a synthesis states; `insights` are pairs of agent and text."""
+
+    consensus: str = ""
+    disagreement: str = ""
+    insights: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
+    recommendation: str = ""
+
+
+def parse_synthesis(text: str, names: Mapping[str, str]) -> Synthesis:
+    """Read a synthesis; without any of its headings all of it is the recommendation.
+
+    A section that holds only "None." or the like is empty.
+
+    Args:
+        text: The synthesis as it was given.
+        names: Every word that stands for somebody, casefolded, and whom it stands for.
+    """
+    whole = unwrapped(text)
+    fields = json_object(whole)
+    if fields is not None and not fields.keys().isdisjoint(_FIELDS):
+        return _from_json(fields, names)
+    found = sections(own_lines(whole), _SECTIONS)
+    if len(found) == 1:
+        return Synthesis(recommendation=whole.strip())
+    parts = {
+        key: _filled(
+            "\n\n".join(filter(None, [prose(body, _SECTIONS) for body in found.get(key, ())]))
+        )
+        for key in ("consensus", "disagreement", "recommendation")
+    }
+    insights = [one for body in found.get("insights", ()) for one in _insights(body, names)]
+    return Synthesis(insights=insights, **parts)
+
+
+def _filled(text: str) -> str:
+    """Return a text, "" for one that only says that there is nothing to say."""
+    return "" if plain(text.strip("*_-. ()")) in _NOTHING else text
+
+
+def _insights(body: list[Line], names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the lines about known agents, each with the lines that go on with it."""
+    known = Names(names.items())
+    found: list[tuple[str, list[Line]]] = []
+    depth = ANY_DEPTH
+    for line, is_own in body:
+        one = line_about(line, known, names, depth) if is_own else None
+        if one is not None:
+            found.append((one.agent, [(one.rest, True)]))
+            depth = one.depth
+        elif found:
+            found[-1][1].append((line.strip(), is_own))
+    texts = [(agent, prose(lines, _SECTIONS)) for agent, lines in found]
+    return [(agent, text) for agent, text in texts if agent and text]
+
+
+def _from_json(fields: Mapping[str, Any], names: Mapping[str, str]) -> Synthesis:
+    insights = [
+        (
+            names.get(json_text(item.get("agentId")).lstrip("@").casefold(), ""),
+            json_text(item.get("insight")),
+        )
+        for item in json_items(fields, "keyInsights")
+    ]
+    return Synthesis(
+        consensus=_filled(json_text(fields.get("consensusSummary"))),
+        disagreement=_filled(json_text(fields.get("disagreementSummary"))),
+        insights=[(agent, text) for agent, text in insights if agent and text],
+        recommendation=_filled(json_text(fields.get("recommendation"))),
+    )

@@ -1,0 +1,1 @@
+"""Document 002: messages as values, the registry, tasks and the orchestrator."""

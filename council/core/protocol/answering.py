@@ -1,0 +1,190 @@
+"""The answer to the user: what came of the tasks, short and without a trace of the protocol.
+
+Source: PR-556, PR-557, A-91.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.conversation import TaskState
+from council.core.protocol.desk import Desk
+from council.core.protocol.exchange import (
+    LAST_MESSAGE,
+    RULES,
+    Exchange,
+    ExchangeStep,
+    Task,
+    TaskRules,
+)
+from council.core.protocol.messages import COORDINATOR, USER, compose, inline
+from council.core.protocol.payload import flags_and_pairs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Payload = Callable[[str], str]
+
+RESULT = "result"
+_TITLE_CHARS = 80
+_SUMMARY_CHARS = 150
+_MOST_BARS = 6
+# Pairs that are there for the programs between which a result travelled.
+_NOT_FOR_USERS = frozenset(
+    (
+        *("pid", "auth", "src", "call", "params", "part", "handoff", "subtask", "from", "to"),
+        "begins",
+        *("retry", "max", "fallback", "fallback_from", "needed", "have", "raised", "simpler"),
+    )
+)
+# What went wrong, by code; the reason follows where a worker gave one.
+_WORDS: dict[str, tuple[str, str]] = {
+    "E16": ("this was handed on too often", "ceci a été transmis trop de fois"),
+    "E17": ("this needs more than its budget", "ceci dépasse le budget prévu"),
+    "E18": ("there were too many questions", "il y a eu trop de questions"),
+    "E19": ("nobody here can do this", "personne ici ne sait le faire"),
+    "E20": ("this took too long", "cela a pris trop de temps"),
+    "E21": ("no answer came in time", "aucune réponse n’est venue à temps"),
+    "E22": ("who did this is gone", "qui le faisait a disparu"),
+    "E23": ("nobody chose in time", "personne n’a choisi à temps"),
+    "E30": ("nobody was there to do this", "personne n’était là pour le faire"),
+    "E31": ("everybody was busy", "tout le monde était occupé"),
+    "E32": ("something that is needed was not there", "une ressource nécessaire manquait"),
+    "E33": ("a file was not found", "un fichier est introuvable"),
+}
+_OTHER = ("this failed", "cela a échoué")
+_CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
+_NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
+_NOTHING = ("Done.", "C’est fait.")
+
+
+def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
+    """Return the text for the user: what was composed, else the results and what failed.
+
+    Args:
+        exchange: A context whose tasks are over.
+        payload: Returns the text of a stored payload by its id, "" when it is gone.
+        lang: `en` or `fr`.
+
+    Source: PR-556, PR-557.
+    """
+    if exchange.composed and exchange.answer.strip():
+        return exchange.answer.strip()
+    tasks = [one for one in exchange.tasks.values() if not one.told]
+    told = [(one, _outcome(exchange, one, payload, lang == "fr")) for one in tasks]
+    if len(told) == 1:
+        return told[0][1]
+    return "\n\n".join(f"{_title(one)}\n{text}".strip() for one, text in told)
+
+
+def _title(task: Task) -> str:
+    return f"{inline(task.text, _TITLE_CHARS)}:" if task.text else ""
+
+
+def _outcome(exchange: Exchange, task: Task, payload: Payload, french: bool) -> str:
+    if task.state is TaskState.X:
+        return _CANCELLED[french]
+    if task.state is TaskState.F:
+        said = _WORDS.get(task.code, _OTHER)[french]
+        reason = task.reason if task.code not in _WORDS or task.code in ("E17", "E19") else ""
+        return _NOT_DONE[french].format(f"{said} ({reason})" if reason else said)
+    results = [hop.result for hop in task.hops if hop.source == COORDINATOR and hop.result] or [
+        task.result
+    ]
+    texts = [readable(exchange, one, payload) for one in results]
+    return "\n\n".join(one for one in texts if one) or _NOTHING[french]
+
+
+def readable(exchange: Exchange, data: str, payload: Payload) -> str:
+    """Return a result as people read it: references replaced by what they mean, no marks."""
+    flags, pairs = flags_and_pairs(data)
+    if not pairs:
+        return _plain(_resolved(exchange, data, payload))
+    kept = {name: value for name, value in pairs.items() if name not in _NOT_FOR_USERS}
+    values = {
+        name: _plain(_resolved(exchange, value.strip().strip('"'), payload))
+        for name, value in kept.items()
+    }
+    values = {name: value for name, value in values.items() if value}
+    if list(values) == [RESULT] and not flags:
+        return values[RESULT]
+    lines = [one.replace("_", " ") for one in flags]
+    first = values.pop(RESULT, "")
+    lines += [f"{name.replace('_', ' ')}: {value}" for name, value in values.items()]
+    return "\n".join([first, *lines] if first else lines)
+
+
+def _resolved(exchange: Exchange, text: str, payload: Payload) -> str:
+    """Return a text with each reference in it replaced by what it names, "" for what is gone."""
+    if "#" not in text:
+        return text
+    words = []
+    for word in text.split(" "):
+        kind, name = word[:5], word[5:].rstrip(".,")
+        if kind == "#CTX:":
+            words.append(exchange.values.get(name, ""))
+        elif kind == "#REF:":
+            task, colon, field = name.partition(":")
+            known = exchange.tasks.get(task)
+            found = known.fields.get(field, "") if colon and known else ""
+            words.append(found if colon else payload(name))
+        elif kind != "#MSG:":
+            words.append(word)
+    return " ".join(words).strip()
+
+
+def _plain(text: str) -> str:
+    """Return a text without lines of the protocol: of such a line what it says is kept."""
+    return "\n".join(_said(line) for line in text.split("\n")).strip()
+
+
+def _said(line: str) -> str:
+    head, _, _ = line.strip().partition("|")
+    is_message = head[:1] == "M" and head[1:].removeprefix("SG_").isdecimal()
+    if is_message and line.count("|") >= _MOST_BARS:
+        return line.rpartition("|")[2]
+    return line
+
+
+def composed(
+    exchange: Exchange, text: str, now: datetime, *, run: str = "", rules: TaskRules = RULES
+) -> ExchangeStep:
+    """Take the answer that the orchestrator's agent composed; "" leaves it to the results."""
+    desk = Desk(exchange, now, rules=rules)
+    desk.end_run(run)
+    if exchange.composed or not exchange.is_open:
+        return desk.step()
+    desk.exchange.composed, desk.exchange.answer = True, text.strip()
+    desk.tell("answer.composed", agent=exchange.orchestrator, chars=len(text.strip()))
+    return desk.step("composed")
+
+
+def answered(exchange: Exchange, now: datetime, *, text: str = "") -> ExchangeStep:
+    """Note that the user got `text`, and close the context (PR-556).
+
+    One that is kept open goes on.
+    """
+    desk = Desk(exchange, now)
+    new = desk.exchange
+    untold = [one for one in new.tasks.values() if not one.told]
+    if not untold or not new.is_open:
+        return desk.step()
+    if new.next_message <= LAST_MESSAGE:
+        message = compose(
+            COORDINATOR,
+            USER,
+            "S",
+            pairs={RESULT: inline(text, _SUMMARY_CHARS)},
+            task=untold[0].id,
+            priority=untold[0].priority,
+            state=TaskState.D,
+        )
+        desk.post(message, to=(USER,))
+    for one in untold:
+        one.told = True
+    new.answered_at, new.composed = now, False
+    desk.tell("context.answered", tids=[one.id for one in untold], chars=len(text))
+    if not new.kept_open:
+        desk.close("complete")
+    return desk.step("answered")

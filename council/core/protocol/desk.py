@@ -1,0 +1,260 @@
+"""The desk: one rule at work on one exchange.
+
+It holds a copy that the rule may change, numbers the messages, and collects
+what happened. The rules themselves stand in the modules that use it.
+
+Source: PR-551, PR-573, PR-585, PR-644, XC-008.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.conversation import TaskState
+from council.core.events import Event
+from council.core.protocol.exchange import (
+    ENDED,
+    LAST_MESSAGE,
+    MESSAGES_KEPT,
+    RULES,
+    RUNS_KEPT,
+    Attempt,
+    ContextStatus,
+    Exchange,
+    ExchangeStep,
+    Hop,
+    Posted,
+    Task,
+    TaskRules,
+)
+from council.core.protocol.messages import COORDINATOR, Message, compose
+from council.core.protocol.registry import Registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+
+class Desk:
+    """A copy of an exchange under one rule, and what the rule has done so far.
+
+    Args:
+        exchange: The state before; it stays as it is.
+        now: The instant.
+        registry: Who is there; None where the rule asks nobody anew.
+        rules: What may be chosen.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        now: datetime,
+        *,
+        registry: Registry | None = None,
+        rules: TaskRules = RULES,
+    ) -> None:
+        self.exchange = exchange.copy()
+        self.now = now
+        self.registry = registry or Registry()
+        self.rules = rules
+        self.events: list[Event] = []
+        self.messages: list[Message] = []
+
+    def step(self, outcome: str = "", *, code: str = "", reason: str = "") -> ExchangeStep:
+        """Return what the rule comes to."""
+        if self.events or self.messages:
+            self.exchange.updated_at = self.now
+            self._forget()
+        return ExchangeStep(
+            exchange=self.exchange,
+            events=self.events,
+            messages=tuple(self.messages),
+            outcome=outcome,
+            code=code,
+            reason=reason,
+        )
+
+    def tell(self, kind: str, task: Task | None = None, /, *, agent: str = "", **data: Any) -> None:
+        """Note an event; every one names the context and the task that it is about."""
+        about = {"ctx": self.exchange.context, "tid": task.id if task else None}
+        self.events.append(Event(type=kind, agent=agent, data={**about, **data}))
+
+    def say(
+        self,
+        task: Task,
+        receiver: str,
+        kind: str,
+        *,
+        flags: Iterable[str] = (),
+        pairs: Mapping[str, object] | None = None,
+        state: str = "",
+        code: str = "",
+        hop: Hop | None = None,
+        parent: int = 0,
+    ) -> int:
+        """Send a message of the coordinator about a task; return its number."""
+        message = compose(
+            COORDINATOR,
+            receiver,
+            kind,
+            flags=flags,
+            pairs=pairs,
+            task=task.id,
+            priority=task.priority,
+            state=state,
+            code=code,
+            depth=hop.depth if hop else 0,
+            budget=hop.left if hop else None,
+        )
+        return self.post(message, to=(receiver,), parent=parent, hop=hop.number if hop else 0)
+
+    def post(self, message: Message, *, to: tuple[str, ...], parent: int = 0, hop: int = 0) -> int:
+        """Send a message; it is owed to the inboxes of `to`. Return its number."""
+        posted = self._number(message, to=to, parent=parent, hop=hop)
+        self._tell_of("message.sent", posted)
+        return posted.message.number
+
+    def take(
+        self, message: Message, *, to: tuple[str, ...] = (), parent: int = 0, hop: int = 0
+    ) -> int:
+        """Write down a message that came in; with `to` it is owed to others. Return its number.
+
+        It keeps its own number where that is the next one.
+        """
+        posted = self._number(message, to=to, parent=parent, hop=hop)
+        number = posted.message.number
+        posted.said = message.number if message.number != number else 0
+        self._tell_of("message.received", posted)
+        return number
+
+    def _number(self, message: Message, *, to: tuple[str, ...], parent: int, hop: int) -> Posted:
+        number = self.exchange.next_message
+        self.exchange.next_message += 1
+        posted = Posted(
+            message=message.copy(number=number, context=self.exchange.context),
+            at=self.now,
+            to=to,
+            delivered_at=None if to else self.now,
+            parent=parent,
+            hop=hop,
+        )
+        self.exchange.posted.append(posted)
+        return posted
+
+    def _tell_of(self, kind: str, posted: Posted) -> None:
+        # Past the last number it is told of in the context in which it gets one.
+        if posted.message.number <= LAST_MESSAGE:
+            self.messages.append(posted.message)
+            self.events.append(event_of(kind, posted))
+
+    def change(
+        self,
+        task: Task,
+        hop: Hop,
+        attempt: Attempt,
+        state: TaskState,
+        *,
+        code: str = "",
+        reason: str = "",
+    ) -> None:
+        """Bring an attempt into another state; its task becomes running with it."""
+        before, attempt.state, attempt.at = attempt.state, state, self.now
+        attempt.code, attempt.reason = code, reason
+        if state is TaskState.R:
+            attempt.started_at = self.now
+        if state in ENDED:
+            attempt.ends_at, attempt.asked = None, 0
+            self._drop_runs(task, hop, attempt)
+        self.tell(
+            "attempt.changed",
+            task,
+            agent=attempt.worker,
+            hop=hop.number,
+            attempt=attempt.number,
+            **{"from": str(before), "to": str(state)},
+            code=code,
+            reason=reason,
+        )
+        if state is TaskState.R and task.state is TaskState.N:
+            task.state, task.at, task.started_at = TaskState.R, self.now, self.now
+
+    def _drop_runs(self, task: Task, hop: Hop, attempt: Attempt) -> None:
+        """Give up what still runs or waits for an attempt that is over."""
+        for one in self.exchange.runs.values():
+            under_way = one.state in (TaskState.N, TaskState.R)
+            if under_way and (one.task, one.hop, one.attempt) == (
+                task.id,
+                hop.number,
+                attempt.number,
+            ):
+                one.state, one.at, one.ends_at = TaskState.X, self.now, None
+                one.reason = "the attempt is over"
+
+    def is_run(self, task: Task, hop: Hop) -> bool:
+        """Tell whether a run of the last attempt of a hop is under way."""
+        return any(
+            one.state is TaskState.R
+            and (one.task, one.hop, one.attempt) == (task.id, hop.number, len(hop.attempts))
+            for one in self.exchange.runs.values()
+        )
+
+    def close(self, reason: str) -> None:
+        """Close the context."""
+        self.exchange.status = ContextStatus.CLOSED
+        self.exchange.closed_at, self.exchange.closed_reason = self.now, reason
+        for one in self.exchange.runs.values():
+            if one.state in (TaskState.N, TaskState.R):
+                one.state, one.at, one.ends_at = TaskState.X, self.now, None
+                one.reason = "the context is closed"
+        self.tell("context.closed", reason=reason)
+
+    def end_run(self, run: str) -> None:
+        """Note that a run has answered."""
+        ended = self.exchange.runs.get(run)
+        if ended is not None and ended.state in (TaskState.N, TaskState.R):
+            ended.state, ended.at, ended.ends_at = TaskState.D, self.now, None
+
+    def _forget(self) -> None:
+        """Keep the last messages and runs, and all that something still hangs on."""
+        exchange = self.exchange
+        if len(exchange.posted) > MESSAGES_KEPT:
+            held = {number for task in exchange.tasks.values() for number in _held_by(task)}
+            old = len(exchange.posted) - MESSAGES_KEPT
+            exchange.posted = [
+                one
+                for at, one in enumerate(exchange.posted)
+                if at >= old or one.delivered_at is None or one.message.number in held
+            ]
+        if len(exchange.runs) > RUNS_KEPT:
+            over = [one for one in exchange.runs.values() if one.state in ENDED]
+            for one in over[: len(exchange.runs) - RUNS_KEPT]:
+                del exchange.runs[one.id]
+
+
+def event_of(kind: str, posted: Posted) -> Event:
+    """Return the event that a message was sent or came in."""
+    message = posted.message
+    data = {
+        "ctx": message.context,
+        "tid": message.task or None,
+        "msg": message.id,
+        "pid": f"M{posted.parent}" if posted.parent else None,
+        "from": message.sender,
+        "to": message.receiver,
+        "kind": message.kind,
+        "state": message.state,
+        "code": message.code,
+        "depth": message.depth,
+        "budget": message.budget,
+    }
+    who = message.receiver if message.sender == COORDINATOR else message.sender
+    return Event(type=kind, agent=who, data=data)
+
+
+def _held_by(task: Task) -> list[int]:
+    if task.is_over:
+        return []
+    attempts = [one for hop in task.hops for one in hop.attempts if one.state not in ENDED]
+    asked = [number for one in attempts for number in (one.message, one.asked)]
+    return asked + [one.message for one in task.questions if one.is_open]

@@ -1,0 +1,434 @@
+"""The values of an exchange: one context of document 002, with the tasks that run in it.
+
+A context holds what one request to the orchestrator led to. A task is what is
+to be done; a hop is one worker's part in it, the first for the orchestrator,
+each further one for the worker that handed it on; an attempt is one try of a
+hop, with the states N R D F X. Every message of the context is numbered in
+one sequence. What happens with all this is decided in `orchestrator` and the
+modules that it names, what is owed to the world in `exchange_owed`, the JSON
+form in `exchange_records`.
+
+Source: PR-501, PR-551, PR-571, PR-581, PR-585, A-59, A-62.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations.conversation import TaskState
+from council.core.events import Event
+from council.core.kinds import StrEnum
+from council.core.protocol.messages import Message
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA_VERSION = 1
+LAST_MESSAGE = 9999
+LAST_TASK = 999
+LARGEST_BUDGET = 9999
+MESSAGES_KEPT = 200
+RUNS_KEPT = 100
+EXCEPTIONAL_DEPTH = 5
+
+# What a request may use up, in tokens; None is no limit (PR-581).
+BUDGETS: dict[str, int | None] = {
+    "simple": 100,
+    "medium": 500,
+    "complex": 2000,
+    "unlimited": None,
+}
+DEFAULT_COMPLEXITY = "medium"
+PRIORITIES = ("P0", "P1", "P2")
+
+# What a run is for.
+WORK, SPLIT, COMPOSE = "work", "split", "compose"
+
+# Who answers a question that is dropped or has expired, and what it says.
+NOBODY, NO_ANSWER = "nobody", "-"
+
+ENDED = (TaskState.D, TaskState.F, TaskState.X)
+
+
+class ContextStatus(StrEnum):
+    """Whether a context still takes messages."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class TaskRules(Record):
+    """What may be chosen of tasks, once for all contexts of a workspace.
+
+    Args:
+        task_timeout: How long a task may take with one first worker and all it hands on (E20).
+        worker_timeout: How long a worker that answers by itself may take (E21).
+        choice_timeout: How long a person may take to choose (E23).
+        choice_policy: What happens then: `first` takes the first option, `abandon` gives up.
+        budget_policy: What follows on E17: `raise-once`, `simpler` or `give-up`.
+        max_depth: Deepest hand-off without a reason, from 1 to 5.
+        max_clarifications: Most questions of the workers of one task.
+        max_retries: Most retries after a time-out, for one worker.
+        backoff: The pauses before a retry; () for none.
+        threshold: From 0 to 1, least share of the wanted capabilities a worker must have.
+        parallel: How many workers get a task at once.
+    """
+
+    task_timeout: timedelta = timedelta(hours=1)
+    worker_timeout: timedelta = timedelta(minutes=15)
+    choice_timeout: timedelta = timedelta(seconds=60)
+    choice_policy: str = "first"
+    budget_policy: str = "raise-once"
+    max_depth: int = 3
+    max_clarifications: int = 2
+    max_retries: int = 2
+    backoff: tuple[timedelta, ...] = (timedelta(seconds=10), timedelta(seconds=60))
+    threshold: float = 0.5
+    parallel: int = 1
+
+
+RULES = TaskRules()
+
+
+class Attempt(Record):
+    """One try of a hop by one worker.
+
+    Args:
+        number: From 1 within its hop.
+        worker: Who is asked.
+        state: N until its request is delivered, then R, at last D, F or X.
+        at: Since when it is in that state.
+        message: The number of the message that asks for it.
+        started_at: When it became R.
+        ends_at: The deadline of what it owes now; None while nobody has been started, while it
+            waits for somebody else, and when it is over.
+        asked: The message that the worker has to act on, 0 while it waits for somebody else.
+        progress: What it last told of its progress.
+        code: Why it failed, as a code of V5.
+        reason: The same in words.
+        why: Why this worker was chosen, as selection explains it.
+        retry: Which retry after a time-out this is, 0 for none.
+        fallback_from: The worker in whose place this one was asked, "" for nobody.
+        refused: How many of its messages were refused.
+    """
+
+    number: int
+    worker: str
+    state: TaskState
+    at: datetime
+    message: int = 0
+    started_at: datetime | None = None
+    ends_at: datetime | None = None
+    asked: int = 0
+    progress: str = ""
+    code: str = ""
+    reason: str = ""
+    why: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    retry: int = 0
+    fallback_from: str = ""
+    refused: int = 0
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Again(Record):
+    """Another attempt that a hop is owed, from `due_at` on.
+
+    Args:
+        since: Since when it is owed; nobody is waited for longer than the time of a task.
+        due_at: From when on; it is looked for a worker no earlier.
+        worker: Who is asked, "" for whoever is best and was not asked yet.
+        code: Why another attempt is needed, "" for a first one.
+        pairs: What is added to the request.
+        retry: Which retry after a time-out it is, 0 for none.
+        fallback_from: The worker in whose place another one is asked, "" for nobody.
+        blocked: Why nobody could be asked yet.
+    """
+
+    since: datetime
+    due_at: datetime
+    worker: str = ""
+    code: str = ""
+    pairs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    retry: int = 0
+    fallback_from: str = ""
+    blocked: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Hop(Record):
+    """One worker's part in a task.
+
+    Args:
+        number: From 1 within its task.
+        source: Who asked for it and gets the answer: `O1`, or the worker that handed it on.
+        parent: The hop of that worker, 0 for the orchestrator's own.
+        parent_attempt: The attempt of that hop that handed it on, 0 for none.
+        depth: 0 for a request of the orchestrator, one more for each hand-off.
+        budget: The tokens that it was given, None for no limit.
+        left: What is left of them for this worker.
+        call: The capability that is wanted, "" for any.
+        data: What is asked, as DATA without what belongs to a single attempt.
+        caps: All capabilities that are wanted.
+        attempts: Its tries, the last one counts.
+        again: The next try, where one is owed.
+        raised: Whether its budget was raised, or a simpler version asked for.
+        result: DATA of the answer that ended it well.
+        returned: Whether it is over and its source was told how it ended.
+    """
+
+    number: int
+    source: str
+    parent: int = 0
+    parent_attempt: int = 0
+    depth: int = 0
+    budget: int | None = None
+    left: int | None = None
+    call: str = ""
+    data: str = ""
+    caps: tuple[str, ...] = ()
+    attempts: list[Attempt] = []  # noqa: RUF012 - Record copies it
+    again: Again | None = None
+    raised: bool = False
+    result: str = ""
+    returned: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """Return the attempt that counts, None before the first."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the hop is not over: an attempt is under way, or one is owed."""
+        last = self.attempt
+        if self.returned:
+            return False
+        return self.again is not None or last is None or last.state not in ENDED
+
+
+class Question(Record):
+    """A question that is put to the user: of a worker (`hop` above 0), or before a worker is asked.
+
+    `options` are the labels in order; () for an open question. `ends_at` is None
+    until it was put. `answer` is the label or the text: "" while it is open, `-`
+    where nobody gave one.
+    """
+
+    message: int
+    text: str
+    options: tuple[str, ...] = ()
+    hop: int = 0
+    attempt: int = 0
+    asked_at: datetime
+    ends_at: datetime | None = None
+    answer: str = ""
+    answered_at: datetime | None = None
+    by: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it waits for an answer; one that nobody gave in time does not."""
+        return self.answered_at is None
+
+    def close(self, answer: str, by: str, now: datetime) -> None:
+        """Write down who answered what, and when."""
+        self.answer, self.by, self.answered_at = answer or NO_ANSWER, by, now
+
+
+class Task(Record):
+    """What is to be done, and who did what for it.
+
+    Args:
+        id: `T1`.
+        text: What the user wants, in full; "" for a task that was sent as a line.
+        caps: The capabilities it needs.
+        priority: `P0`, `P1` or `P2`.
+        budget: The tokens for all of it, None for no limit.
+        atomic: Whether its runs may not be interrupted.
+        divided: Whether it is the part of the request that it will stay; False while the
+            orchestrator's agent is asked how to split it.
+        state: N, R, D, F or X.
+        at: Since when it is in that state.
+        started_at: When it became R.
+        ends_at: When its time is over (E20); None before anybody was started.
+        ended_at: When it was over.
+        hops: Everybody's part in it.
+        questions: What the user was asked.
+        clarifications: How many questions its workers had.
+        choice: What the user chose before a worker was asked.
+        fields: What workers told as pairs, by name; `S` is the whole result.
+        result: DATA of its result.
+        code: Why it failed, as a code of V5.
+        reason: The same in words.
+        told: Whether the user was told of its end.
+    """
+
+    id: str
+    text: str = ""
+    caps: tuple[str, ...] = ()
+    priority: str = "P1"
+    budget: int | None = None
+    atomic: bool = False
+    divided: bool = True
+    state: TaskState = TaskState.N
+    at: datetime
+    created_at: datetime
+    started_at: datetime | None = None
+    ends_at: datetime | None = None
+    ended_at: datetime | None = None
+    hops: list[Hop] = []  # noqa: RUF012 - Record copies it
+    questions: list[Question] = []  # noqa: RUF012 - Record copies it
+    clarifications: int = 0
+    choice: str = ""
+    fields: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    result: str = ""
+    code: str = ""
+    reason: str = ""
+    told: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the task is done, failed or cancelled."""
+        return self.state in ENDED
+
+    def hop(self, number: int) -> Hop:
+        """Return a hop by its number."""
+        return self.hops[number - 1]
+
+
+class Posted(Record):
+    """One message of the context.
+
+    Args:
+        message: What it says.
+        at: When it was sent, or came in.
+        to: Who gets it, each once; for a group, its members.
+        delivered_at: When it was put into the inboxes, None while that is owed.
+        parent: The message that it follows from, 0 for none.
+        said: The number its sender gave it, where it bears another one here.
+        hop: The hop of its task that it belongs to, 0 for none.
+    """
+
+    message: Message
+    at: datetime
+    to: tuple[str, ...] = ()
+    delivered_at: datetime | None = None
+    parent: int = 0
+    said: int = 0
+    hop: int = 0
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Run(Record):
+    """One run of an agent: of a worker for a message, or of the orchestrator's agent.
+
+    Its states: N waits for a place, R is under way, D answered, F failed, X was set aside.
+    `number` counts the runs for one message.
+    """
+
+    id: str
+    purpose: str = WORK
+    worker: str = ""
+    task: str = ""
+    hop: int = 0
+    attempt: int = 0
+    message: int = 0
+    number: int = 1
+    state: TaskState
+    at: datetime
+    ends_at: datetime | None = None
+    driver: str = ""
+    reason: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Exchange(Record):
+    """One context and everything in it.
+
+    Args:
+        context: `S1`.
+        trace_id: The trace of the request.
+        request: What the user wants, "" for a context that was opened for lines.
+        kept_open: Whether it stays open when all its tasks are over (`ctx open`).
+        ends_at: When it is closed whatever is open in it, None for never.
+        orchestrator: The agent that splits requests and composes answers, "" for none.
+        values: What `#CTX:key` means in it.
+        posted: Its last messages, and all that are not delivered yet.
+        runs: Its last runs by id, and all that are under way.
+        composed: Whether `answer` is the text for the user.
+        answer: That text, in full.
+        answered_at: When the user got it.
+        successor: The context in which it goes on, "" for none.
+        moved: The tasks that went on there, by their ids here.
+    """
+
+    context: str
+    trace_id: str = ""
+    request: str = ""
+    lang: str = "en"
+    complexity: str = DEFAULT_COMPLEXITY
+    kept_open: bool = False
+    status: ContextStatus = ContextStatus.OPEN
+    opened_at: datetime
+    updated_at: datetime
+    ends_at: datetime | None = None
+    closed_at: datetime | None = None
+    closed_reason: str = ""
+    orchestrator: str = ""
+    values: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
+    posted: list[Posted] = []  # noqa: RUF012 - Record copies it
+    runs: dict[str, Run] = {}  # noqa: RUF012 - Record copies it
+    next_message: int = 1
+    next_task: int = 1
+    composed: bool = False
+    answer: str = ""
+    answered_at: datetime | None = None
+    successor: str = ""
+    moved: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    rev: int = 0
+    schema_version: int = SCHEMA_VERSION
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the context still takes messages."""
+        return self.status is ContextStatus.OPEN
+
+    def posted_as(self, number: int) -> Posted | None:
+        """Return a message by its number, None when it is not kept any more."""
+        for one in reversed(self.posted):
+            if one.message.number == number:
+                return one
+        return None
+
+
+class ExchangeStep(Record):
+    """The result of one rule: the next state of a context and what happened on the way.
+
+    `messages` are those that were posted by it, numbered. `outcome` is a word for the caller,
+    `code` and `reason` say why something was refused; each rule says which.
+    """
+
+    exchange: Exchange
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    messages: tuple[Message, ...] = ()
+    outcome: str = ""
+    code: str = ""
+    reason: str = ""
+
+    def then(self, following: ExchangeStep) -> ExchangeStep:
+        """Return this step followed by another one that started from its exchange."""
+        return ExchangeStep(
+            exchange=following.exchange,
+            events=self.events + following.events,
+            messages=self.messages + following.messages,
+            outcome=self.outcome or following.outcome,
+            code=self.code or following.code,
+            reason=self.reason or following.reason,
+        )

@@ -1,0 +1,319 @@
+"""What an exchange owes to the world, read from its saved state alone.
+
+Which messages have to be put into inboxes, whose run is due, what the user has
+to be asked, whether the answer is due. Nothing here changes anything. Each
+thing is owed until the exchange says that it was done, so whoever does it may
+die in between: it is done again, and never forgotten.
+
+    Deliver   →  `orchestrator.delivered`
+    AskUser   →  `orchestrator.delivered`, and its time begins
+    Work      →  `exchange_runs.run_started` (or `run_queued`, `run_refused`), then
+                 `orchestrator.receive`, or `exchange_runs.run_failed`, `run_ended`
+    Split     →  the same for the run, then `splitting.divided` or `undivided`
+    Compose   →  the same for the run, then `answering.composed`
+    Answer    →  `answering.answered`, which closes the context
+    Continue  →  `succession.succeed`
+
+Who works next is chosen by `orchestrator.advance`, which needs the registry.
+
+Source: PR-309, PR-410, PR-553 to PR-557, PR-576, PR-644, XC-016.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from council.core.conversations.conversation import TaskState
+from council.core.ids import task_id
+from council.core.protocol.exchange import (
+    COMPOSE,
+    LAST_MESSAGE,
+    SPLIT,
+    Exchange,
+    Hop,
+    Question,
+    Run,
+    Task,
+)
+from council.core.record import Record
+
+_USUAL = "P1"
+_THE_END = datetime.max.replace(tzinfo=UTC)
+
+
+class Deliver(Record):
+    """Message `number` is to be put into the inbox of each of `to`."""
+
+    number: int
+    to: tuple[str, ...]
+    priority: str
+    due_at: datetime
+
+
+class AskUser(Record):
+    """Message `number` is to be shown to the user, who may answer it until its time is over."""
+
+    number: int
+    task: str
+    text: str
+    options: tuple[str, ...]
+    priority: str
+    due_at: datetime
+
+
+class Work(Record):
+    """Worker `worker` is owed a run for message `message`, under the run id `run`."""
+
+    run: str
+    worker: str
+    task: str
+    hop: int
+    attempt: int
+    message: int
+    number: int
+    priority: str
+    atomic: bool
+    due_at: datetime
+
+
+class Split(Record):
+    """The orchestrator's agent is to be asked into which tasks a request falls."""
+
+    run: str
+    worker: str
+    task: str
+    number: int
+    priority: str
+    due_at: datetime
+
+
+class Compose(Record):
+    """The orchestrator's agent is to be asked for the text of the answer.
+
+    `task` is the first of those that the answer is about.
+    """
+
+    run: str
+    worker: str
+    task: str
+    number: int
+    priority: str
+    due_at: datetime
+
+
+class Answer(Record):
+    """The user is to get the answer; then the context is closed."""
+
+    priority: str
+    due_at: datetime
+
+
+class Continue(Record):
+    """The numbers of the context are used up: it goes on in a new one (PR-644)."""
+
+    priority: str
+    due_at: datetime
+
+
+Owed = Deliver | AskUser | Work | Split | Compose | Answer | Continue
+
+
+def pending(exchange: Exchange, now: datetime) -> tuple[Owed, ...]:
+    """Return what is owed to the world at `now`: P0, then P1, then P2, the oldest first.
+
+    Each message is delivered before the run that it asks for is owed.
+    """
+    if not exchange.is_open:
+        return tuple(_deliveries(exchange))
+    owed: list[Owed] = [*_deliveries(exchange), *runs_owed(exchange), *_ends(exchange)]
+    owed = [one for one in owed if one.due_at <= now]
+    owed.sort(key=lambda one: (one.priority, one.due_at))
+    return tuple(owed)
+
+
+def _deliveries(exchange: Exchange) -> list[Owed]:
+    found: list[Owed] = []
+    for one in exchange.posted:
+        message = one.message
+        if one.delivered_at is not None or message.number > LAST_MESSAGE:
+            continue
+        priority = message.priority or _USUAL
+        task = exchange.tasks.get(message.task)
+        question = None if task is None else _question_in(task, message.number)
+        if question is None:
+            found.append(
+                Deliver(number=message.number, to=one.to, priority=priority, due_at=one.at)
+            )
+            continue
+        found.append(
+            AskUser(
+                number=message.number,
+                task=message.task,
+                text=question.text,
+                options=question.options,
+                priority=priority,
+                due_at=one.at,
+            )
+        )
+    return found
+
+
+def _question_in(task: Task, number: int) -> Question | None:
+    return next((one for one in task.questions if one.message == number), None)
+
+
+def runs_owed(exchange: Exchange) -> list[Work | Split | Compose]:
+    """Return the runs that are owed whatever the time, those that wait for a place among them."""
+    if not exchange.is_open:
+        return []
+    owed: list[Work | Split | Compose] = []
+    for task in exchange.tasks.values():
+        if task.is_over:
+            continue
+        if not task.divided:
+            owed += _split_owed(exchange, task)
+        for hop in task.hops:
+            work = _work_owed(exchange, task, hop)
+            if work is not None:
+                owed.append(work)
+    return owed + _compose_owed(exchange)
+
+
+def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
+    """Return the run of the worker that has to act on a message, once it was delivered."""
+    attempt = hop.attempt
+    if attempt is None or attempt.state is not TaskState.R or not attempt.asked:
+        return None
+    posted = exchange.posted_as(attempt.asked)
+    if posted is None or posted.delivered_at is None:
+        return None
+    part = (task.id, hop.number, attempt.number, attempt.asked)
+    known = [
+        one
+        for one in exchange.runs.values()
+        if (one.task, one.hop, one.attempt, one.message) == part
+    ]
+    number = _next_number(known)
+    if not number:
+        return None
+    return Work(
+        run=run_id(exchange, attempt.asked, attempt.worker, number),
+        worker=attempt.worker,
+        task=task.id,
+        hop=hop.number,
+        attempt=attempt.number,
+        message=attempt.asked,
+        number=number,
+        priority=task.priority,
+        atomic=task.atomic,
+        due_at=posted.delivered_at,
+    )
+
+
+def _next_number(known: list[Run]) -> int:
+    """Return which run for the same thing is owed, 0 for none: one is under way or has ended it."""
+    if not known:
+        return 1
+    last = max(known, key=lambda one: one.number)
+    if last.state is TaskState.N:
+        return last.number
+    return last.number + 1 if last.state is TaskState.X else 0
+
+
+def _split_owed(exchange: Exchange, task: Task) -> list[Work | Split | Compose]:
+    known = [one for one in exchange.runs.values() if one.purpose == SPLIT and one.task == task.id]
+    number = _next_number(known)
+    # No message asks for it: its run is named after the task.
+    return (
+        [
+            Split(
+                run=f"{exchange.context}.split-{task.id.lower()}.{exchange.orchestrator}.{number}",
+                worker=exchange.orchestrator,
+                task=task.id,
+                number=number,
+                priority=task.priority,
+                due_at=task.created_at,
+            )
+        ]
+        if number
+        else []
+    )
+
+
+def _compose_owed(exchange: Exchange) -> list[Work | Split | Compose]:
+    ended_at = answer_due_at(exchange)
+    if ended_at is None or exchange.composed or not exchange.orchestrator:
+        return []
+    first = next(task.id for task in exchange.tasks.values() if not task.told)
+    known = [one for one in exchange.runs.values() if one.purpose == COMPOSE and one.task == first]
+    number = _next_number(known)
+    return (
+        [
+            Compose(
+                run=f"{exchange.context}.compose-{first.lower()}.{exchange.orchestrator}.{number}",
+                worker=exchange.orchestrator,
+                task=first,
+                number=number,
+                priority=_most_urgent(exchange),
+                due_at=ended_at,
+            )
+        ]
+        if number
+        else []
+    )
+
+
+def run_id(exchange: Exchange, message: int, worker: str, number: int) -> str:
+    """Return the id of the `number`-th run for a message; it can be part of a file name."""
+    return task_id(exchange.context, message, worker.replace(".", "-"), number)
+
+
+def answer_due_at(exchange: Exchange) -> datetime | None:
+    """Return since when the user is owed an answer, None while something is open or all is told."""
+    tasks = list(exchange.tasks.values())
+    if all(one.told for one in tasks) or any(not one.is_over for one in tasks):
+        return None
+    return max((one.ended_at for one in tasks if one.ended_at), default=exchange.opened_at)
+
+
+def _most_urgent(exchange: Exchange) -> str:
+    return min((one.priority for one in exchange.tasks.values() if not one.told), default=_USUAL)
+
+
+def _ends(exchange: Exchange) -> list[Owed]:
+    owed: list[Owed] = []
+    if exchange.next_message > LAST_MESSAGE + 1:
+        owed.append(Continue(priority=_most_urgent(exchange), due_at=exchange.updated_at))
+        return owed
+    ended_at = answer_due_at(exchange)
+    undelivered = any(one.delivered_at is None for one in exchange.posted)
+    if ended_at is None or undelivered or (exchange.orchestrator and not exchange.composed):
+        return owed
+    owed.append(Answer(priority=_most_urgent(exchange), due_at=ended_at))
+    return owed
+
+
+def next_due(exchange: Exchange) -> datetime | None:
+    """Return when time alone will make something due in an exchange where nothing is due now.
+
+    Until then neither `orchestrator.advance` nor `pending` finds anything, as long as
+    the registry stays as it is. It is an instant in the past when something is owed
+    already or waits for a place, and None when only a message can go on.
+    """
+    if pending(exchange, _THE_END):
+        return exchange.opened_at
+    if not exchange.is_open:
+        return None
+    instants = [exchange.ends_at]
+    for task in exchange.tasks.values():
+        if task.is_over:
+            continue
+        instants.append(task.ends_at)
+        instants += [one.ends_at for one in task.questions if one.is_open]
+        waits = any(one.hop == 0 and one.is_open for one in task.questions)
+        for hop in task.hops:
+            if hop.again is not None and not waits and task.divided:
+                instants.append(hop.again.due_at)
+            instants += [one.ends_at for one in hop.attempts[-1:]]
+    instants += [one.ends_at for one in exchange.runs.values() if one.state is TaskState.R]
+    return min((one for one in instants if one is not None), default=None)

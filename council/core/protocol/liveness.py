@@ -1,0 +1,174 @@
+"""Liveness: what agents that run by themselves say of how they are, and who fell silent.
+
+An `H` says load and queue. One counts in each cycle, what comes sooner is
+dropped. Who has sent one is expected to go on: who shows no sign of life for
+too long is unavailable (E22) until the next one. Nobody has to begin: many
+agents are started for each task, and have nothing to say in between.
+
+Source: PR-414, PR-421, PR-422, XC-108.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.events import Event
+from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.protocol_rules import ProtocolRules
+from council.core.protocol.registry import FULL_LOAD, Entry, EntryStatus, Registry, name_of
+from council.core.protocol.registry_replies import RegistryStep, Reply, refused, unasked, unknown
+from council.core.times import render_instant
+
+HEARD, DROPPED, EXPIRED = "heard", "dropped", "expired"
+SILENT = "E22"
+NO_SIGN = "no liveness"
+_BAD_FORM = "E10"
+_MOST_WAITING = 10**6
+
+
+def liveness_of(message: Message) -> tuple[int, int] | None:
+    """Return load and queue of an H, None where one of them is no such number."""
+    load = _number(message.pair("load").removesuffix("%"), FULL_LOAD)
+    queue = _number(message.pair("queue", "0"), _MOST_WAITING)
+    return None if load is None or queue is None else (load, queue)
+
+
+def _number(text: str, most: int) -> int | None:
+    if not (text.isascii() and text.isdigit()) or len(text) > 7 or int(text) > most:
+        return None
+    return int(text)
+
+
+def heard(
+    registry: Registry, message: Message, now: datetime, rules: ProtocolRules
+) -> RegistryStep:
+    """Take in a liveness message: load, queue, and that its sender is alive."""
+    entry = registry.get(message.sender)
+    if entry is None or message.sender not in registry.entries:
+        return unknown(registry, message, message.sender)
+    told = liveness_of(message)
+    if told is None:
+        reason = "liveness is load=N%;queue=N with a load of up to 100"
+        return refused(registry, message, _BAD_FORM, reason)
+    if entry.alive_at is not None and now - entry.alive_at < rules.liveness_cycle:
+        return _dropped(registry, entry, now, rules)
+    load, queue = told
+    alive = entry.copy(
+        status=EntryStatus.ACTIVE,
+        load=load,
+        queue=queue,
+        watched=True,
+        alive_at=now,
+        seen_at=now,
+        reason="",
+    )
+    events = _returned(registry, entry)
+    return RegistryStep(
+        registry=registry.with_entry(alive), events=events, outcome=HEARD, id=entry.id
+    )
+
+
+def _dropped(registry: Registry, entry: Entry, now: datetime, rules: ProtocolRules) -> RegistryStep:
+    assert entry.alive_at is not None
+    data = {
+        "id": entry.id,
+        "heardAt": render_instant(entry.alive_at),
+        "nextFrom": render_instant(entry.alive_at + rules.liveness_cycle),
+    }
+    event = Event(type="liveness.dropped", agent=name_of(registry, entry.id), data=data)
+    seconds = int((now - entry.alive_at).total_seconds())
+    reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
+    return RegistryStep(
+        registry=registry, events=[event], outcome=DROPPED, id=entry.id, reason=reason
+    )
+
+
+def _returned(registry: Registry, entry: Entry) -> list[Event]:
+    if entry.status is EntryStatus.ACTIVE:
+        return []
+    data = {"id": entry.id}
+    return [Event(type="agent.available", agent=name_of(registry, entry.id), data=data)]
+
+
+def seen(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
+    """Take any message of an agent for a sign of life."""
+    entry = registry.entries.get(protocol_id)
+    if entry is None or not entry.is_here:
+        return RegistryStep(registry=registry, outcome=HEARD, id=protocol_id)
+    alive = entry.copy(status=EntryStatus.ACTIVE, seen_at=now, reason="")
+    return RegistryStep(
+        registry=registry.with_entry(alive),
+        events=_returned(registry, entry),
+        outcome=HEARD,
+        id=protocol_id,
+    )
+
+
+def used(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
+    """Remember that an agent was given work, for the selection to spread it (PR-561)."""
+    entry = registry.entries.get(protocol_id)
+    changed = registry if entry is None else registry.with_entry(entry.copy(used_at=now))
+    return RegistryStep(registry=changed, outcome=HEARD, id=protocol_id)
+
+
+def expires_at(entry: Entry, rules: ProtocolRules) -> datetime | None:
+    """Return when an agent becomes unavailable unless it shows a sign of life, None for never."""
+    if entry.status is not EntryStatus.ACTIVE or not entry.watched or entry.seen_at is None:
+        return None
+    return entry.seen_at + rules.liveness_timeout
+
+
+def next_due(registry: Registry, rules: ProtocolRules) -> datetime | None:
+    """Return when the next agent becomes unavailable, None when none can."""
+    instants = [expires_at(one, rules) for one in registry.entries.values()]
+    return min((one for one in instants if one is not None), default=None)
+
+
+def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryStep:
+    """Mark those who fell silent as unavailable: E22 for each."""
+    step = RegistryStep(registry=registry, outcome=EXPIRED)
+    for entry in registry.entries.values():
+        due = expires_at(entry, rules)
+        if due is None or due > now or entry.seen_at is None:
+            continue
+        silent_s = int((now - entry.seen_at).total_seconds())
+        gone = entry.copy(status=EntryStatus.UNAVAILABLE, reason=NO_SIGN)
+        changed, told = unasked(
+            step.registry.with_entry(gone),
+            entry.id,
+            "E",
+            pairs={"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"},
+            code=SILENT,
+            state="F",
+        )
+        data = {
+            "id": entry.id,
+            "code": SILENT,
+            "seenAt": render_instant(entry.seen_at),
+            "reason": NO_SIGN,
+        }
+        event = Event(type="agent.unavailable", agent=name_of(registry, entry.id), data=data)
+        step = step.copy(
+            registry=changed,
+            replies=[*step.replies, Reply(message=told, version=entry.version)],
+            events=[*step.events, event],
+            id=step.id or entry.id,
+        )
+    return step
+
+
+def liveness_message(protocol_id: str, load: int, queue: int, number: int = 1) -> Message:
+    """Return the liveness message of an agent."""
+    data = f"load={load}%;queue={queue}"
+    return Message(
+        number=number,
+        sender=protocol_id,
+        receiver=COORDINATOR,
+        kind="H",
+        task="T0",
+        priority="",
+        state="R",
+        context="S0",
+        data=data,
+        pairs=(("load", f"{load}%"), ("queue", str(queue))),
+    )

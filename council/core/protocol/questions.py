@@ -1,0 +1,158 @@
+"""Questions: of workers, and those that are put to the user.
+
+A worker may ask; the user is given a choice where there are two to four short
+options, and an open question otherwise. A question counts its time from when
+it was put. Whoever does not choose in time gets the first option, or the task
+is given up, as the settings say.
+
+Source: PR-554, PR-574 to PR-577, A-65 to A-67.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import TaskState
+from council.core.protocol.desk import Desk
+from council.core.protocol.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
+from council.core.protocol.hops import cancel_hop, end_task
+from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
+
+MOST_OPTIONS = 4
+MOST_WORDS = 3
+FIRST, ABANDON = "first", "abandon"
+DECIDE = "decide yourself"
+_ANSWER_CHARS = 120
+_TIMED_OUT = "E23"
+
+
+def are_offered(options: tuple[str, ...]) -> bool:
+    """Tell whether these options can be put to the user as a choice (PR-576)."""
+    return 2 <= len(options) <= MOST_OPTIONS and all(
+        is_inline(one, 40) and 1 <= len(one.split()) <= MOST_WORDS for one in options
+    )
+
+
+def ask(
+    desk: Desk,
+    task: Task,
+    text: str,
+    options: tuple[str, ...] = (),
+    *,
+    hop: Hop | None = None,
+    parent: int = 0,
+) -> Question:
+    """Put a question to the user: a choice (D) where the options allow it, else an open one."""
+    attempt = hop.attempt if hop else None
+    pairs: dict[str, object] = {}
+    if are_offered(options):
+        pairs = {f"opt{number}": one for number, one in enumerate(options, 1)}
+    elif options:
+        pairs = {"options": inline(",".join(options), 60)}
+    used = sum(len(name) + len(str(value)) + 2 for name, value in pairs.items())
+    told = {"question": inline(text, DATA_CHARS - used - len("question=")), **pairs}
+    message = compose(
+        COORDINATOR,
+        USER,
+        "D" if are_offered(options) else "C",
+        pairs=told,
+        task=task.id,
+        priority=task.priority,
+        state=TaskState.R,
+    )
+    number = desk.post(message, to=(USER,), parent=parent, hop=hop.number if hop else 0)
+    return note(desk, task, number, text, options, hop=hop, attempt=attempt)
+
+
+def note(
+    desk: Desk,
+    task: Task,
+    number: int,
+    text: str,
+    options: tuple[str, ...],
+    *,
+    hop: Hop | None = None,
+    attempt: Attempt | None = None,
+) -> Question:
+    """Write down that message `number` is a question to the user."""
+    question = Question(
+        message=number,
+        text=text,
+        options=options,
+        hop=hop.number if hop else 0,
+        attempt=attempt.number if attempt else 0,
+        asked_at=desk.now,
+    )
+    task.questions.append(question)
+    if task.state is TaskState.N:
+        # A task that is first seen in R counts as N, then R (PR-552).
+        task.state, task.at, task.started_at = TaskState.R, desk.now, desk.now
+    desk.tell("question.asked", task, msg=f"M{number}", text=text, options=list(options))
+    return question
+
+
+def open_question(task: Task) -> Question | None:
+    """Return the question of a task that the user has not answered, the oldest first."""
+    return next((one for one in task.questions if one.is_open), None)
+
+
+def waits_for_choice(task: Task) -> bool:
+    """Tell whether the user has to choose before anybody is asked to do the task."""
+    return any(one.hop == 0 and one.is_open for one in task.questions)
+
+
+def chosen(question: Question, given: str) -> str:
+    """Return the option that an answer means, by its number, name or label; "" for none of them.
+
+    An open question takes any text.
+    """
+    answer = given.strip()
+    if not question.options:
+        return answer
+    for number, label in enumerate(question.options, 1):
+        if answer.lower() in (f"opt{number}", str(number), label.lower()):
+            return label
+    return ""
+
+
+def answer(desk: Desk, task: Task, question: Question, text: str, by: str, parent: int = 0) -> None:
+    """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
+    question.close(text, by, desk.now)
+    desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+    if not question.hop:
+        task.choice = text
+        for hop in task.hops:
+            if hop.again is not None and not hop.attempts:
+                hop.data = f"{hop.data};choice={inline(text, 40)}" if text else hop.data
+        return
+    hop = task.hop(question.hop)
+    attempt = hop.attempts[question.attempt - 1]
+    if attempt.state in ENDED:
+        return
+    told = text
+    if not is_inline(text, _ANSWER_CHARS):
+        told = f"#CTX:a{question.message}"
+        desk.exchange.values[f"a{question.message}"] = text
+    attempt.asked = desk.say(
+        task,
+        attempt.worker,
+        "C",
+        pairs={"answer": told},
+        state=TaskState.R,
+        hop=hop,
+        parent=parent or question.message,
+    )
+
+
+def expire(desk: Desk, task: Task, question: Question) -> None:
+    """Go on without the user, whose time is over: the first option, or the end (PR-576)."""
+    policy = desk.rules.choice_policy
+    desk.tell("question.expired", task, msg=f"M{question.message}", code=_TIMED_OUT, policy=policy)
+    if policy != ABANDON:
+        fallback = question.options[0] if question.options else ""
+        answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
+        return
+    question.close("", NOBODY, desk.now)
+    reason = "nobody chose in time"
+    for hop in task.hops:
+        if hop.is_open and hop.source == COORDINATOR:
+            cancel_hop(desk, task, hop, reason)
+    end_task(desk, task, TaskState.F, code=_TIMED_OUT, reason=reason)

@@ -1,0 +1,219 @@
+"""The registry of document 002: who takes part in the protocol, by which id, in which state.
+
+It holds only what runs. What an agent of the workspace can do stands in its
+`SOUL.md` and is laid into its entry for the time of a look (`informed`); of
+one that joined from outside it stands in the entry. `O1` is the coordinator
+itself: it is there before anybody joins, and it is the one who assigns ids.
+
+Values, and what can be asked of them; what changes them stands in
+`registering`, `membership`, `liveness` and `grouping`.
+
+Source: PR-305, PR-404, PR-504, PR-507, PR-508, PR-517, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.kinds import StrEnum
+from council.core.protocol.messages import COORDINATOR
+from council.core.protocol.protocol_ids import ROLES, in_order, role_of
+from council.core.protocol.protocol_rules import V5
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+SCHEMA_VERSION = 1
+CAPABILITIES = (
+    "web_search",
+    "web_fetch",
+    "code_read",
+    "code_write",
+    "code_exec",
+    "file_ops",
+    "data_analysis",
+    "text_gen",
+    "summarize",
+    "translate",
+    "reason",
+    "plan",
+)
+# Who does not say how deep it may be called counts as one that may be called to depth 3 (A-63).
+UNDECLARED_DEPTH = 4
+HIGHEST_DEPTH = 5
+FULL_LOAD = 100
+
+_CAPABILITY_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+
+
+class EntryStatus(StrEnum):
+    """Whether an agent can be given work."""
+
+    ACTIVE = "active"
+    UNAVAILABLE = "unavailable"
+    LEFT = "left"
+
+
+class Entry(Record):
+    """One agent of the registry.
+
+    Args:
+        id: Its id in messages.
+        agent: The agent that bears it, "" where nobody said.
+        is_own: Whether the workspace knows that agent, so that its `SOUL.md` tells the rest.
+        status: Whether it can be given work; one that left keeps its number for a while.
+        capabilities: What it can do, by name.
+        description: What it is there for, in one line.
+        max_depth: It serves messages whose depth is below this; None where it did not say.
+        version: What it speaks, as agreed: `V5` or `V4`.
+        fallback: What it also speaks, "" for nothing else.
+        load: How busy it said it is, in percent.
+        queue: How many messages wait for it, as it said.
+        watched: Whether it must show signs of life: from its first liveness message on.
+        joined_at: When it was registered last.
+        seen_at: When it showed its last sign of life.
+        alive_at: When its last liveness message counted, None for never.
+        used_at: When it was last given work, None for never.
+        left_at: When it left, None while it has not.
+        reason: Why it left or is unavailable.
+    """
+
+    id: str
+    agent: str = ""
+    is_own: bool = False
+    status: EntryStatus = EntryStatus.ACTIVE
+    capabilities: tuple[str, ...] = ()
+    description: str = ""
+    max_depth: int | None = None
+    version: str = V5
+    fallback: str = ""
+    load: int = 0
+    queue: int = 0
+    watched: bool = False
+    joined_at: datetime | None = None
+    seen_at: datetime | None = None
+    alive_at: datetime | None = None
+    used_at: datetime | None = None
+    left_at: datetime | None = None
+    reason: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether it is registered, whether or not it can be given work."""
+        return self.status is not EntryStatus.LEFT
+
+    @property
+    def serves_below(self) -> int:
+        """The depth from which on it refuses (PR-565)."""
+        return UNDECLARED_DEPTH if self.max_depth is None else self.max_depth
+
+
+class Registry(Record):
+    """All agents of the protocol, and its groups.
+
+    Args:
+        entries: Each agent by its id; those that left stay until their number is needed.
+        groups: The members of each group, in the order in which they were added.
+        handshakes: The version agreed with who has opened a handshake and not joined yet.
+        next_message: The number of the next message that the registry sends unasked.
+        rev: How often it was changed.
+    """
+
+    entries: dict[str, Entry] = {}  # noqa: RUF012 - Record copies it
+    groups: dict[str, list[str]] = {}  # noqa: RUF012 - Record copies it
+    handshakes: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    next_message: int = 1
+    rev: int = 0
+    schema_version: int = SCHEMA_VERSION
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    def here(self) -> list[Entry]:
+        """Return all who are registered, in the order of their ids; O1 always is."""
+        found = [one for one in self.entries.values() if one.is_here]
+        if all(one.id != COORDINATOR for one in found):
+            found.append(Entry(id=COORDINATOR))
+        return sorted(found, key=lambda one: in_order(one.id))
+
+    def get(self, protocol_id: str) -> Entry | None:
+        """Return who is registered under an id, None for nobody."""
+        entry = self.entries.get(protocol_id)
+        if entry is not None and entry.is_here:
+            return entry
+        return Entry(id=COORDINATOR) if protocol_id == COORDINATOR else None
+
+    def of_agent(self, agent: str) -> Entry | None:
+        """Return the entry of an agent, the one that counts before one that it has left."""
+        own = [one for one in self.entries.values() if agent and one.agent == agent]
+        return min(own, key=lambda one: (not one.is_here, in_order(one.id)), default=None)
+
+    def version_of(self, protocol_id: str) -> str:
+        """Return what is spoken with an id: V5 where nobody said otherwise (PR-598)."""
+        entry = self.get(protocol_id)
+        return entry.version if entry else self.handshakes.get(protocol_id, V5)
+
+    def with_entry(self, entry: Entry) -> Registry:
+        """Return the registry with an entry in the place of what stood under its id."""
+        return self.copy(entries={**self.entries, entry.id: entry})
+
+
+def is_capability(text: str) -> bool:
+    """Tell whether `text` can name a capability: small letters, digits and `_` (PR-508)."""
+    return 0 < len(text) <= 64 and _CAPABILITY_CHARS.issuperset(text)
+
+
+def capabilities_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return those of many words that can name a capability, each once.
+
+    A persona may call its skills as it likes; the protocol knows the others only.
+    """
+    return tuple(dict.fromkeys(one for one in texts if is_capability(one)))
+
+
+def informed(registry: Registry, known: Mapping[str, tuple[tuple[str, ...], str]]) -> Registry:
+    """Return the registry with what the workspace knows of its own agents laid into it.
+
+    Args:
+        registry: As it stands in its file.
+        known: By agent its capabilities and what it is there for.
+    """
+    entries = dict(registry.entries)
+    for one in registry.entries.values():
+        if one.agent in known:
+            capabilities, description = known[one.agent]
+            entries[one.id] = one.copy(
+                is_own=True, capabilities=capabilities_in(capabilities), description=description
+            )
+    return registry.copy(entries=entries)
+
+
+def free_id(registry: Registry, role: str) -> str:
+    """Return the id that O1 assigns next, "" when the role has none left.
+
+    Numbers go in order; one of an agent that has left comes again only when
+    there is no fresh one, the longest unused first.
+    """
+    taken = registry.entries
+    for number in range(1, ROLES[role] + 1):
+        fresh = f"{role}{number}"
+        if fresh not in taken and fresh != COORDINATOR:
+            return fresh
+    left = [
+        one
+        for one in taken.values()
+        if not one.is_here and role_of(one.id) == role and "." not in one.id
+    ]
+    return min(left, key=_left_first).id if left else ""
+
+
+def _left_first(entry: Entry) -> tuple[float, tuple[int, int, str]]:
+    return (entry.left_at.timestamp() if entry.left_at else 0.0, in_order(entry.id))
+
+
+def name_of(registry: Registry, protocol_id: str) -> str:
+    """Return who an event is about: the agent that bears an id, else the id itself."""
+    entry = registry.entries.get(protocol_id)
+    return (entry.agent if entry else "") or protocol_id

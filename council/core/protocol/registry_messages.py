@@ -1,0 +1,194 @@
+"""Messages to the registry: who may carry them, which rule each one means.
+
+`J`, `L`, `K`, `Q` and `H` are for the registry alone. In V4, which lacks the
+first four, the words `JOIN`, `LEAVE` and `CAPS` at the head of DATA stand for
+three of them, and so they do for members of a group.
+
+Source: PR-454, PR-510, PR-515, PR-607, A-51, A-70.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.protocol import grouping, liveness
+from council.core.protocol.membership import change_capabilities, leave
+from council.core.protocol.messages import DATA_CHARS, Message
+from council.core.protocol.protocol_ids import fits, is_filter, is_protocol_id, role_of
+from council.core.protocol.protocol_rules import V5, ProtocolRules
+from council.core.protocol.registering import (
+    ID_CONFLICT,
+    capabilities_of,
+    is_handshake,
+    join,
+    joining_of,
+    shake_hands,
+)
+from council.core.protocol.registry import HIGHEST_DEPTH, Entry, EntryStatus, Registry
+from council.core.protocol.registry_replies import (
+    RegistryStep,
+    Reply,
+    answer_to,
+    number_after,
+    refused,
+    unknown,
+)
+
+ANSWERED = "answered"
+KINDS = frozenset("JLKQH")
+# In V4 a word at the head of DATA says what V5 says by the type.
+_WORDS = {"JOIN": "J", "LEAVE": "L", "CAPS": "K"}
+_CARRIED_BY = {"U": _WORDS, "B": {"JOIN": "J", "LEAVE": "L"}}
+_BAD_FORM, _BAD_ROUTE = "E10", "E13"
+
+
+def concerns_registry(message: Message) -> bool:
+    """Tell whether a message is one that `receive` answers."""
+    return message.kind in KINDS or bool(_word_of(message))
+
+
+def _word_of(message: Message) -> str:
+    words = _CARRIED_BY.get(message.kind, {})
+    return next((one for one in words if message.says(one)), "")
+
+
+def receive(
+    registry: Registry,
+    message: Message,
+    now: datetime,
+    rules: ProtocolRules,
+    *,
+    agent: str = "",
+    is_own: bool = False,
+    speaks: str = V5,
+) -> RegistryStep:
+    """Do what a message asks of the registry.
+
+    Args:
+        registry: As it stands, informed.
+        message: One that concerns it.
+        now: The present instant.
+        rules: What may be chosen.
+        agent: The agent that sends it, where that is known.
+        is_own: Whether the workspace knows that agent.
+        speaks: The version in which the message arrived.
+    """
+    word = _word_of(message)
+    if word and message.kind not in KINDS:
+        done = grouping.from_members(registry, message, now)
+        if done is not None:
+            return _told(registry, message, done, speaks)
+    kind = message.kind if message.kind in KINDS else _WORDS[word]
+    if kind == "J":
+        return _join(registry, message, now, rules, agent, is_own, speaks)
+    if kind == "Q":
+        return query(registry, message)
+    about = _about(message)
+    if about not in registry.entries:
+        return _nobody(registry, message, about, speaks)
+    if kind == "H":
+        return liveness.heard(registry, message, now, rules)
+    step = _changed(registry, message, kind, about, now)
+    return step.copy(replies=[one.copy(version=speaks) for one in step.replies])
+
+
+def _nobody(registry: Registry, message: Message, about: str, speaks: str) -> RegistryStep:
+    if is_protocol_id(about):
+        return unknown(registry, message, about, speaks=speaks)
+    return refused(registry, message, _BAD_FORM, "id= names nobody", speaks=speaks)
+
+
+def _changed(
+    registry: Registry, message: Message, kind: str, about: str, now: datetime
+) -> RegistryStep:
+    if kind == "L":
+        return leave(registry, about, message.pair("reason"), now, message)
+    wanted = capabilities_of(message)
+    if wanted is None:
+        return refused(registry, message, _BAD_FORM, "caps= is missing")
+    return change_capabilities(registry, about, wanted, now, message)
+
+
+def _about(message: Message) -> str:
+    """Return whom a message is about: its sender, or whom O1 names by `id=`."""
+    named = message.pair("id")
+    return named if named and role_of(message.sender) == "O" else message.sender
+
+
+def _told(registry: Registry, message: Message, done: RegistryStep, speaks: str) -> RegistryStep:
+    """Answer who changed a group by a message of its own, where that was refused."""
+    if not done.reason:
+        return done
+    faulty = refused(registry, message, _BAD_FORM, done.reason, speaks=speaks)
+    return faulty.copy(id=done.id)
+
+
+def _join(
+    registry: Registry,
+    message: Message,
+    now: datetime,
+    rules: ProtocolRules,
+    agent: str,
+    is_own: bool,
+    speaks: str,
+) -> RegistryStep:
+    if role_of(message.receiver) != "O":
+        return refused(registry, message, _BAD_ROUTE, "who joins asks an orchestrator")
+    if is_handshake(message):
+        return shake_hands(registry, message, now, rules)
+    wish = joining_of(message, agent, is_own=is_own)
+    if wish is None:
+        reason = f"max_depth is a number from 1 to {HIGHEST_DEPTH + 1}"
+        return refused(registry, message, _BAD_FORM, reason, speaks=speaks)
+    return join(registry, wish, now, rules, message, speaks=speaks)
+
+
+def chosen(registry: Registry, pattern: str = "*", status: str = "") -> list[Entry]:
+    """Return who is registered and fits a filter, in the order of the ids.
+
+    Args:
+        registry: As it stands.
+        pattern: `*`, a role such as `W*`, or one id.
+        status: `active`, `unavailable` or `left`; "" for all that have not left.
+    """
+    if status == EntryStatus.LEFT:
+        gone = [one for one in registry.entries.values() if not one.is_here]
+        return [one for one in gone if fits(one.id, pattern)]
+    found = [one for one in registry.here() if fits(one.id, pattern)]
+    return [one for one in found if not status or one.status == status]
+
+
+def query(registry: Registry, message: Message) -> RegistryStep:
+    """Answer which agents there are; a list too long for one message comes in numbered parts."""
+    pattern, status = message.pair("filter", "*"), message.pair("status")
+    if not is_filter(pattern):
+        return refused(registry, message, _BAD_FORM, f"filter={pattern[:20]} chooses nobody")
+    if status and status not in tuple(EntryStatus):
+        return refused(registry, message, _BAD_FORM, f"status={status[:20]} is none")
+    ids = [one.id for one in chosen(registry, pattern, status)]
+    parts = _parts(ids)
+    replies: list[Reply] = []
+    for number, part in enumerate(parts, start=1):
+        pairs: dict[str, object] = {"agents": ",".join(part) or "-", "count": len(ids)}
+        if len(parts) > 1:
+            pairs["part"] = f"{number}/{len(parts)}"
+        told = answer_to(message, "S", pairs=pairs, state="D")
+        if replies:
+            told = told.copy(number=number_after(replies[-1].message.number))
+        replies.append(Reply(message=told))
+    return RegistryStep(registry=registry, replies=replies, outcome=ANSWERED, id=message.sender)
+
+
+def _parts(ids: list[str]) -> list[list[str]]:
+    room = DATA_CHARS - len("agents=;count=999;part=99/99")
+    parts: list[list[str]] = [[]]
+    for one in ids:
+        if len(",".join([*parts[-1], one])) > room:
+            parts.append([])
+        parts[-1].append(one)
+    return parts
+
+
+def is_conflict(message: Message) -> bool:
+    """Tell whether a message says that an id is taken; V4 has a code of its own for it."""
+    return message.kind == "E" and message.pair("desc") == ID_CONFLICT

@@ -1,0 +1,173 @@
+"""Which worker gets a task: the one whose capabilities fit best, then the least busy.
+
+The score of a worker is the share of the required capabilities that it has.
+Those below the threshold are left out, and so is who cannot be reached or may
+not be called that deep; each with the reason, so that the choice can be shown.
+
+Source: PR-509, PR-553, PR-561, PR-565.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.protocol.protocol_ids import WORKER, in_order, role_of
+from council.core.protocol.protocol_rules import ProtocolRules
+from council.core.protocol.registry import (
+    UNDECLARED_DEPTH,
+    Entry,
+    EntryStatus,
+    Registry,
+)
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any
+
+USUAL_THRESHOLD = ProtocolRules().threshold
+_UNAVAILABLE, _TOO_DEEP, _NOT_SUPPORTED = "E30", "E16", "E19"
+
+
+class Candidate(Record):
+    """A worker as the selection sees it.
+
+    `last_used` is None for one that was never given work. `max_depth` is the
+    depth from which on it refuses.
+    """
+
+    id: str
+    capabilities: tuple[str, ...] = ()
+    load: int = 0
+    last_used: datetime | None = None
+    max_depth: int = UNDECLARED_DEPTH
+    version: str = "V5"
+    status: str = str(EntryStatus.ACTIVE)
+
+
+class Weighed(Record):
+    """A candidate with what speaks for it; `why_not` and `code` say why it was left out."""
+
+    candidate: Candidate
+    matched: tuple[str, ...]
+    missing: tuple[str, ...]
+    score: float
+    why_not: str = ""
+    code: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the candidate as the object that `agent select --json` shows."""
+        from council.core.reading import written_instant
+
+        one = self.candidate
+        return {
+            "id": one.id,
+            "chosen": not self.why_not,
+            "matched": list(self.matched),
+            "missing": list(self.missing),
+            "score": round(self.score, 4),
+            "load": one.load,
+            "lastUsed": written_instant(one.last_used),
+            "maxDepth": one.max_depth,
+            "version": one.version,
+            "status": one.status,
+            "whyNot": self.why_not or None,
+            "code": self.code or None,
+        }
+
+
+class Selection(Record):
+    """All candidates: first those that fit, the best first, then those that were left out."""
+
+    required: tuple[str, ...]
+    threshold: float
+    candidates: list[Weighed]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The ids of those that fit, the best first."""
+        return tuple(one.candidate.id for one in self.candidates if not one.why_not)
+
+    def first(self, count: int = 1) -> tuple[str, ...]:
+        """Return the best one, or the best few for work in parallel."""
+        return self.order[:count]
+
+
+def select(
+    required: Iterable[str],
+    candidates: Iterable[Candidate],
+    *,
+    threshold: float = USUAL_THRESHOLD,
+    depth: int = 0,
+    without: Collection[str] = (),
+) -> Selection:
+    """Weigh all candidates for a task.
+
+    Args:
+        required: The capabilities that it needs; without any, everybody fits.
+        candidates: Who could do it.
+        threshold: The least score, from 0 to 1.
+        depth: The depth at which the task would be called.
+        without: Ids that are not to get it, such as one that has failed at it.
+    """
+    wanted = tuple(dict.fromkeys(required))
+    weighed = [_weighed(one, wanted, threshold, depth, without) for one in candidates]
+    weighed.sort(key=_best_first)
+    return Selection(required=wanted, threshold=threshold, candidates=weighed)
+
+
+def _weighed(
+    one: Candidate,
+    wanted: tuple[str, ...],
+    threshold: float,
+    depth: int,
+    without: Collection[str],
+) -> Weighed:
+    matched = tuple(name for name in wanted if name in one.capabilities)
+    missing = tuple(name for name in wanted if name not in one.capabilities)
+    score = len(matched) / len(wanted) if wanted else 1.0
+    why_not, code = "", ""
+    if one.id in without:
+        why_not = "is left out"
+    elif one.status != EntryStatus.ACTIVE:
+        why_not, code = f"is {one.status}", _UNAVAILABLE
+    elif depth >= one.max_depth:
+        why_not, code = f"serves depths below {one.max_depth}, not {depth}", _TOO_DEEP
+    elif score < threshold or (wanted and not matched):
+        why_not, code = f"score {score:.2f} is below {threshold:g}", _NOT_SUPPORTED
+        if not matched:
+            why_not = "has none of them"
+    return Weighed(
+        candidate=one, matched=matched, missing=missing, score=score, why_not=why_not, code=code
+    )
+
+
+def _best_first(one: Weighed) -> tuple[Any, ...]:
+    used = one.candidate.last_used
+    return (
+        bool(one.why_not),
+        -one.score,
+        one.candidate.load,
+        used is not None,
+        used.timestamp() if used else 0.0,
+        in_order(one.candidate.id),
+    )
+
+
+def candidate_of(entry: Entry) -> Candidate:
+    """Return an agent of the registry as the selection sees it."""
+    return Candidate(
+        id=entry.id,
+        capabilities=entry.capabilities,
+        load=entry.load,
+        last_used=entry.used_at,
+        max_depth=entry.serves_below,
+        version=entry.version,
+        status=str(entry.status),
+    )
+
+
+def candidates_of(registry: Registry) -> list[Candidate]:
+    """Return all workers of an informed registry."""
+    return [candidate_of(one) for one in registry.here() if role_of(one.id) == WORKER]

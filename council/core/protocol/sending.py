@@ -1,0 +1,246 @@
+"""What follows from a line that an orchestrator sends itself: a person's, or its agent's.
+
+The coordinator writes most lines; whoever acts as an orchestrator may send
+further ones in the same context. They are judged as those of workers are, and
+one that is refused is not sent.
+
+Source: PR-304, PR-517, PR-551, PR-552, PR-571, PR-574, PR-576, A-65.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import TaskState
+from council.core.protocol import questions
+from council.core.protocol.attempts import fail
+from council.core.protocol.desk import Desk
+from council.core.protocol.exchange import ENDED, LAST_TASK, Attempt, Hop, Task
+from council.core.protocol.hops import cancel_hop, conclude
+from council.core.protocol.messages import REGISTRY_CONTEXT, REGISTRY_TASK, USER, Message
+from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.receiving import REFUSED, Verdict
+from council.core.protocol.registry import FULL_LOAD, EntryStatus
+from council.core.protocol.transitions import INVALID, transition
+
+SENT = "sent"
+_INTRODUCES = ("R", "D", "B", "A")
+
+
+def send_out(desk: Desk, message: Message, to: tuple[str, ...]) -> Verdict:
+    """Judge a line of an orchestrator and send it, with all that follows at once."""
+    receivers = to or (message.receiver,)
+    code = _fault_of(desk, message, receivers)
+    if code:
+        return Verdict(outcome=REFUSED, code=code, reason=_WORDS[code])
+    if message.kind in ("R", "D"):
+        message = _introduced(desk, message)
+    task = desk.exchange.tasks.get(message.task)
+    if message.kind == "R":
+        for receiver in receivers:
+            fault = _request(desk, desk.exchange.tasks[message.task], message, receiver)
+            if fault:
+                return Verdict(outcome=REFUSED, code=fault, reason=_WORDS[fault])
+    elif task is not None and message.kind in _BRANCHES:
+        return _BRANCHES[message.kind](desk, task, message, receivers)
+    else:
+        desk.post(message, to=receivers)
+    return Verdict(outcome=SENT)
+
+
+_WORDS = {
+    "E13": "the user is asked by C or D",
+    "E15": "the task is in another state",
+    "E19": "the worker has no such capability",
+    "E30": "the worker is unavailable",
+    "E31": "the worker is busy",
+    "E40": "there is no such task in this context",
+    "E41": "there is no such agent",
+    "E42": "there is no such context, or it is closed",
+    "E99": "the context has no number left for a task",
+}
+
+
+def _fault_of(desk: Desk, message: Message, receivers: tuple[str, ...]) -> str:
+    """Return the code of what is wrong with a line before it meets its task, "" for nothing."""
+    exchange = desk.exchange
+    if not exchange.is_open or message.context not in ("", REGISTRY_CONTEXT, exchange.context):
+        return "E42"
+    anew = message.task in ("", REGISTRY_TASK) and message.kind in ("R", "D")
+    if anew and exchange.next_task > LAST_TASK:
+        return "E99"
+    if message.kind == "R" and USER in receivers:
+        return "E13"
+    for one in receivers:
+        if role_of(one) == WORKER and one != "W*" and desk.registry.get(one) is None:
+            return "E41"
+    if message.kind not in _INTRODUCES and message.task not in ("", REGISTRY_TASK, *exchange.tasks):
+        return "E40"
+    return _fault_of_target(desk, message) if message.kind == "R" else ""
+
+
+def _fault_of_target(desk: Desk, message: Message) -> str:
+    """Return the code of what keeps a worker from a request, "" for nothing."""
+    entry = desk.registry.get(message.receiver)
+    call = message.pair("call")
+    if entry is None or role_of(entry.id) != WORKER:
+        return ""
+    if call and entry.capabilities and call not in entry.capabilities:
+        return "E19"
+    if entry.status is not EntryStatus.ACTIVE:
+        return "E30"
+    return "E31" if entry.load >= FULL_LOAD else ""
+
+
+def _introduced(desk: Desk, message: Message) -> Message:
+    """Make the task that a line names for the first time, the next one where it names none."""
+    exchange = desk.exchange
+    if message.task in ("", REGISTRY_TASK):
+        message = message.copy(task=f"T{exchange.next_task}")
+    if message.task in exchange.tasks:
+        return message
+    task = Task(
+        id=message.task,
+        priority=message.priority or "P1",
+        budget=message.budget,
+        at=desk.now,
+        created_at=desk.now,
+        atomic=message.says("atomic"),
+    )
+    exchange.tasks[task.id] = task
+    exchange.next_task = max(exchange.next_task, int(task.id[1:]) + 1)
+    desk.tell("task.created", task, priority=task.priority, caps=[])
+    desk.tell("budget.set", task, budget=task.budget)
+    return message
+
+
+def _request(desk: Desk, task: Task, message: Message, receiver: str) -> str:
+    """Open an attempt for a request, or go on with the one under way; return a code or ""."""
+    if task.is_over:
+        return INVALID
+    told = TaskState.R if message.state == TaskState.R else TaskState.N
+    mine = [
+        hop
+        for hop in task.hops
+        if not hop.parent and any(one.worker == receiver for one in hop.attempts)
+    ]
+    under_way = next((hop for hop in mine if hop.attempt and hop.attempt.state not in ENDED), None)
+    if under_way is not None and under_way.attempt is not None:
+        attempt = under_way.attempt
+        if transition(attempt.state, told) == INVALID:
+            return INVALID
+        number = _post(desk, message, receiver, under_way)
+        if told is TaskState.R and attempt.state is TaskState.N:
+            desk.change(task, under_way, attempt, TaskState.R)
+        attempt.asked = number
+        return ""
+    hop = mine[-1] if mine else _free_hop(task, message)
+    number = _post(desk, message, receiver, hop)
+    attempt = Attempt(
+        number=len(hop.attempts) + 1,
+        worker=receiver,
+        state=TaskState.N,
+        at=desk.now,
+        message=number,
+        asked=number,
+        why={"sentBy": message.sender},
+        retry=_retry_in(message),
+        fallback_from=message.pair("fallback_from"),
+    )
+    hop.attempts.append(attempt)
+    hop.again, hop.returned = None, False
+    if told is TaskState.R:
+        desk.change(task, hop, attempt, TaskState.R)
+    return ""
+
+
+def _retry_in(message: Message) -> int:
+    said = message.pair("retry")
+    return int(said) if said.isdecimal() and len(said) < 4 else 0
+
+
+def _free_hop(task: Task, message: Message) -> Hop:
+    """Return the part that a request is for: one that lost its worker, or a new one."""
+    replaced = message.pair("fallback_from")
+    for hop in task.hops:
+        last = hop.attempt
+        is_free = hop.again is not None or (last is not None and last.worker == replaced)
+        if not hop.parent and is_free and (replaced or last is None):
+            return hop
+    hop = Hop(
+        number=len(task.hops) + 1,
+        source=message.sender,
+        depth=message.depth,
+        budget=message.budget,
+        left=message.budget,
+        call=message.pair("call"),
+        data=message.data,
+        caps=(message.pair("call"),) if message.pair("call") else (),
+    )
+    task.hops.append(hop)
+    return hop
+
+
+def _post(desk: Desk, message: Message, receiver: str, hop: Hop) -> int:
+    return desk.post(message.copy(receiver=receiver), to=(receiver,), hop=hop.number)
+
+
+def _answer(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+    """Answer the question of a worker in the place of the user; an S counts as well (A-65)."""
+    number = desk.post(message, to=receivers)
+    given = message.pair("answer") or message.data
+    for question in task.questions:
+        if not (question.hop and question.is_open):
+            continue
+        attempt = task.hop(question.hop).attempts[question.attempt - 1]
+        if attempt.worker in receivers and attempt.state not in ENDED:
+            question.close(given, message.sender, desk.now)
+            attempt.asked = number
+            desk.tell(
+                "question.answered", task, agent=message.sender, msg=f"M{question.message}",
+                answer=given, by=message.sender,
+            )  # fmt: skip
+            break
+    return Verdict(outcome=SENT)
+
+
+def _tell(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+    """Tell a worker something; with state X its part of the task is cancelled."""
+    if message.state != TaskState.X:
+        desk.post(message, to=receivers)
+        return Verdict(outcome=SENT)
+    parts = [
+        hop
+        for hop in task.hops
+        if hop.attempt and hop.attempt.worker in receivers and hop.attempt.state not in ENDED
+    ]
+    if not parts:
+        return Verdict(outcome=REFUSED, code=INVALID, reason=_WORDS[INVALID])
+    for hop in parts:
+        cancel_hop(desk, task, hop, message.pair("reason") or "cancelled", message)
+    conclude(desk, task)
+    return Verdict(outcome=SENT)
+
+
+def _give_up(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+    """Tell a worker of an error: its attempt has failed, and what follows on the code follows."""
+    desk.post(message, to=receivers)
+    for hop in list(task.hops):
+        if hop.attempt and hop.attempt.worker in receivers and hop.attempt.state not in ENDED:
+            fail(
+                desk, task, hop, message.code or "E99", message.pair("desc") or message.data,
+                over=True,
+            )  # fmt: skip
+    return Verdict(outcome=SENT)
+
+
+def _ask(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+    """Put a choice to the user (PR-576)."""
+    number = desk.post(message, to=receivers)
+    options = tuple(
+        value for name, value in message.pairs if name[:3] == "opt" and name[3:].isdecimal()
+    )
+    if receivers == (USER,):
+        questions.note(desk, task, number, message.pair("question") or message.data, options)
+    return Verdict(outcome=SENT)
+
+
+_BRANCHES = {"C": _answer, "S": _answer, "U": _tell, "E": _give_up, "D": _ask}

@@ -1,0 +1,1 @@
+"""Channels: who has the floor, when a room sleeps, how a discussion ends."""

@@ -1,0 +1,294 @@
+"""The values of channels: rooms in which agents speak in turn.
+
+A channel is what document 001 decides on: members, a mode, an order of
+speaking, who has the floor. Its messages lie in a log of their own; of them a
+channel remembers only up to which one it has taken notice. Who has the floor
+and why is decided in `floor`, the JSON form in `channel_records`.
+
+Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, A-20, A-22.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations.conversation import Task
+from council.core.events import Event
+from council.core.kinds import StrEnum
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+SCHEMA_VERSION = 1
+SILENT_MODEL = "dirigent/no-reply"
+ENDED_RUNS_KEPT = 200
+
+
+class Mode(StrEnum):
+    """What a channel is for; it is chosen at creation or by `channel mode`."""
+
+    NONE = "none"
+    WORK = "work"
+    REPORT = "report"
+    DISCUSSION = "discussion"
+    CHAT = "chat"
+
+
+class TurnState(StrEnum):
+    """How turns are taken in a channel."""
+
+    DISABLED = "disabled"
+    DEAD = "dead"
+    NORMAL = "normal"
+    SHUFFLE = "shuffle"
+    ARCHIVED = "archived"
+
+
+# Where turns are taken, somebody has the floor or the room is asleep.
+TAKES_TURNS = (TurnState.NORMAL, TurnState.SHUFFLE)
+
+
+class MessageKind(StrEnum):
+    """What a message is; all but the first are written by the moderator."""
+
+    MESSAGE = "message"
+    MODERATOR = "moderator"
+    GUIDE = "guide"
+    REMINDER = "reminder"
+    AUTO = "auto"
+    SUMMARY = "summary"
+
+
+class Member(Record):
+    """One account in a channel: an agent, a person (`agent` is ""), or the moderator."""
+
+    account: str
+    agent: str = ""
+    name: str = ""
+    moderator: bool = False
+    joined_at: datetime | None = None
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Result(Record):
+    """How a turn of the cycle under way ended.
+
+    `alike` says of a real turn that it repeats what its agent said the time before.
+    """
+
+    agent: str
+    empty: bool
+    run: str = ""
+    alike: bool = False
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Delivery(Record):
+    """A real turn that is over and waits until its text has arrived in the channel."""
+
+    agent: str
+    account: str
+    run: str
+    anchor: int
+    tail: str
+    since: datetime
+    ends_at: datetime
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Discussion(Record):
+    """What a channel of mode `discussion` has besides.
+
+    `guide_id` is the number of the message that holds the guide, 0 until it is
+    posted. `reminded_at` is when the initiator was told that the room is idle,
+    None until then and again once it has woken up. Of a completed one `minutes`
+    is where its minutes lie and `called_back_at` when its summary was posted
+    where it was called from.
+    """
+
+    initiator: str
+    guide: str
+    callback: str = ""
+    guide_id: int = 0
+    reminded_at: datetime | None = None
+    summary: str = ""
+    completed_at: datetime | None = None
+    closed_reason: str = ""
+    called_back_at: datetime | None = None
+    minutes: str = ""
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Channel(Record):
+    """Everything that is decided of one channel; its messages lie elsewhere.
+
+    Args:
+        guild: The workspace it belongs to, "" for the root it lies in.
+        topic: A free line for people.
+        lang: The language of its document.
+        members: By account, in the order in which they joined.
+        speakers: The agents of this cycle, in the order in which they speak.
+        speaker: Who has the floor, "" for nobody.
+        cycle: The number of the cycle under way, 0 before the first.
+        turn: How often the floor was given.
+        results: The turns of this cycle that are over.
+        anchor: The newest message when the turn began.
+        run: The run in which the speaker began its turn, "" if it gave none.
+        turn_at: When the floor was given.
+        began_at: When the speaker began its turn, None before.
+        ended_runs: The last runs that ended a turn, each as `<agent> <run>`.
+        tasks: Runs that the heartbeat claimed for the floor, by task id.
+        roused_at: Since when there is something to answer; nobody is woken before.
+        dormant_at: When the room fell asleep, None while it is awake.
+        interjected: Whether somebody spoke whom an agent of this cycle has not heard.
+        cycles_alone: How many cycles began since a person spoke.
+        repeats: How many cycles running brought only repetitions.
+        said: The gist of what each agent said last in a real turn.
+        calmed: Why the room was put to sleep by a guard, "" if it was not.
+        seen: The newest message that was taken notice of.
+        signalled: The last turn whose signal was given.
+        unanswered: Messages to which an automatic answer is owed.
+    """
+
+    channel_id: str
+    name: str
+    mode: Mode = Mode.NONE
+    private: bool = False
+    created_at: datetime
+    updated_at: datetime
+    created_by: str = ""
+    guild: str = ""
+    topic: str = ""
+    lang: str = "en"
+    members: dict[str, Member] = {}  # noqa: RUF012 - Record copies it
+    state: TurnState = TurnState.DISABLED
+    speakers: tuple[str, ...] = ()
+    speaker: str = ""
+    cycle: int = 0
+    turn: int = 0
+    results: list[Result] = []  # noqa: RUF012 - Record copies it
+    anchor: int = 0
+    run: str = ""
+    turn_at: datetime | None = None
+    began_at: datetime | None = None
+    delivery: Delivery | None = None
+    ended_runs: list[str] = []  # noqa: RUF012 - Record copies it
+    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
+    roused_at: datetime | None = None
+    dormant_at: datetime | None = None
+    interjected: bool = False
+    cycles_alone: int = 0
+    repeats: int = 0
+    said: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    calmed: str = ""
+    seen: int = 0
+    signalled: int = 0
+    unanswered: list[int] = []  # noqa: RUF012 - Record copies it
+    discussion: Discussion | None = None
+    rev: int = 0
+    schema_version: int = SCHEMA_VERSION
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class Message(Record):
+    """One message of a channel.
+
+    `id` runs from 1. `author` is the account, `agent` its agent or "" for a
+    person. `run` is the run that wrote it, `reply_to` the message it answers, 0 for none.
+    """
+
+    id: int
+    at: datetime
+    author: str
+    agent: str = ""
+    content: str
+    kind: MessageKind = MessageKind.MESSAGE
+    run: str = ""
+    reply_to: int = 0
+    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+
+class FloorRules(Record):
+    """What may be chosen of the floor, once for all channels of a workspace.
+
+    Args:
+        tail_chars: How many characters of a text's end prove that it arrived.
+        patience: How long a real turn waits for its text.
+        turn_timeout: How long an agent that was woken may keep the floor.
+        max_cycles: Most cycles without a word from a person; 0 for no bound.
+        max_repeats: Most cycles running that bring only repetitions; 0 for no bound.
+        alike: From 0 to 1, how alike two texts of an agent must be to count as repetition.
+        rest: After so much sleep a word of an agent counts as a new topic.
+        silent_model: The model to which a run of somebody else than the speaker is sent.
+    """
+
+    tail_chars: int = 40
+    patience: timedelta = timedelta(seconds=15)
+    turn_timeout: timedelta = timedelta(hours=1)
+    max_cycles: int = 30
+    max_repeats: int = 3
+    alike: float = 0.9
+    rest: timedelta = timedelta(hours=1)
+    silent_model: str = SILENT_MODEL
+
+
+RULES = FloorRules()
+
+
+class ChannelStep(Record):
+    """The result of one rule: the next state of a channel and what happened on the way.
+
+    `outcome` and `reason` are words for the caller; each rule says which. `allowed`
+    and `model` are the answer to a begin.
+    """
+
+    channel: Channel
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    outcome: str = ""
+    reason: str = ""
+    allowed: bool = False
+    model: str = ""
+
+    def then(self, following: ChannelStep) -> ChannelStep:
+        """Return this step followed by another one that started from its channel."""
+        return ChannelStep(
+            channel=following.channel,
+            events=self.events + following.events,
+            outcome=self.outcome or following.outcome,
+            reason=self.reason or following.reason,
+            allowed=self.allowed or following.allowed,
+            model=self.model or following.model,
+        )
+
+
+def agents_of(members: Mapping[str, Member]) -> tuple[str, ...]:
+    """Return the agents among members, each once; the moderator does not take part (DG-066)."""
+    return tuple(
+        dict.fromkeys(one.agent for one in members.values() if one.agent and not one.moderator)
+    )
+
+
+def account_of(channel: Channel, agent: str) -> str:
+    """Return the account under which an agent is a member, its id if it is none."""
+    for one in channel.members.values():
+        if one.agent == agent and not one.moderator:
+            return one.account
+    return agent
+
+
+def is_asleep(channel: Channel) -> bool:
+    """Tell whether turns are taken here and nobody has the floor (DG-096)."""
+    return channel.state in TAKES_TURNS and not channel.speaker
+
+
+def is_awaited(channel: Channel) -> bool:
+    """Tell whether a room is at work: somebody has the floor and something to answer."""
+    return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)
+
+
+def is_concluded(channel: Channel) -> bool:
+    """Tell whether this is a discussion that was completed."""
+    return channel.discussion is not None and channel.discussion.completed_at is not None

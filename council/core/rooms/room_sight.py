@@ -1,0 +1,125 @@
+"""What an agent may see of a room when it has the floor, as JSON.
+
+Everything that is said in a room is said to all of it, so nothing is hidden
+but what the agent has heard long ago: a prompt shows what was said since its
+last word, as far as it fits. How it is put into words stands in the templates.
+
+Source: DG-117, DG-119, DG-141, A-24, `trust.md` (Text of others is data).
+"""
+
+from __future__ import annotations
+
+from council.core.rooms.channel_tasks import HEARD
+from council.core.rooms.channels import (
+    Channel,
+    Member,
+    Message,
+    MessageKind,
+    is_concluded,
+)
+from council.core.times import render_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MOST_MESSAGES = 60
+MOST_CHARS = 48_000
+# Who speaks after a long silence of its own still gets what the talk hangs on.
+_LEAST_MESSAGES = 6
+
+
+def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) -> dict[str, Any]:
+    """Return what the prompt of a turn is made of.
+
+    Args:
+        channel: The channel, with `agent` on the floor.
+        newest: Its newest messages, oldest first, `MOST_MESSAGES` if there are so many.
+        agent: Who speaks.
+        task: The run it is woken for.
+    """
+    about = channel.discussion
+    said = shown(newest, agent)
+    heard = heard_up_to(channel, agent)
+    first = said[0].id if said else channel.seen + 1
+    guide = about.guide_id if about is not None else 0
+    # What it was shown, what it said itself, and the guide, it knows.
+    known = max(heard, guide, *(one.id for one in newest if one.agent == agent), 0)
+    return {
+        "procedure": "room",
+        "channel": channel.channel_id,
+        "name": channel.name,
+        "mode": str(channel.mode),
+        "topic": channel.topic,
+        "agent": agent,
+        "task": task,
+        "cycle": channel.cycle,
+        "order": list(channel.speakers),
+        "members": [_member(one, agent) for one in channel.members.values()],
+        "guide": about.guide if about is not None else "",
+        "initiator": about.initiator if about is not None else "",
+        "concluded": is_concluded(channel),
+        "said": [_message(one, agent, heard) for one in said],
+        "leftOut": max(0, first - 1 - known),
+    }
+
+
+def shown(newest: Sequence[Message], agent: str) -> list[Message]:
+    """Return the messages that a prompt shows: those since the agent's own last word.
+
+    The guide of a discussion is shown by itself. Of very much only the end is
+    shown; the newest message always.
+    """
+    spoken = [at for at, one in enumerate(newest) if one.agent == agent]
+    start = min(spoken[-1], len(newest) - _LEAST_MESSAGES) if spoken else 0
+    wanted = [one for one in newest[max(0, start) :] if one.kind is not MessageKind.GUIDE]
+    kept: list[Message] = []
+    room = MOST_CHARS
+    for one in reversed(wanted[-MOST_MESSAGES:]):
+        room -= len(one.content)
+        if kept and room < 0:
+            break
+        kept.insert(0, one)
+    return kept
+
+
+def heard_up_to(channel: Channel, agent: str) -> int:
+    """Return the number of the message up to which an agent was shown everything before.
+
+    It follows from the runs of its earlier turns, 0 where nothing tells.
+    """
+    heard = [
+        one.extra.get(HEARD)
+        for one in channel.tasks.values()
+        if one.agent == agent and one.tour < channel.cycle
+    ]
+    return max((number for number in heard if isinstance(number, int)), default=0)
+
+
+def _member(one: Member, agent: str) -> dict[str, Any]:
+    kind = "moderator" if one.moderator else "agent" if one.agent else "person"
+    return {
+        "account": one.account,
+        "agent": one.agent,
+        "name": one.name or one.agent or one.account,
+        "kind": kind,
+        "you": bool(one.agent) and one.agent == agent and not one.moderator,
+    }
+
+
+def _message(one: Message, agent: str, heard: int) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "author": one.agent or one.author,
+        "kind": "you" if one.agent == agent else _kind(one),
+        "new": one.id > heard and one.agent != agent,
+        "at": render_instant(one.at),
+        "text": one.content,
+    }
+
+
+def _kind(one: Message) -> str:
+    if one.kind is not MessageKind.MESSAGE:
+        return "moderator"
+    return "agent" if one.agent else "person"

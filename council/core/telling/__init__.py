@@ -1,0 +1,1 @@
+"""What is told of events: traces, stories, exports, the board."""

@@ -1,0 +1,304 @@
+"""Events as spans of OpenTelemetry, in the JSON form of its protocol.
+
+A conversation, a channel or a context is a workflow; a run of an agent, or a
+call, is the invocation of an agent inside it; what an agent did through the
+tool by itself, a message or an artifact, is the execution of a tool. All other
+events stand in the span of what they are about. The span of a run has the id
+that its `traceparent` gave to the program, so spans of its own come below it.
+
+The names are those of the semantic conventions; what they have none for stands
+under `council.`.
+
+Source: IO-002, IO-003.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from council.core.record import Record
+from council.core.telling.trace_context import span_of, w3c_trace
+from council.core.times import parse_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+OPERATION = "gen_ai.operation.name"
+AGENT_ID = "gen_ai.agent.id"
+AGENT_NAME = "gen_ai.agent.name"
+CONVERSATION = "gen_ai.conversation.id"
+WORKFLOW = "gen_ai.workflow.name"
+TOOL = "gen_ai.tool.name"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+ERROR = "error.type"
+SERVICE = "service.name"
+
+INVOKE_WORKFLOW, INVOKE_AGENT, EXECUTE_TOOL = "invoke_workflow", "invoke_agent", "execute_tool"
+_INTERNAL, _CLIENT = 1, 3
+_OK, _FAILED = 1, 2
+
+_BEGIN_WORKFLOW = ("conversation.opened", "channel.created", "context.opened")
+_END_WORKFLOW = (
+    "conversation.finished",
+    "conversation.cancelled",
+    "conversation.archived",
+    "discussion.completed",
+    "context.closed",
+)
+_END_RUN = ("task.failed", "task.lost", "task.refused", "contribution.recorded", "turn.ended")
+_TOOLS = ("agent.message", "artifact.publish", "artifact.fetch")
+_FAILED_CALL = "agent.call.error"
+
+
+class Span(Record):
+    """One span; `ended_at` is None while it is under way."""
+
+    trace: str
+    id: str
+    parent: str = ""
+    name: str
+    kind: int = _INTERNAL
+    started_at: datetime
+    ended_at: datetime | None = None
+    attributes: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    events: list[dict[str, Any]] = []  # noqa: RUF012 - Record copies it
+    error: str = ""
+
+    def to_record(self, last: datetime) -> dict[str, Any]:
+        """Return the span in the protocol's JSON; one under way ends at `last`, and says so."""
+        attributes = dict(self.attributes)
+        if self.ended_at is None:
+            attributes["council.under_way"] = True
+        if self.error:
+            attributes[ERROR] = self.error
+        record: dict[str, Any] = {
+            "traceId": w3c_trace(self.trace),
+            "spanId": self.id,
+            "name": self.name,
+            "kind": self.kind,
+            "startTimeUnixNano": _nano(self.started_at),
+            "endTimeUnixNano": _nano(max(self.ended_at or last, self.started_at)),
+            "attributes": _attributes(attributes),
+            "events": self.events,
+            "status": {"code": _FAILED, "message": self.error} if self.error else {},
+        }
+        if self.ended_at is not None and not self.error:
+            record["status"] = {"code": _OK}
+        if self.parent:
+            record["parentSpanId"] = self.parent
+        return record
+
+
+class _Spans:
+    """What has been read so far: spans by what they are about."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+        self.made: list[Span] = []
+        self.workflows: dict[str, Span] = {}
+        self.runs: dict[str, Span] = {}
+        self.last = datetime.fromtimestamp(0, UTC)
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Take one event into account."""
+        at = parse_instant(str(event["at"]))
+        self.last = max(self.last, at)
+        kind, data = str(event["type"]), event.get("data") or {}
+        owner = str(event.get("conversationId") or "")
+        workflow = self._workflow(event, owner, at)
+        if kind == "agent.call.start":
+            self._call(event, data, at)
+        elif kind == "task.started":
+            self._run(event, data, owner, at)
+        elif kind in _TOOLS:
+            self._tool(event, kind, owner, at)
+        run = self._run_of(event, data, owner)
+        if kind.startswith("agent.call.") and kind != "agent.call.start":
+            self._end_call(data, run, kind, at)
+        elif run is not None and kind in _END_RUN:
+            run.ended_at = at
+            if kind.startswith("task."):
+                run.error = str(data.get("reason") or kind)
+        elif workflow is not None and kind in _END_WORKFLOW:
+            workflow.ended_at = at
+            if "closedReason" in data:
+                workflow.attributes["council.closed_reason"] = data["closedReason"]
+        span = run or workflow
+        if span is not None:
+            span.events.append(_span_event(event, at))
+
+    def _workflow(self, event: dict[str, Any], owner: str, at: datetime) -> Span | None:
+        if not owner:
+            return None
+        if owner not in self.workflows:
+            data = event.get("data") or {}
+            name = str(data.get("name") or "") if event["type"] in _BEGIN_WORKFLOW else ""
+            span = Span(
+                trace=str(event["traceId"]),
+                id=span_of(owner),
+                name=f"{INVOKE_WORKFLOW} {name or owner}",
+                started_at=at,
+                attributes={
+                    OPERATION: INVOKE_WORKFLOW,
+                    WORKFLOW: name or owner,
+                    CONVERSATION: owner,
+                    "council.trace_id": event["traceId"],
+                },
+            )
+            self.workflows[owner] = span
+            self.made.append(span)
+        return self.workflows[owner]
+
+    def _run(self, event: dict[str, Any], data: dict[str, Any], owner: str, at: datetime) -> None:
+        task, agent = str(data.get("task") or ""), str(event.get("agentId") or "")
+        span = self._invocation(event, task, agent, at)
+        span.parent = span_of(owner) if owner else ""
+        span.attributes |= {CONVERSATION: owner, "council.driver": data.get("driver") or ""}
+
+    def _call(self, event: dict[str, Any], data: dict[str, Any], at: datetime) -> None:
+        task = str(data.get("task") or event["eventId"])
+        caller = self._under_way(event)
+        span = self._invocation(event, task, str(event.get("toAgentId") or ""), at)
+        span.kind = _CLIENT
+        owner = str(event.get("conversationId") or "")
+        span.parent = caller.id if caller else span_of(owner) if owner else ""
+        span.attributes |= {
+            "council.from_agent": event.get("fromAgentId") or "",
+            "council.task_hash": event.get("taskHash") or "",
+        }
+
+    def _under_way(self, event: dict[str, Any]) -> Span | None:
+        """Return the run from which a call was made: the newest of the caller in this trace."""
+        for span in reversed(self.made):
+            told = span.attributes
+            is_caller = told.get(AGENT_ID) == event.get("fromAgentId")
+            is_here = span.trace == event["traceId"] and span.ended_at is None
+            if told[OPERATION] == INVOKE_AGENT and is_caller and is_here:
+                return span
+        return None
+
+    def _invocation(self, event: dict[str, Any], task: str, agent: str, at: datetime) -> Span:
+        span = Span(
+            trace=str(event["traceId"]),
+            id=span_of(task),
+            name=f"{INVOKE_AGENT} {agent}",
+            started_at=at,
+            attributes={
+                OPERATION: INVOKE_AGENT,
+                AGENT_ID: agent,
+                AGENT_NAME: self.names.get(agent) or agent,
+                "council.task": task,
+            },
+        )
+        self.runs[task] = span
+        self.made.append(span)
+        return span
+
+    def _tool(self, event: dict[str, Any], kind: str, owner: str, at: datetime) -> None:
+        agent = str(event.get("fromAgentId") or event.get("agentId") or "")
+        attributes: dict[str, Any] = {OPERATION: EXECUTE_TOOL, TOOL: kind}
+        attributes |= {AGENT_ID: agent, AGENT_NAME: self.names.get(agent) or agent} if agent else {}
+        if event.get("artifactIds"):
+            attributes["council.artifact_ids"] = list(event["artifactIds"])
+        span = Span(
+            trace=str(event["traceId"]),
+            id=span_of(str(event["eventId"])),
+            parent=span_of(owner) if owner else "",
+            name=f"{EXECUTE_TOOL} {kind}",
+            started_at=at,
+            ended_at=at,
+            attributes=attributes,
+        )
+        self.made.append(span)
+
+    def _run_of(self, event: dict[str, Any], data: dict[str, Any], owner: str) -> Span | None:
+        """Return the run that an event belongs to: it names it, or is of its agent and round."""
+        kind = str(event["type"])
+        task = str(data.get("task") or data.get("runId") or "")
+        if task:
+            return self.runs.get(task)
+        if kind not in _END_RUN:
+            return None
+        prefix = f"{owner}.{data.get('tour', data.get('cycle'))}.{event.get('agentId')}."
+        mine = [one for key, one in self.runs.items() if key.startswith(prefix)]
+        return mine[-1] if mine else None
+
+    def _end_call(self, data: dict[str, Any], call: Span | None, kind: str, at: datetime) -> None:
+        if call is None:
+            return
+        call.ended_at = at
+        if kind == _FAILED_CALL:
+            call.error = str(data.get("code") or data.get("status") or "error")
+        for name, key in ((INPUT_TOKENS, "inputTokens"), (OUTPUT_TOKENS, "outputTokens")):
+            if data.get(key):
+                call.attributes[name] = data[key]
+        for name, key in (("council.tokens", "tokens"), ("council.tool_calls", "toolCalls")):
+            if data.get(key):
+                call.attributes[name] = data[key]
+
+
+def _span_event(event: dict[str, Any], at: datetime) -> dict[str, Any]:
+    told = {f"council.{key}": value for key, value in (event.get("data") or {}).items()}
+    told["council.event_id"] = event["eventId"]
+    if event.get("agentId"):
+        told[AGENT_ID] = event["agentId"]
+    return {"timeUnixNano": _nano(at), "name": event["type"], "attributes": _attributes(told)}
+
+
+def trace_export(
+    events: Iterable[dict[str, Any]], *, names: dict[str, str], root_name: str, version: str
+) -> dict[str, Any]:
+    """Return events as one request of the OpenTelemetry protocol, in its JSON form.
+
+    Args:
+        events: The events of the log, oldest first.
+        names: What agents are called, by their ids.
+        root_name: The name of the workspace's folder.
+        version: The version of this program.
+    """
+    found = _Spans(names)
+    for event in events:
+        found.take(event)
+    resource = {SERVICE: "council", "council.workspace": root_name}
+    return {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": _attributes(resource)},
+                "scopeSpans": [
+                    {
+                        "scope": {"name": "council", "version": version},
+                        "spans": [one.to_record(found.last) for one in found.made],
+                    }
+                ],
+            }
+        ]
+    }
+
+
+def _nano(instant: datetime) -> str:
+    return str(int(instant.timestamp()) * 1_000_000_000)
+
+
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": _value(value)}
+        for key, value in values.items()
+        if value not in (None, "", [], {})
+    ]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}  # the protocol writes 64-bit integers as texts
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list | tuple):
+        return {"arrayValue": {"values": [_value(one) for one in value]}}
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": _attributes(value)}}
+    return {"stringValue": "" if value is None else str(value)}

@@ -1,0 +1,164 @@
+"""Where a conversation stands: its consensus round by round, and what was asked and not answered.
+
+Source: DL-016, DL-041 to DL-047, DL-085, `cli.md` section 2 (`show --consensus`,
+`show --open-questions`).
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.owed import round_number
+from council.core.conversations.procedures import PROCEDURES
+from council.core.deliberation import deliberation
+from council.core.deliberation.consensus import Verdict
+from council.core.deliberation.deliberation import Question
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Judged(Record):
+    """One closed round with its verdict; `vote` for the vote."""
+
+    tour: int
+    phase: str
+    verdict: Verdict
+
+
+class Standing(Record):
+    """How a conversation stands now, and stood at the end of each round.
+
+    `verdict` is None where statuses decide: then `has_consensus` and
+    `blockers` say all there is.
+    """
+
+    name: str
+    phase: str
+    tour: int
+    has_consensus: bool
+    blockers: list[str]
+    verdict: Verdict | None = None
+    rounds: list[Judged] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `show --consensus --json`."""
+        record: dict[str, Any] = {
+            "name": self.name,
+            "phase": self.phase,
+            "tour": self.tour,
+            "hasConsensus": self.has_consensus,
+            "blockingIssues": self.blockers,
+        }
+        if self.verdict is not None:
+            record |= self.verdict.to_record()
+            record["rounds"] = [
+                {"tour": one.tour, "phase": one.phase, **one.verdict.to_record()}
+                for one in self.rounds
+            ]
+        return record
+
+    def to_text(self) -> str:
+        """Return the lines for people."""
+        if self.verdict is None:
+            said = "consensus" if self.has_consensus else "no consensus"
+            return "\n".join(
+                [f"{self.name}: {said}", *(f"blocking: {one}" for one in self.blockers)]
+            )
+        closed = [
+            f"round {one.tour} ({one.phase.lower()}): {_said(one.verdict)}" for one in self.rounds
+        ]
+        lines = [f"{self.name}: {_said(self.verdict)}"]
+        if len(closed) > 1 or (self.rounds and self.rounds[-1].tour != self.tour):
+            lines += [f"  {line}" for line in closed]
+        lines += [f"  {agent}: {stance}" for agent, stance in self.verdict.towards.items()]
+        return "\n".join(lines)
+
+
+def _said(verdict: Verdict) -> str:
+    total = len(verdict.towards)
+    parts = [
+        f"{count} {word}"
+        for count, word in (
+            (verdict.agree, "agree"),
+            (verdict.partial, "partly"),
+            (verdict.disagree, "disagree"),
+            (verdict.absent, "absent"),
+        )
+        if count
+    ]
+    kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(
+        verdict.type, "no consensus"
+    )
+    with_whom = f" with {verdict.reference}" if verdict.reference else ""
+    return f"{kind}{with_whom}: {', '.join(parts)} of {total}, {verdict.threshold} needed"
+
+
+def standing(state: Conversation) -> Standing:
+    """Return how a conversation stands; stances that were stated so far are counted."""
+    stands = Standing(
+        name=state.name,
+        phase=state.phase,
+        tour=state.tour,
+        has_consensus=state.has_consensus,
+        blockers=list(state.blocking_issues),
+    )
+    if PROCEDURES[state.procedure].verdict == "stances":
+        played = deliberation.history(state)
+        stands.verdict = deliberation.verdict_now(state, [one for one in played if one.turns])
+        stands.rounds = [
+            Judged(tour=one.tour, phase=one.phase, verdict=Verdict.from_record(one.verdict))
+            for one in state.rounds
+            if one.verdict
+        ]
+    return stands
+
+
+def questions_record(state: Conversation) -> dict[str, Any]:
+    """Return the JSON object of `show --open-questions --json`: what waits for whose answer."""
+    return {
+        "name": state.name,
+        "round": round_number(state),
+        "questions": [_question(one) for one in _open(state)],
+        "guidance": [
+            {
+                "entry": one.entry,
+                "tour": one.tour,
+                "target": one.target or None,
+                "text": one.text,
+                "acknowledged": one.acknowledged,
+                "owed": list(one.owed),
+            }
+            for one in _guidance(state)
+        ],
+    }
+
+
+def questions_text(state: Conversation) -> str:
+    """Return the lines for people."""
+    lines = [f"round {one.tour}: {one.asker} asks {one.asked}: {one.text}" for one in _open(state)]
+    lines += [
+        f"round {one.tour}: guidance not acknowledged by {', '.join(one.owed)}: {one.text}"
+        for one in _guidance(state)
+        if one.owed
+    ]
+    return "\n".join(lines) or f"{state.name}: nothing that was asked is open"
+
+
+def _is_structured(state: Conversation) -> bool:
+    return PROCEDURES[state.procedure].verdict == "stances"
+
+
+def _open(state: Conversation) -> list[Question]:
+    if not _is_structured(state):
+        return []
+    return [one for one in deliberation.asked_questions(state) if not one.answered]
+
+
+def _guidance(state: Conversation) -> list[deliberation.Guidance]:
+    return deliberation.guidance(state) if _is_structured(state) else []
+
+
+def _question(one: Question) -> dict[str, Any]:
+    return {"asker": one.asker, "asked": one.asked, "tour": one.tour, "text": one.text}

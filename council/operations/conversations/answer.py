@@ -1,0 +1,63 @@
+"""Answering: `council respond`, `council vote` and `council synthesize`.
+
+The answer is recorded, and the next agents are woken without waiting for them.
+
+Source: C0-021, C0-041 to C0-046, `cli.md` section 3.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations import owed
+from council.operations.conversations.recording import Answered, record_answer
+from council.operations.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.conversations.stating import Stated
+
+
+def respond(
+    place: Place,
+    name: str,
+    agent: str,
+    text: str,
+    *,
+    task: str = "",
+    status: str = "responded",
+    token: str = "",
+    only: str = "",
+    stated: Stated | None = None,
+) -> Answered:
+    """Record what `agent` says and have the next agents woken, without waiting for them.
+
+    The arguments are those of `record_answer`.
+    """
+    answered, state = record_answer(
+        place,
+        name,
+        agent,
+        text,
+        task=task,
+        status=status,
+        token=token,
+        only=only,
+        stated=stated,
+    )
+    if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
+        wake_next(place)
+    return answered
+
+
+def wake_next(place: Place) -> None:
+    """Have a heartbeat done by a process of its own, without waiting for it."""
+    from council.operations.detach import detach
+    from council.store.files import make_folder
+
+    make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
+
+    def work() -> None:
+        from council.operations.heartbeat import beat_in_turn
+
+        beat_in_turn(place)
+
+    detach(work, log_file=place.paths.failure_log)

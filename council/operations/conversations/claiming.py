@@ -1,0 +1,196 @@
+"""A conversation as a heartbeat serves it: its due steps are taken, its runs are claimed.
+
+Called by `serving`, under the heartbeat's lock.
+
+Source: C0-026 to C0-037, XC-016, `architecture.md` section 3.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations import machine
+from council.core.conversations.conversation import Conversation, TaskState
+from council.core.conversations.owed import Notify, Wake, current_phase
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.conversations.tasks import task_queued, task_refused, task_started
+from council.core.events import Event
+from council.core.step import Step
+from council.operations.conversations import prompting
+from council.operations.conversations.runs import Job, start
+from council.operations.gate import heard_at
+from council.operations.launching import LEASE_MARGIN
+from council.operations.place import Place
+from council.operations.report import Beaten, Report, owed_by, seen_of
+from council.operations.serving import Claimed, Owed
+from council.store.slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ServedConversation:
+    """One conversation in which something is due.
+
+    Args:
+        place: The workspace.
+        seen: What was found there; what is done is added to it.
+        now: The time of the heartbeat.
+        afterwards: What a run does when its place is free again.
+
+    Attributes:
+        name: The name of the conversation.
+    """
+
+    def __init__(
+        self, place: Place, seen: Beaten, now: datetime, afterwards: Callable[[Place], object]
+    ) -> None:
+        self.name = seen.name
+        self._place = place
+        self._seen = seen
+        self._now = now
+        self._afterwards = afterwards
+        self._state: Conversation
+
+    @property
+    def owner(self) -> str:
+        """The id of the conversation."""
+        return self._state.conversation_id
+
+    def advance(self, report: Report) -> None:  # noqa: ARG002
+        """Take the steps that are due, and archive the conversation when it has ended.
+
+        Raises:
+            CouncilError: It cannot be read or written.
+        """
+        self._seen.woken = []
+        self._state = _advance(self._place, self._seen, self._now)
+
+    def withdraw(self, report: Report) -> None:
+        """Take it out of the report."""
+        report.conversations.remove(self._seen)
+
+    def wakes(self) -> list[Wake]:
+        """Return the runs that are owed now."""
+        owed = owed_by(self._place, self._state, self._now)
+        return [one for one in owed if isinstance(one, Wake)]
+
+    def heard_at(self, agent: str) -> datetime | None:
+        """Return when an agent was last heard there."""
+        return heard_at(self._state, agent)
+
+    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+        """Tell whether the synthesis is handed on, or a turn skipped."""
+        return self._state.phase == SYNTHESIZE or current_phase(self._state).skips
+
+    def hand_over(self, wake: Wake) -> None:
+        """Put the prompt where an agent that answers by itself finds it.
+
+        Raises:
+            CouncilError: The prompt cannot be made or written.
+        """
+        place = self._place
+        claimed = task_started(self._state, wake, driver="manual", now=place.now(), ends_at=None)
+        prompting.hand_over(place, claimed.state, wake)
+
+    def claim(self, mine: list[Owed], places: dict[str, Slot]) -> list[Claimed]:
+        """Claim the wakes that have a place, hand over those by hand, queue the rest.
+
+        What is put down for people and agents to read is put down before the
+        claim: killed in between, the next heartbeat writes the same files again.
+
+        Raises:
+            CouncilError: The conversation cannot be written.
+        """
+        place, state = self._place, self._state
+        now = place.now()
+        notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
+        queued = [
+            not (one.by_hand or one.refusal)
+            and one.wake.task in state.tasks
+            and one.wake.task not in places
+            for one in mine
+        ]
+        if all(queued) and not notices:
+            return []
+        for notice in notices:
+            prompting.write_notice(place, state, notice)
+        prompting.take_back(place, state, before=state.tour)
+        started: list[Owed] = []
+
+        def change(state: Conversation) -> Step:
+            started.clear()
+            step = _notified(Step(state=state.copy()), notices)
+            for one in mine:
+                if one.wake not in owed_by(place, step.state, now):
+                    continue  # it answered, or the round went on, while we looked
+                taken = _take(place, step.state, one, one.wake.task in places, now)
+                step = step.then(taken)
+                task = taken.state.tasks.get(one.wake.task)
+                if task is not None and task.state is TaskState.R:
+                    started.append(one)
+            if any(one.final for one in mine):
+                step = step.then(machine.advance(step.state, now))
+            return step
+
+        self._state = place.conversations.edit(self.name, change, actor="heartbeat", now=now).state
+        self._seen.woken = [one.wake.agent for one in started]
+        return [self._claimed(one, places[one.wake.task]) for one in started if not one.by_hand]
+
+    def _claimed(self, one: Owed, slot: Slot) -> Claimed:
+        job = Job(name=self.name, agent=one.agent, wake=one.wake, state=self._state, slot=slot)
+        return Claimed(
+            owner=self.owner,
+            task=one.wake.task,
+            start=lambda: start(self._place, job, self._afterwards),
+        )
+
+
+def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
+    """Take the steps that are due in one conversation, and archive it when it has ended."""
+
+    def change(state: Conversation) -> Step:
+        step = machine.advance(state, now)
+        fresh = seen_of(seen.name, state, step)
+        for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
+            setattr(seen, field, getattr(fresh, field))
+        return step
+
+    # With many conversations in the queue, most want a place and nothing else.
+    view = place.conversations.page(seen.name, now)
+    untouched = view.standing == "clean" and view.state.finished_at is None
+    if untouched and not machine.advance(view.state, now).events:
+        return view.state
+    edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
+    seen.edited = seen.edited and edited.state.rev != seen.rev
+    if edited.state.finished_at is not None:
+        from council.operations.conversations import (
+            archive,  # minutes are the matter of an end alone
+        )
+
+        seen.archived = archive.archive(place, edited.state)
+    return edited.state
+
+
+def _notified(step: Step, notices: list[Notify]) -> Step:
+    for notice in notices:
+        if step.state.notified_tour < notice.tour:
+            step.state.notified_tour = notice.tour
+            data = {"tour": notice.tour}
+            step.events.append(Event(type="coordinator.notified", agent=notice.agent, data=data))
+    return step
+
+
+def _take(place: Place, state: Conversation, one: Owed, has_place: bool, now: datetime) -> Step:
+    driver = one.agent.driver
+    if one.halted:
+        return task_queued(state, one.wake, driver=driver, now=now)
+    if one.refusal:
+        return task_refused(state, one.wake, one.refusal, driver=driver, now=now, final=one.final)
+    if one.by_hand:
+        return task_started(state, one.wake, driver=driver, now=now, ends_at=None)
+    if has_place:
+        ends_at = now + place.settings.timeout_of(one.agent.settings) + LEASE_MARGIN
+        return task_started(state, one.wake, driver=driver, now=now, ends_at=ends_at)
+    return task_queued(state, one.wake, driver=driver, now=now)

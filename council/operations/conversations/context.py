@@ -1,0 +1,111 @@
+"""`council context`: exactly what an agent may see now.
+
+Agents ask again and again, and mostly nothing has changed. So beside each
+prompt that is kept lies a note of what it was made from: the digest of the
+file, the agent, its persona, the templates. As long as that is the same, the
+prompt is shown as it is, and the conversation is not even parsed. The note is
+only ever a shortcut; where anything is in doubt the prompt is made anew.
+
+Source: C0-041, C0-047, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council import __version__
+from council.core import quick_json as json
+from council.core.digests import sha256_hex
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.operations.conversations import kept_prompts
+from council.operations.conversations.kept_prompts import Note
+from council.store.agents import persona_of
+from council.store.conversations.unchanged import standing_digest
+from council.store.keys import run_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.operations.place import Place
+
+
+class Seen(Record):
+    """What `council context` shows: the parts, and the prompt made of them."""
+
+    parts: dict[str, Any] | None
+    prompt: str
+
+
+def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool = False) -> Seen:
+    """Return exactly what `agent` may see of a conversation now.
+
+    Args:
+        place: The workspace.
+        name: The conversation.
+        agent: Who looks.
+        lang: The language of the prompt, "" for the conversation's.
+        parts: Only the parts are wanted, else only the prompt.
+    """
+    if parts:
+        from council.core.conversations.sight import parts as parts_of
+
+        return Seen(parts=parts_of(place.conversations.read(name), agent, place.now()), prompt="")
+    note = _note_path(place, name, agent, lang)
+    kept = _shown_before(note, place.now().timestamp())
+    return Seen(parts=None, prompt=_made(place, name, agent, lang, note) if kept is None else kept)
+
+
+def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
+    """Make a prompt, and note what it was made from."""
+    from council.operations.conversations.prompting import prompt_and_parts
+
+    state = place.conversations.read(name)
+    prompt, path, seen = prompt_and_parts(place, state, agent, lang)
+    # The revision that was read is the noted one only if that is still the last.
+    if note and os.path.dirname(note) == os.path.dirname(path):
+        again = _note_path(place, name, agent, lang)
+        ends = None if state.finished_at is not None else state.timeout_at.timestamp()
+        since, until = (ends, None) if seen["overdue"] else (None, ends)
+        if again == note:
+            kept_prompts.write_note(
+                note, Note(file=os.path.basename(path), since=since, until=until)
+            )
+    return prompt
+
+
+def _shown_before(note: str, now: float) -> str | None:
+    """Return the prompt that a note speaks of, None where there is none that holds now."""
+    noted = kept_prompts.read_note(note) if note else None
+    if noted is None:
+        return None
+    if noted.since is not None and now < noted.since:
+        return None
+    if noted.until is not None and now >= noted.until:
+        return None
+    return kept_prompts.read(f"{os.path.dirname(note)}/{noted.file}")
+
+
+def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
+    """Return where the note of this prompt would lie, "" where none can be trusted."""
+    try:
+        conversation_id, digest = standing_digest(place.paths, name)
+        if not conversation_id:
+            return ""
+        made_from = [
+            __version__,
+            digest,
+            agent,
+            lang,
+            place.settings.language,
+            persona_of(place.root, place.settings, agent),
+            run_key(place.paths).hex(),
+            place.paths.conversation_file(name),
+            kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),
+        ]
+    except CouncilError:
+        return ""  # whoever reads the conversation says what is wrong
+    text = json.dumps(made_from, ensure_ascii=True)
+    folder = place.paths.conversation_folder(conversation_id)
+    return f"{folder}/prompts/{sha256_hex(text.encode('ascii'))}.note"

@@ -1,0 +1,355 @@
+"""Convening: a new conversation with its participants, woken at once.
+
+Source: C0-002, C0-005, C0-037, C0-064, C0-071, DL-001 to DL-005, DL-101, XC-104,
+`cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from datetime import timedelta
+
+from council.core.conversations import machine, owed
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.handles import HUMAN
+from council.core.conversations.procedures import (
+    MODES,
+    ORDERS,
+    PROCEDURES,
+    Procedure,
+    chosen_phases,
+)
+from council.core.conversations.rules import Rules
+from council.core.delegation.routing import Facts
+from council.core.deliberation.casting import CAST, named_synthesizer, only_model
+from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.ids import checked_name, cuid
+from council.core.record import Record
+from council.core.telling.trace_context import trace_around
+from council.operations.conversations import prompting
+from council.operations.heartbeat import beat
+from council.operations.place import Place
+from council.operations.report import Report
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.settings import language
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.delegation.routing import Route
+
+DEFAULT_NAME = "active"
+TOPIC_MAX_CHARS = 300
+
+
+class Invitation(Record):
+    """Everything `council convene` can be told; "", 0, None and empty mean the default."""
+
+    topic: str
+    brief: str = ""
+    name: str = ""
+    procedure: str = "council"
+    mode: str = "debate"
+    agents: tuple[str, ...] = ()
+    roles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    models: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    order: str = ""
+    phases: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    max_rounds: int = 0
+    threshold: int = 0
+    coordinator: str = ""
+    synthesizer: str = ""
+    sealed: bool | None = None
+    anonymous: bool = False
+    advocate: str = ""
+    lang: str = ""
+    cwd: str = ""
+
+
+class Convened(Record):
+    """A conversation that was opened, or with `--dry-run` would be.
+
+    `runs` is how many runs it takes at most without retries; `prompt_chars`,
+    known for a dry run only, the size of each agent's first prompt.
+    """
+
+    state: Conversation
+    path: str
+    report: Report | None
+    runs: int
+    prompt_chars: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    warnings: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `convene --json`."""
+        woken = (
+            [one for seen in self.report.conversations for one in seen.woken]
+            if (self.report)
+            else []
+        )
+        return {
+            "name": self.state.name,
+            "conversationId": self.state.conversation_id,
+            "path": self.path,
+            "phase": self.state.phase,
+            "tour": self.state.tour,
+            "participants": list(self.state.participants),
+            "woken": woken,
+            "runs": self.runs,
+            "promptChars": self.prompt_chars,
+            "warnings": self.warnings,
+            "dryRun": self.report is None,
+        }
+
+
+def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> Convened:
+    """Open a conversation and wake the participants of its first phase.
+
+    Raises:
+        UsageError: A choice does not exist, or fewer than two agents take part.
+        InvalidInputError: The topic or the brief cannot be kept.
+        ConflictError: A conversation of that name is open.
+    """
+    state = _conversation(place, invitation)
+    routed = _routed_synthesizer(place, state)
+    warnings = _warnings(place, state)
+    planned = machine.begin(state, place.now())
+    runs = _most_runs(state)
+    path = place.paths.conversation_file(state.name)
+    if dry_run:
+        prompts = {
+            agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
+            for agent in owed.owing(planned.state)
+        }
+        return Convened(
+            state=planned.state,
+            path=path,
+            report=None,
+            runs=runs,
+            prompt_chars=prompts,
+            warnings=warnings,
+        )
+    if place.settings.hooks:
+        from council.operations.telling.hooks import begin_telling
+
+        begin_telling(place)
+    created = place.conversations.create(
+        planned.state, now=place.now(), events=planned.events, actor="person"
+    )
+    if routed is not None:
+        from council.operations.delegation.routing import write_down
+
+        facts = Facts(mode=state.mode)
+        write_down(place, facts, routed, owner=state.conversation_id, trace=state.trace)
+    report = beat(place, only=state.name)
+    return Convened(
+        state=created.state,
+        path=path,
+        report=report,
+        runs=runs,
+        warnings=warnings,
+    )
+
+
+def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
+    """Let a rule for its mode name who sums up, where nobody was named; changes `state`."""
+    if state.synthesizer or state.coordinator or not place.settings.bindings:
+        return None
+    from council.operations.delegation.routing import by_rule
+
+    found = by_rule(place, Facts(mode=state.mode))
+    if found is not None:
+        state.synthesizer = found.agent
+    return found
+
+
+def _most_runs(state: Conversation) -> int:
+    """Return how many runs a conversation takes at most, retries aside."""
+    phases = [PROCEDURES[state.procedure].phase(name) for name in state.phases]
+    most = state.rules.max_rounds if state.rules is not None else 1
+    rounds = sum(
+        most if one.max_rounds > 1 else 1 for one in phases if one.speakers == "participants"
+    )
+    return len(state.participants) * rounds + 1
+
+
+def _conversation(place: Place, invitation: Invitation) -> Conversation:
+    procedure = PROCEDURES.get(invitation.procedure)
+    if procedure is None:
+        raise UsageError(
+            f"no procedure {invitation.procedure!r}", f"choose one of: {', '.join(PROCEDURES)}"
+        )
+    if invitation.mode not in MODES:
+        raise UsageError(f"no mode {invitation.mode!r}", f"choose one of: {', '.join(MODES)}")
+    if invitation.order and invitation.order not in ORDERS:
+        raise UsageError(f"no order {invitation.order!r}", f"choose one of: {', '.join(ORDERS)}")
+    now = place.now()
+    phases = chosen_phases(procedure, invitation.phases)
+    timeout = invitation.timeout or place.settings.phase_timeout
+    topic = _checked_topic(invitation.topic)
+    lang = language(place.settings, invitation.lang, place.environ)
+    participants = _participants(place, invitation, procedure, lang)
+    conversation_id = str(uuid.uuid4())
+    judged = procedure.verdict == "stances"
+    return Conversation(
+        conversation_id=conversation_id,
+        name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
+        topic=topic,
+        brief=_checked_text(invitation.brief, "brief") or topic,
+        mode=invitation.mode,
+        procedure=procedure.name,
+        phases=phases,
+        phase=phases[0],
+        created_at=now,
+        updated_at=now,
+        timeout_at=now + timeout,
+        phase_timeout=timeout,
+        participants=participants,
+        sealed_phases=procedure.sealed if invitation.sealed is None else invitation.sealed,
+        order=invitation.order,
+        rules=_rules(place, invitation, procedure, list(participants)),
+        session_id=cuid(conversation_id, now) if judged else "",
+        trace_id=trace_around(place.environ),
+        lang=lang,
+        coordinator=_optional_agent(invitation.coordinator or place.settings.coordinator),
+        synthesizer=_optional_agent(
+            invitation.synthesizer or (named_synthesizer(participants) if judged else "")
+        ),
+        cwd=_checked_cwd(invitation.cwd),
+    )
+
+
+def _rules(
+    place: Place, invitation: Invitation, procedure: Procedure, agents: list[str]
+) -> Rules | None:
+    """Return what was chosen of the rules, None where a procedure has none.
+
+    Raises:
+        UsageError: A choice fits neither the procedure nor the agents.
+    """
+    if procedure.verdict != "stances":
+        for option, given in (
+            ("--max-rounds", invitation.max_rounds),
+            ("--threshold", invitation.threshold),
+            ("--anonymous", invitation.anonymous),
+            ("--advocate", invitation.advocate),
+        ):
+            if given:
+                raise UsageError(
+                    f"{option} is for deliberations", "say also: --procedure deliberation"
+                )
+        return None
+    usual = place.settings.deliberation
+    advocate = _optional_agent(invitation.advocate)
+    if advocate and advocate not in agents:
+        raise UsageError(f"--advocate names {advocate}, who does not take part")
+    counted = len(agents) - bool(advocate)
+    if counted < 2:
+        raise UsageError(
+            "besides the devil's advocate at least two agents must take part", "name more: --agents"
+        )
+    if invitation.threshold and not 2 <= invitation.threshold <= counted:
+        raise UsageError(
+            f"--threshold {invitation.threshold} is not from 2 to {counted}",
+            f"{counted} agents count for the consensus",
+        )
+    return usual.copy(
+        max_rounds=invitation.max_rounds or usual.max_rounds,
+        threshold=invitation.threshold or min(usual.threshold, counted),
+        anonymous=invitation.anonymous or usual.anonymous,
+        advocate=advocate,
+    )
+
+
+def _participants(
+    place: Place, invitation: Invitation, procedure: Procedure, lang: str
+) -> dict[str, Participant]:
+    judged = procedure.verdict == "stances"
+    ids = invitation.agents or tuple(
+        agent
+        for agent in known_agents(place.root, place.settings)
+        if agent != (invitation.coordinator or place.settings.coordinator)
+    )
+    if judged and not ids:
+        ids = tuple(CAST)
+    if len(set(ids)) != len(ids):
+        raise UsageError(f"an agent is named twice: {', '.join(ids)}")
+    if judged and HUMAN in ids:
+        raise UsageError(
+            f"in a deliberation {HUMAN!r} stands for the people who steer", "name it otherwise"
+        )
+    if len(ids) < 2:
+        raise UsageError(
+            "a council needs at least two agents",
+            "name them: --agents a,b,c, or add [agents.<id>] tables to council.toml",
+        )
+    for table, what in ((invitation.roles, "--role"), (invitation.models, "--model")):
+        for agent in table:
+            if agent not in ids:
+                raise UsageError(f"{what} names {agent}, who does not take part")
+    participants: dict[str, Participant] = {}
+    for agent_id in ids:
+        one = agent_of(place.root, place.settings, checked_name(agent_id.strip(), "agent id"))
+        usual = CAST.get(one.id) if judged else None
+        participants[one.id] = Participant(
+            id=one.id,
+            name=usual.name if usual and one.name.lower() == one.id else one.name,
+            emoji=one.emoji,
+            role=invitation.roles.get(one.id) or one.role or (usual.role_in(lang) if usual else ""),
+            model=invitation.models.get(one.id) or one.model or (usual.model if usual else ""),
+        )
+    return participants
+
+
+def _warnings(place: Place, state: Conversation) -> list[str]:
+    warnings = []
+    known = set(known_agents(place.root, place.settings))
+    unknown = [agent for agent in state.participants if agent not in known]
+    if unknown:
+        warnings.append(
+            f"{', '.join(unknown)}: no driver is set, so each answers by hand "
+            "(council respond --as ID); set one under [agents.ID] in council.toml"
+        )
+    model = only_model(state)
+    if model:
+        warnings.append(
+            f"all agents run {model}: copies of one model agree more and are right less often "
+            "than different ones"
+        )
+    return warnings
+
+
+def _optional_agent(agent: str) -> str:
+    return checked_name(agent, "agent id") if agent else ""
+
+
+def _checked_topic(topic: str) -> str:
+    line = " ".join(topic.split())
+    if not line:
+        raise InvalidInputError("the topic is empty", 'say it: council convene "…"')
+    if len(line) > TOPIC_MAX_CHARS:
+        raise InvalidInputError(
+            f"the topic has {len(line)} characters; {TOPIC_MAX_CHARS} are allowed",
+            "put the details into the brief: --brief-file FILE",
+        )
+    return _checked_text(line, "topic")
+
+
+def _checked_text(text: str, what: str) -> str:
+    if "\x00" in text:
+        raise InvalidInputError(f"the {what} holds a NUL character", "take it out")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"the {what} is not UTF-8", "send it as UTF-8") from None
+    return text
+
+
+def _checked_cwd(directory: str) -> str:
+    if directory and not os.path.isdir(directory):
+        raise NotFoundError(f"no such directory: {directory}", "name another one: --cwd DIR")
+    return directory

@@ -1,0 +1,306 @@
+"""A person's edit of the file itself, and what differs between two texts of it.
+
+The editor works on a copy, so that people who edit at the same time cannot
+save over each other. No lock is held while it is open. What was changed in the
+copy is taken in under the same rules as a save over the live file, at once,
+and the person is told what became of it.
+
+Source: C0-019, C0-078, `cli.md` section 2 (`edit`, `diff`), `store.md` section 3.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from council.core.conversations import machine, owed
+from council.core.conversations.conversation import Conversation
+from council.core.errors import ConflictError, CouncilError, InvalidInputError, NotFoundError
+from council.core.record import Record
+from council.core.times import render_instant
+from council.operations.conversations.answer import wake_next
+from council.operations.conversations.steer import PERSON
+from council.operations.place import Place
+from council.operations.view import readable
+from council.store.conversations.places import Places, decoded
+from council.store.events import tail
+from council.store.files import make_folder, read_stable, write_new
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+LIVE = "live file"
+_LOOSE = frozenset(("edit.reverted", "file.restored", "journal.repaired"))
+
+
+class TakenIn(Record):
+    """What became of what an editor saved.
+
+    `events` are those of the revisions that took it in, `kept` the files in
+    which lies what could not be merged, `code` how the editor ended.
+    """
+
+    state: Conversation
+    path: str
+    changed: bool
+    code: int
+    events: list[dict[str, Any]]
+    kept: list[str]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `edit --json`."""
+        return {
+            "name": self.state.name,
+            "conversationId": self.state.conversation_id,
+            "rev": self.state.rev,
+            "changed": self.changed,
+            "editorCode": self.code,
+            "events": self.events,
+            "kept": self.kept,
+        }
+
+
+def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
+    """Let a person edit a copy of the file, then take in at once what they changed.
+
+    Args:
+        place: The workspace.
+        name: The conversation.
+        open_editor: Opens the file at a path, waits, returns the editor's exit code.
+
+    Raises:
+        NotFoundError: There is no such conversation.
+        ConflictError: It was archived while the editor was open.
+        CouncilError: What `open_editor` raises, or the store.
+    """
+    before = _take_in(place, name)
+    conversation_id = before.conversation_id
+    kept_before = set(_kept(place, name, conversation_id))
+    said_before = {one["eventId"] for one in _loose_events(place, conversation_id)}
+    path = place.paths.conversation_file(name)
+    copy, text = _copy_of(path)
+    code = open_editor(copy)
+    saved = _saved(copy)
+    try:
+        if saved != text:
+            place.conversations.take_in(name, saved, now=place.now())
+        state = _take_in(place, name)
+    except CouncilError as error:
+        if saved == text:
+            raise
+        said = (
+            f"{name} ended while you edited it"
+            if isinstance(error, NotFoundError)
+            else error.message
+        )
+        kept_in = _put_aside(place, name, conversation_id, copy, saved)
+        raise ConflictError(said, f"what you saved is kept in {kept_in}") from error
+    shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
+    if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
+        wake_next(place)
+    revisions = [
+        one
+        for one in place.conversations.history(name)
+        if one.rev > before.rev and one.actor == "external"
+    ]
+    loose = [
+        one
+        for one in _loose_events(place, conversation_id)
+        if one["eventId"] not in said_before and one["type"] in _LOOSE
+    ]
+    return TakenIn(
+        state=state,
+        path=path,
+        changed=bool(revisions),
+        code=code,
+        events=[event for one in revisions for event in one.events] + loose,
+        kept=[one for one in _kept(place, name, conversation_id) if one not in kept_before],
+    )
+
+
+def _copy_of(path: str) -> tuple[str, bytes]:
+    """Return the path of a private copy of the live file, and its bytes."""
+    reading = read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"{path} is not there", "see: council check")
+    copy = os.path.join(tempfile.mkdtemp(prefix="council-edit-"), os.path.basename(path))
+    with open(copy, "xb") as file:
+        file.write(reading.data)
+    return copy, reading.data
+
+
+def _saved(copy: str) -> bytes:
+    try:
+        with open(copy, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InvalidInputError(
+            f"the editor left nothing to read in {copy}: {error.strerror}", "nothing was changed"
+        ) from None
+
+
+def _put_aside(place: Place, name: str, conversation_id: str, copy: str, saved: bytes) -> str:
+    """Keep what could not be taken in beside the conversation, else where the copy lies."""
+    path = f"{Places(place.paths, name, conversation_id).conflicts}/{os.urandom(12).hex()}.txt"
+    try:
+        make_folder(os.path.dirname(path), 0o700)
+        write_new(path, saved, mode=0o600)
+    except CouncilError:
+        return copy
+    shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
+    return path
+
+
+def _take_in(place: Place, name: str) -> Conversation:
+    """Have taken in whatever stands in the file, and take the steps that are due after it."""
+    now = place.now()
+    return place.conversations.edit(
+        name, lambda state: machine.advance(state, now), actor=PERSON, now=now
+    ).state
+
+
+def _kept(place: Place, name: str, conversation_id: str) -> list[str]:
+    folder = Places(place.paths, name, conversation_id).conflicts
+    try:
+        return sorted(f"{folder}/{one}" for one in os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _loose_events(place: Place, conversation_id: str) -> list[dict[str, Any]]:
+    """Return the events of a conversation since yesterday that stand in no revision."""
+    today = render_instant(place.now())[:10]
+    return [
+        one
+        for one in tail(place.paths, since=today)
+        if str(one.get("eventId", "")).startswith(f"{conversation_id}:x")
+    ]
+
+
+def sentences(events: list[dict[str, Any]]) -> list[str]:
+    """Return one line for each event that a person who edited the file wants to read."""
+    told = []
+    for event in events:
+        words = _SENTENCES.get(str(event["type"]))
+        if words is not None:
+            data = {key: _shown(value) for key, value in event.get("data", {}).items()}
+            told.append(words(str(event.get("agentId") or ""), data).strip())
+    return told
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_shown(one) for one in value) or "none"
+    return "nothing" if value in (None, "") else " ".join(str(value).split())
+
+
+_SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
+    "edit.accepted": lambda _, data: (
+        f"accepted: {data.get('field')}: {data.get('old')} → {data.get('new')}"
+    ),
+    "edit.refused": lambda _, data: (
+        f"refused: {data.get('field')} {data.get('value')}: {data.get('reason')}"
+    ),
+    "edit.conflict": lambda _, data: (
+        f"two values: {data.get('field')} is {data.get('json')} in the state block and "
+        f"{data.get('line')} in its line; the block counts"
+    ),
+    "edit.reverted": lambda *_: (
+        "restored: the file was put back to an older text; to take it as it stands: council adopt"
+    ),
+    "file.restored": lambda *_: "restored: the file was missing",
+    "journal.repaired": lambda *_: "restored: a line of the journal",
+    "brief.restored": lambda *_: "restored: the brief; nobody changes it after the start",
+    "contribution.restored": lambda agent, data: (
+        f"restored: contribution {data.get('entry')} of {agent}, which was {data.get('reason')}"
+    ),
+    "block.restored": lambda _, data: f"restored: the state block ({data.get('reason')})",
+    "contribution.recorded": lambda agent, _: f"taken in: the contribution of {agent}",
+    "contribution.late": lambda agent, _: f"taken in as late: a text of {agent}",
+    "synthesis.written": lambda agent, _: f"taken in: the synthesis of {agent}",
+    "note.found": lambda agent, _: (
+        f"kept as a note: text in the section of {agent}, whose status did not change"
+    ),
+    "phase.changed": lambda _, data: f"the phase changed ({data.get('reason')})",
+    "round.changed": lambda _, data: f"round {data.get('tour')} began ({data.get('reason')})",
+}
+
+
+class Difference(Record):
+    """What differs between two texts of a conversation, as lines of a unified diff.
+
+    `other` is None for the live file. `hidden` tells that the texts differ in
+    marks and state block alone, which the lines leave out.
+    """
+
+    name: str
+    rev: int
+    other: int | None
+    lines: list[str]
+    hidden: bool
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `diff --json`."""
+        changes = [line for line in self.lines if not line.startswith(("---", "+++"))]
+        return {
+            "name": self.name,
+            "from": self.rev,
+            "to": self.other,
+            "changed": bool(self.lines) or self.hidden,
+            "added": sum(line.startswith("+") for line in changes),
+            "removed": sum(line.startswith("-") for line in changes),
+            "diff": "\n".join(self.lines),
+        }
+
+
+def difference(
+    place: Place, name: str, rev: int, other: int | None, *, whole: bool = False
+) -> Difference:
+    """Return what differs between two revisions, or a revision and the live file.
+
+    Args:
+        place: The workspace.
+        name: The name of an open conversation, or the id of any.
+        rev: The revision to start from.
+        other: The revision to go to, None for the live file as it is.
+        whole: Whether marks and the state block count, too.
+
+    Raises:
+        NotFoundError: There is no such revision, or it was pruned.
+    """
+    from difflib import unified_diff
+
+    told = {one.rev: f"revision {one.rev} ({one.at})" for one in place.conversations.history(name)}
+    texts = [_plain(place.conversations.text_at(name, rev))]
+    texts.append(
+        _plain(
+            _live_text(place, name) if other is None else place.conversations.text_at(name, other)
+        )
+    )
+    shown = texts if whole else [readable(text) for text in texts]
+    names = [told[rev], LIVE if other is None else told[other]]
+    lines = list(
+        unified_diff(shown[0].split("\n"), shown[1].split("\n"), names[0], names[1], lineterm="")
+    )
+    return Difference(
+        name=name,
+        rev=rev,
+        other=other,
+        lines=lines,
+        hidden=not lines and texts[0] != texts[1],
+    )
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _live_text(place: Place, name: str) -> str:
+    path = place.paths.conversation_file(name)
+    reading = read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"{path} is not there", "name a second revision; see: council history")
+    return decoded(reading.data)

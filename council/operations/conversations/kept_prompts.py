@@ -1,0 +1,131 @@
+"""Prompts that were made once and are kept, each under the digest of what it was made of.
+
+A note beside them says for which revision of the file a prompt holds, so that
+whoever asks again before anything has changed gets it without a look at the
+conversation. Prompts and notes are only ever shortcuts: one that is missing
+or torn is made anew, and the oldest are forgotten.
+
+Source: `store.md` section 7.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import quick_json as json
+from council.core.digests import sha256_hex
+from council.core.record import Record
+
+LANGUAGES = ("en", "fr")
+KEPT_PROMPTS = 200
+KEPT_BYTES = 64 * 1024 * 1024
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_TEMPLATES = os.path.join(_PACKAGE, "prompts")
+REFERENCES = os.path.join(_PACKAGE, "skill", "references")
+
+
+class Note(Record):
+    """For how long a kept prompt holds: from `since` until before `until`, in seconds.
+
+    None binds nothing. `file` is the name of the prompt in the same folder.
+    """
+
+    file: str
+    since: float | None
+    until: float | None
+
+
+def template_folders(root: str, language: str) -> list[str]:
+    """Return where templates are looked for, the workspace's first."""
+    own = os.path.join(root, "prompts")
+    return [os.path.join(own, language), own, os.path.join(_TEMPLATES, language)]
+
+
+def workspace_reference(root: str, name: str) -> str:
+    """Return the path of a reference that people of this workspace may have edited."""
+    return os.path.join(root, "skills", "council", "references", name)
+
+
+def stamps(root: str, *languages: str) -> list[list[object]]:
+    """Return what tells that a template or a checklist in these languages was changed since."""
+    names = ("COUNCIL.md", *(f"COUNCIL.{language}.md" for language in languages))
+    files = [workspace_reference(root, name) for name in names]
+    files.append(os.path.join(REFERENCES, "COUNCIL.md"))
+    folders = [folder for language in languages for folder in template_folders(root, language)]
+    for folder in dict.fromkeys(folders):
+        try:
+            files += [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+        except OSError:
+            continue
+    found: list[list[object]] = []
+    for path in files:
+        try:
+            facts = os.stat(path)
+        except OSError:
+            continue
+        found.append([path, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino])
+    return found
+
+
+def read(path: str) -> str | None:
+    """Return a kept prompt if its file is whole; its first line is the digest of the rest."""
+    try:
+        with open(path, "rb") as stream:
+            digest, _, content = stream.read().partition(b"\n")
+    except OSError:
+        return None
+    if sha256_hex(content).encode() != digest:
+        return None
+    return content.decode("utf-8", "surrogatepass")
+
+
+def keep(path: str, text: str) -> None:
+    """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
+    content = text.encode("utf-8", "surrogatepass")
+    _write(path, sha256_hex(content).encode() + b"\n" + content)
+
+
+def read_note(path: str) -> Note | None:
+    """Return a note, None where there is none that can be understood."""
+    try:
+        with open(path, "rb") as stream:
+            file, since, until = json.loads(stream.read())
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    bounds = all(one is None or isinstance(one, int | float) for one in (since, until))
+    if not isinstance(file, str) or "/" in file or not bounds:
+        return None
+    return Note(file=file, since=since, until=until)
+
+
+def write_note(path: str, note: Note) -> None:
+    """Keep a note; no harm if that fails."""
+    _write(path, json.dumps([note.file, note.since, note.until]).encode("ascii"))
+
+
+def _write(path: str, content: bytes) -> None:
+    folder = os.path.dirname(path)
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(temporary, flags, 0o600), "wb") as stream:
+            stream.write(content)
+        os.replace(temporary, path)
+        _forget_oldest(folder)
+    except OSError:
+        return
+
+
+def _forget_oldest(folder: str) -> None:
+    """Remove what is more than may be kept of prompts and of notes, the newest stay."""
+    found = [(one.stat(), one.path) for one in os.scandir(folder) if one.is_file()]
+    found.sort(key=lambda one: one[0].st_mtime_ns, reverse=True)
+    for kind in (".prompt", ".note"):
+        number, total = 0, 0
+        for facts, path in found:
+            if path.endswith(kind):
+                number, total = number + 1, total + facts.st_size
+                if number > 1 and (number > KEPT_PROMPTS or total > KEPT_BYTES):
+                    os.unlink(path)

@@ -1,0 +1,152 @@
+"""Metrics over all minutes of a workspace: `council metrics`.
+
+Every file is read anew; what is no minutes, or broken, is named and passed
+over. What only the texts tell (diversity, flips) stands in the front matter of
+newer minutes, and is worked out for others.
+
+Source: DL-091 to DL-094, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from council.core.conversations.procedures import PROCEDURES
+from council.core.deliberation.figures import (
+    CANCELLED,
+    VERDICTS,
+    Figures,
+    Outcome,
+    figures,
+    mean,
+    outcome_in,
+)
+from council.core.deliberation.judgement import judge
+from council.core.errors import CouncilError, InvalidStateError
+from council.core.record import Record
+from council.core.times import render_duration
+from council.operations.conversations.bars import Bar, plotted
+from council.operations.place import Place
+from council.store.minutes.minutes import conversation_in, read_minutes
+from council.store.minutes.minutes_folder import minutes_files, minutes_text
+from council.store.minutes.ratings import ratings_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_AGREED = "agreed"
+
+
+class Metrics(Record):
+    """The figures over all minutes, by procedure too, and the files that were passed over."""
+
+    whole: Figures
+    procedures: dict[str, Figures]
+    skipped: list[tuple[str, str]]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `metrics --json`."""
+        return {
+            **self.whole.to_record(),
+            "procedures": {name: one.to_record() for name, one in self.procedures.items()},
+            "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
+        }
+
+    def to_text(self, width: int = 80) -> str:
+        """Return the figures for people, with plots of outcomes and of rounds to consensus.
+
+        Args:
+            width: How many columns there are.
+        """
+        parts = [_told(name, one, width) for name, one in self.procedures.items()]
+        if not parts:
+            parts.append("no minutes yet; they come with the first finished conversation")
+        if self.skipped:
+            lines = [f"passed over: {len(self.skipped)}"]
+            lines += [f"  {path}: {reason}" for path, reason in self.skipped]
+            parts.append("\n".join(lines))
+        return "\n\n".join(parts)
+
+
+def metrics(place: Place) -> Metrics:
+    """Gather the figures over all minutes of a workspace."""
+    outcomes: list[Outcome] = []
+    skipped: list[tuple[str, str]] = []
+    for path in minutes_files(place.paths):
+        try:
+            outcomes.append(_outcome(path))
+        except CouncilError as error:
+            reason = error.message.removeprefix(f"{path} ")
+            skipped.append((os.path.relpath(path, place.root), reason))
+    return Metrics(
+        whole=figures(outcomes),
+        procedures={
+            name: figures(one for one in outcomes if one.procedure == name)
+            for name in PROCEDURES
+            if any(one.procedure == name for one in outcomes)
+        },
+        skipped=skipped,
+    )
+
+
+def _outcome(path: str) -> Outcome:
+    """Return what one file of minutes tells.
+
+    Raises:
+        InvalidStateError: It is no minutes, or what it keeps cannot be read.
+        CouncilError: It cannot be read at all.
+    """
+    text = minutes_text(path)
+    front = read_minutes(text)
+    state = conversation_in(text)
+    if state.finished_at is None:
+        raise InvalidStateError("the conversation in it is not finished", "name other minutes")
+    outcome = outcome_in(state)
+    outcome.ratings = ratings_in(front)
+    if PROCEDURES[state.procedure].verdict == "stances":
+        diversity, flips = front.get("diversity"), front.get("flips")
+        if not isinstance(diversity, int | float) or not isinstance(flips, int):
+            judged = judge(state)
+            diversity, flips = judged.diversity, len(judged.flips)
+        outcome.diversity, outcome.flips = float(diversity), flips
+    return outcome
+
+
+def _told(name: str, one: Figures, width: int) -> str:
+    """Return the figures of one procedure, with its plots."""
+    facts = [
+        ("convergence rate", _share(one.convergence_rate)),
+        ("mean rounds to consensus", _number(one.mean_rounds)),
+        ("diversity of final positions", _number(one.diversity)),
+        ("rating", f"{_number(one.rating)} ({len(one.ratings)} given)" if one.ratings else "–"),
+        ("changes of mind", str(one.flips) if one.diversities else "–"),
+        ("turns missed", str(one.absences)),
+    ]
+    facts += [
+        (f"mean time in {phase}", _span(mean(spans))) for phase, spans in one.phase_seconds.items()
+    ]
+    longest = max(len(label) for label, _ in facts)
+    lines = [f"{name}: {one.complete} complete, {one.cancelled} cancelled"]
+    lines += [f"  {label:<{longest}}  {value}" for label, value in facts]
+    kinds = [kind for kind in (_AGREED, *VERDICTS, CANCELLED) if kind in one.consensus]
+    outcomes = [Bar(label=kind, value=one.consensus[kind]) for kind in kinds]
+    rounds = [Bar(label=str(number), value=times) for number, times in one.rounds.items()]
+    plots = [("outcomes", outcomes), ("rounds to consensus", rounds)]
+    for title, bars in plots:
+        if bars:
+            lines += ["", f"  {title}", *(f"  {line}" for line in plotted(bars, width - 2))]
+    return "\n".join(lines)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _span(seconds: float | None) -> str:
+    return "–" if seconds is None else render_duration(timedelta(seconds=seconds))

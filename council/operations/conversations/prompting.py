@@ -1,0 +1,214 @@
+"""Who is shown what: the prompt of a turn, the context of an agent, notices.
+
+It brings together what an agent may see (`core.sight`), the words
+(`prompts`), and the places where they are put down.
+
+Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.handles import is_anonymous
+from council.core.conversations.owed import Notify, Wake, owing
+from council.core.conversations.sight import parts as parts_of
+from council.core.errors import NotFoundError, UsageError
+from council.core.ids import split_task_id
+from council.core.times import render_instant
+from council.operations.conversations.prompts import cached_prompt, prompt_kind
+from council.operations.place import Place, conversation_name
+from council.store.agents import persona_of
+from council.store.files import make_folder, remove, replace
+from council.store.keys import run_key
+from council.store.settings import language
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+PROMPT_KINDS = ("turn", "vote", "synthesis")
+
+
+def prompt_and_parts(
+    place: Place, state: Conversation, agent: str, lang: str
+) -> tuple[str, str, dict[str, Any]]:
+    """Return the prompt that an agent gets now, where it is kept, and what it is made of."""
+    seen = parts_of(state, agent, place.now())
+    return *_prompt(place, state, seen, agent, lang), seen
+
+
+def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang: str = "") -> str:
+    """Return the prompt of a kind that an agent would get now.
+
+    Where the phase of that kind is not under way, or nothing is open, it is what
+    the prompt looks like with nothing said.
+
+    Args:
+        place: The workspace.
+        kind: `turn`, `vote` or `synthesis`.
+        name: The conversation, "" for the only open one.
+        agent: Who would get it, "" for whoever is owed one now.
+        lang: The language, "" for the conversation's.
+
+    Raises:
+        UsageError: There is no such kind.
+        NotFoundError: A conversation is named and not open.
+
+    Source: DL-018, DL-029, DL-030.
+    """
+    from council.operations.conversations.prompt_samples import (
+        is_under_way,
+        phase_of,
+        sample,
+        untouched,
+    )
+
+    if kind not in PROMPT_KINDS:
+        known = (*PROMPT_KINDS, "orchestrator", "worker", "research")
+        raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(known)}")
+    wanted = agent or place.environ.get("COUNCIL_AGENT", "")
+    try:
+        state = place.conversations.read(conversation_name(place, name))
+    except NotFoundError:
+        if name:
+            raise
+        spoken = language(place.settings, lang, place.environ)
+        state = sample(kind, wanted or "agent", place.now(), spoken)
+        return _rendered(place, state, wanted or "agent", lang, kind)
+    wanted = wanted or (owing(state) or tuple(state.participants))[0]
+    if is_under_way(state, kind):
+        return _rendered(place, state, wanted, lang, kind)
+    if phase_of(state, kind):
+        return _rendered(place, untouched(state, kind, wanted, place.now()), wanted, lang, kind)
+    return _rendered(place, sample(kind, wanted, place.now(), state.lang), wanted, lang, kind)
+
+
+def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: str) -> str:
+    """Return a prompt of a kind; who has nothing to do now is told so instead of being asked."""
+    seen = parts_of(state, agent, place.now())
+    shown = kind if seen["mayAnswer"] else "turn"
+    return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
+
+
+def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
+    """Return the prompt of an agent for the round under way; `keep` it for the next time."""
+    seen = parts_of(state, agent, place.now())
+    return _prompt(place, state, seen, agent, "", keep=keep)[0]
+
+
+def _prompt(
+    place: Place,
+    state: Conversation,
+    seen: dict[str, Any],
+    agent: str,
+    lang: str,
+    kind: str = "",
+    *,
+    keep: bool = True,
+) -> tuple[str, str]:
+    if lang:
+        lang = language(place.settings, lang, place.environ)
+    folder = place.paths.conversation_folder(state.conversation_id)
+    return cached_prompt(
+        f"{folder}/prompts" if keep else "",
+        kind or prompt_kind(seen),
+        seen,
+        key=run_key(place.paths),
+        lang=lang or state.lang,
+        root=place.root,
+        persona=_persona(place, state, agent),
+        file=place.paths.conversation_file(state.name),
+    )
+
+
+def _persona(place: Place, state: Conversation, agent: str) -> str:
+    text = persona_of(place.root, place.settings, agent)
+    if not text or not is_anonymous(state):
+        return text
+    from council.core.conversations.anonymity import without_peers
+
+    return without_peers(state, agent, text)
+
+
+def hand_over(place: Place, state: Conversation, wake: Wake) -> None:
+    """Put the prompt of a turn where an agent that answers by itself finds it."""
+    folder = place.paths.tasks(wake.agent)
+    make_folder(folder)
+    text = turn_prompt(place, state, wake.agent)
+    replace(f"{folder}/{wake.task}.md", text.encode("utf-8"))
+
+
+def take_back(place: Place, state: Conversation, *, before: int) -> None:
+    """Take away the prompts that were handed over for rounds before `before`."""
+    for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
+        folder = place.paths.tasks(agent)
+        for file in _listed(folder):
+            task = split_task_id(file.removesuffix(".md"))
+            if task and task[0] == state.conversation_id and task[1] < before:
+                remove(f"{folder}/{file}")
+
+
+def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
+    """Tell the coordinator, by a file, that a round began (C0-035)."""
+    words = _NOTICE["fr" if state.lang == "fr" else "en"]
+    last = state.rounds[-2] if len(state.rounds) > 1 else None
+    absent = ", ".join(last.absent) if last and last.absent else words["nobody"]
+    text = words["text"].format(
+        topic=state.topic,
+        before=last.phase if last else "",
+        after=state.phase,
+        tour=state.tour,
+        reason=last.reason if last else "",
+        absent=absent,
+        deadline=render_instant(state.timeout_at),
+        file=place.paths.conversation_file(state.name),
+        name=state.name,
+    )
+    folder = place.paths.tasks(notice.agent)
+    make_folder(folder)
+    path = f"{folder}/{state.conversation_id}.{notice.tour}.notice.md"
+    replace(path, text.encode("utf-8"))
+
+
+_NOTICE = {
+    "en": {
+        "nobody": "nobody",
+        "text": """# {topic}
+
+{before} is over ({reason}); {after} (round {tour}) has begun. Absent: {absent}.
+It closes when all have answered, at the latest at {deadline}.
+
+The conversation: {file}
+To see who is owed an answer: `council status`. To steer: `council inject --name {name} "…"`.
+""",
+    },
+    "fr": {
+        "nobody": "personne",
+        "text": """# {topic}
+
+{before} est terminée ({reason}) ; {after} (tour {tour}) a commencé. Absents : {absent}.
+La phase se clôt quand tous ont répondu, au plus tard à {deadline}.
+
+La conversation : {file}
+Voir qui doit répondre : `council status`. Intervenir : `council inject --name {name} "…"`.
+""",
+    },
+}
+
+
+def clean_up(place: Place, state: Conversation) -> None:
+    """Take away the prompts of a conversation that has ended; run logs and notices stay."""
+    take_back(place, state, before=state.tour + 1)
+    for file in _listed(place.paths.runs):
+        if file.startswith(f"{state.conversation_id}.") and file.endswith(".prompt.md"):
+            remove(f"{place.paths.runs}/{file}")
+    kept = f"{place.paths.conversation_folder(state.conversation_id)}/prompts"
+    for file in _listed(kept):
+        remove(f"{kept}/{file}")
+
+
+def _listed(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []

@@ -1,0 +1,284 @@
+"""Prompts: what an agent reads when its turn comes.
+
+It makes one text of the parts that an agent may see: who it is, what is
+asked of it, what others said, how to answer. What others said stands between
+marks that carry a boundary drawn for this prompt, so that no contribution can
+end its own quotation. What an agent may see is decided in `core.sight`, how
+it is said in the templates; those under the workspace's `prompts/` replace
+the built-in ones.
+
+A prompt that was rendered once is kept: asking again for the same one loads
+no template engine.
+
+Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is data).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import marshal
+import os
+
+from council import __version__
+from council.core.conversations.account import one_line
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.deliberation.fault_words import fault_in_words
+from council.core.errors import InvalidInputError
+from council.operations.conversations import kept_prompts
+from council.operations.conversations.kept_prompts import (
+    LANGUAGES,
+    REFERENCES,
+    template_folders,
+    workspace_reference,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jinja2.sandbox import SandboxedEnvironment
+
+_QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
+_LINE_MAX_CHARS = 80
+
+_environments: dict[bytes, SandboxedEnvironment] = {}
+
+
+def prompt_kind(parts: dict[str, Any]) -> str:
+    """Return which prompt the parts call for: `synthesis` for who sums up, `vote`, else `turn`."""
+    if not parts["mayAnswer"]:
+        return "turn"
+    if parts["phase"] == SYNTHESIZE:
+        return "synthesis"
+    return "vote" if parts.get("form") == "vote" else "turn"
+
+
+def boundary(
+    key: bytes, parts: dict[str, Any], *, avoid: str = "", record: bytes | None = None
+) -> str:
+    """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
+
+    The same parts give the same mark. One that stands in the parts or in
+    `avoid` (what else goes into the prompt), by whatever chance, is not used.
+    `record` is what `_record_of` made of the parts, where the caller needs it, too.
+    """
+    record = _record_of(parts) if record is None else record
+    digest = hashlib.sha256(record).digest()
+    attempt, mark = 0, ""
+    while not mark or mark.encode() in record or mark in avoid:
+        mark = hmac.new(key, b"%d\n" % attempt + digest, hashlib.sha256).hexdigest()[:16]
+        attempt += 1
+    return mark
+
+
+def render_prompt(
+    kind: str,
+    parts: dict[str, Any],
+    *,
+    lang: str,
+    root: str,
+    checklist: str,
+    persona: str,
+    boundary: str,
+    file: str = "",
+    compiled_in: str = "",
+) -> str:
+    """Render one prompt.
+
+    Args:
+        kind: `turn`, `vote` or `synthesis`.
+        parts: What the agent may see (`core.sight.parts`); templates know each key by its name.
+        lang: `en` or `fr`; anything else is taken as `en`.
+        root: The workspace, whose own templates come first.
+        checklist: The text of the checklist of CHALLENGE.
+        persona: Who the agent is, in the words of its SOUL.md; may be empty.
+        boundary: The mark around what others wrote.
+        file: The path of the conversation's file, where it is not the usual one.
+        compiled_in: A folder that keeps compiled templates for the next process, "" for none.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken; names its file and line.
+    """
+    language = _language(lang)
+    environment = _environment(root, language, compiled_in)
+    usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
+    values = {
+        **parts,
+        "kind": kind,
+        "checklist": checklist,
+        "persona": persona,
+        "boundary": boundary,
+        "file": file or usual,
+    }
+    try:
+        # A procedure may have templates of its own: `deliberation-turn` before `turn`.
+        names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
+        return environment.select_template(names).render(values)
+    except Exception as error:  # a template is a program of the user: anything may come out of it
+        raise _broken_template(error, kind) from error
+
+
+def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnvironment:
+    """Return what renders the templates as they stand now.
+
+    One is kept: a heartbeat makes many prompts, and the process of a run,
+    which is forked from it, makes those of the next round with what was
+    compiled here.
+    """
+    stamps = _canonical([root, language, kept_prompts.stamps(root, language)])
+    known = _environments.get(stamps)
+    if known is not None:
+        return known
+    import jinja2  # costs more than all the rest of a turn: see cached_prompt
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader(template_folders(root, language)),
+        bytecode_cache=(
+            jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
+        ),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        line=_line,
+        mark=lambda found: _QUOTATION_MARKS.get(found, "?"),
+        fault=lambda one: fault_in_words(
+            one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
+        ),
+    )
+    _environments.clear()
+    _environments[stamps] = environment
+    return environment
+
+
+def _is_writable(folder: str) -> bool:
+    """Tell whether compiled templates can be kept in a folder, which is made if need be."""
+    if not folder:
+        return False
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def checklist(root: str, lang: str) -> str:
+    """Return the checklist of CHALLENGE: the workspace's if somebody edited it, else ours.
+
+    A workspace holds `COUNCIL.md` and its French form. The one in the
+    language of the prompt is taken; where only the other one was edited, that.
+
+    Source: C0-053.
+    """
+    own_name = "COUNCIL.md" if _language(lang) == "en" else f"COUNCIL.{_language(lang)}.md"
+    ours = _read(os.path.join(REFERENCES, own_name))
+    for name in dict.fromkeys((own_name, "COUNCIL.md")):
+        found = _read(workspace_reference(root, name))
+        if found and found != _read(os.path.join(REFERENCES, name)):
+            return found
+    return ours
+
+
+def cached_prompt(
+    cache_dir: str,
+    kind: str,
+    parts: dict[str, Any],
+    *,
+    key: bytes,
+    lang: str,
+    root: str,
+    persona: str,
+    file: str = "",
+) -> tuple[str, str]:
+    """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
+
+    The rest is as for `render_prompt`; the boundary is drawn with `key`, the
+    checklist is the workspace's. Where nothing can be kept (no `cache_dir`,
+    a read-only mount) the prompt is rendered each time.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+    """
+    record = _record_of(parts)
+    mark = boundary(key, parts, avoid=persona, record=record)
+    stamps = kept_prompts.stamps(root, _language(lang))
+    inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
+    made_of = hashlib.sha256(record)
+    made_of.update(b"\n" + _canonical(inputs))
+    name = made_of.hexdigest()
+    path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
+    kept = kept_prompts.read(path) if path else None
+    if kept is not None:
+        return kept, path
+    text = render_prompt(
+        kind,
+        parts,
+        lang=lang,
+        root=root,
+        checklist=checklist(root, lang),
+        persona=persona,
+        boundary=mark,
+        file=file,
+        compiled_in=os.path.join(cache_dir, "templates") if cache_dir else "",
+    )
+    if path:
+        kept_prompts.keep(path, text)
+    return text, path
+
+
+def _record_of(parts: dict[str, Any]) -> bytes:
+    """Return bytes that are the same for the same parts, and quickly made.
+
+    A prompt may show megabytes. Version 2 of the form of `marshal` knows neither
+    references nor what is interned, so equal values give equal bytes.
+    """
+    try:
+        return marshal.dumps(parts, 2)
+    except ValueError:  # something that is not plain, which JSON may know how to write
+        return _canonical(parts)
+
+
+def _language(lang: str) -> str:
+    return lang if lang in LANGUAGES else LANGUAGES[0]
+
+
+def _canonical(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
+    """Return a value on one line, without control characters, cut at `max_chars`."""
+    plain = one_line(str(value))
+    return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
+
+
+def _broken_template(error: Exception, kind: str) -> InvalidInputError:
+    """Say in which template, on which line, what is wrong."""
+    place, line, trace = "", None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.endswith(".j2"):
+            place, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    if getattr(error, "lineno", None):  # a syntax error knows its place itself
+        place, line = str(getattr(error, "filename", None) or place), getattr(error, "lineno", None)
+    where = f"{place or kind + '.md.j2'}{f', line {line}' if line else ''}"
+    return InvalidInputError(
+        f"the prompt template {where} is broken: {_line(error, 200)}",
+        "correct it, or take it away: the built-in one is used then",
+    )
+
+
+def _read(path: str) -> str:
+    """Return a text file; "" when there is none that can be read."""
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError):
+        return ""

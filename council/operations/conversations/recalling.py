@@ -1,0 +1,75 @@
+"""Recalling a conversation, open or archived, by whatever people call it.
+
+Source: DL-100, DL-104, `cli.md` sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.anonymity import refuse_names
+from council.core.conversations.conversation import Conversation
+from council.core.errors import NotFoundError
+from council.core.ids import is_name
+from council.core.record import Record
+from council.operations.place import Place, conversation_name
+
+
+class Recalled(Record):
+    """A conversation and where it was found: its live file, or its minutes."""
+
+    state: Conversation
+    path: str
+    archived: bool
+
+
+def recall(place: Place, wanted: str = "") -> Recalled:
+    """Return the open conversation of that name, else the one that minutes keep.
+
+    Args:
+        place: The workspace.
+        wanted: A name, or the slug, file name, path or id of minutes. "" is the
+            conversation any command means, or else the newest minutes.
+
+    Raises:
+        NotFoundError: There is neither.
+        InvalidStateError: It was found and cannot be read.
+        RefusedError: It is open and anonymous, and a run asks.
+    """
+    if is_name(wanted) or not wanted:
+        wanted = conversation_name(place, wanted)
+        if wanted in place.conversations.names():
+            state = place.conversations.read(wanted)
+            if place.is_in_run:
+                refuse_names(state)
+            return Recalled(
+                state=state,
+                path=place.paths.conversation_file(wanted),
+                archived=False,
+            )
+    from council.store.minutes.minutes_folder import archived_conversation
+
+    try:
+        state, path = archived_conversation(place.paths, wanted)
+    except NotFoundError as error:
+        if "/" in wanted:
+            raise
+        raise NotFoundError(
+            f"no conversation and no minutes are called {wanted!r}", error.hint
+        ) from None
+    return Recalled(state=state, path=path, archived=True)
+
+
+def text_of(place: Place, found: Recalled) -> str:
+    """Return what people read of it: the live file without marks, or the minutes.
+
+    Raises:
+        InvalidStateError: The minutes cannot be read.
+    """
+    from council.operations.view import readable
+    from council.store.files import explaining, read_stable
+
+    if not found.archived:
+        return readable(place.conversations.page(found.state.name).text)
+    with explaining("read", found.path):
+        reading = read_stable(found.path)
+    text = reading.data.decode("utf-8", "replace") if reading is not None else ""
+    return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)

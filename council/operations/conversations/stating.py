@@ -1,0 +1,85 @@
+"""Stating: a turn or vote given in parts, made into the text that stands in the file.
+
+Whoever gives `--position`, `--stance` and `--confidence` gets the same text as
+somebody who writes the form by hand; its structure is read from that text.
+
+Source: DL-011, DL-017, DL-025, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.handles import handles
+from council.core.conversations.procedures import PROCEDURES
+from council.core.deliberation.turns import STANCES, Response, render_turn
+from council.core.errors import RefusedError, UsageError
+from council.core.record import Record
+
+
+class Stated(Record):
+    """What was stated by options: `stances` are (peer, stance, comment)."""
+
+    position: str = ""
+    stances: list[tuple[str, str, str]] = []  # noqa: RUF012 - Record copies it
+    confidence: int = 0
+
+
+def stated(position: str, stances: list[str], confidence: str) -> Stated:
+    """Read the options.
+
+    Args:
+        position: The position; "" for none.
+        stances: Each as `PEER=STANCE` or `PEER=STANCE:COMMENT`.
+        confidence: A whole number from 1 to 5; "" for none.
+
+    Raises:
+        UsageError: A stance is none of the three, or is towards nobody.
+    """
+    read = []
+    for given in stances:
+        peer, equals, rest = given.partition("=")
+        stance, _, comment = rest.partition(":")
+        if not equals or not peer.strip() or stance.strip().lower() not in STANCES:
+            raise UsageError(
+                f"--stance {given!r} is not PEER=STANCE or PEER=STANCE:COMMENT",
+                f"a stance is one of: {', '.join(STANCES)}",
+            )
+        read.append((peer.strip().lstrip("@"), stance.strip().lower(), comment.strip()))
+    return Stated(
+        position=position.strip(), stances=read, confidence=int(confidence) if confidence else 0
+    )
+
+
+def composed(state: Conversation, agent: str, parts: Stated, reasoning: str, *, phase: str) -> str:
+    """Return the text of a turn or vote of `agent` that states `parts`, in answer to `phase`.
+
+    Sent again for a round that is closed by now it must be the same text (DL-087).
+
+    Raises:
+        RefusedError: The phase under way asks for a text.
+        UsageError: A stance is towards nobody who takes part.
+    """
+    form = PROCEDURES[state.procedure].phase(phase).form
+    if form == "text":
+        raise RefusedError(
+            f"{phase} asks for a text, not for a position with stances",
+            "leave --position, --stance and --confidence out",
+        )
+    known = handles(state, agent)
+    for peer, _, _ in parts.stances:
+        if peer.casefold() not in known:
+            raise UsageError(
+                f"--stance names {peer!r}, who does not take part",
+                f"name one of: {', '.join(one for one in state.participants if one != agent)}",
+            )
+    return render_turn(
+        position=parts.position,
+        responses=[
+            Response(agent=peer, stance=stance, comment=comment)
+            for peer, stance, comment in parts.stances
+        ],
+        reasoning=reasoning,
+        confidence=parts.confidence,
+        vote=form == "vote",
+        lang=state.lang,
+    )

@@ -1,0 +1,158 @@
+"""Steering a conversation that is under way, as a person does.
+
+Each function records one wish, takes the steps that are due after it, and
+has owed work done without waiting for it.
+
+Source: XC-110, `cli.md` section 2 (`inject`, `say`, `stop`, `pause`, `resume`, `cancel`, `extend`,
+`archive`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.conversations import answers, machine, owed, steering
+from council.core.conversations.conversation import Conversation
+from council.core.errors import UsageError
+from council.core.ids import checked_name
+from council.core.record import Record
+from council.core.rooms.channels import Message
+from council.core.step import Step
+from council.operations.conversations import archive as archiving
+from council.operations.conversations.answer import wake_next
+from council.operations.place import Place, conversation_name
+from council.operations.rooms.rooms import open_channels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PERSON = "person"
+
+
+class Steered(Record):
+    """How a conversation stands after a wish, and whether the wish changed anything."""
+
+    state: Conversation
+    changed: bool
+
+
+def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
+    """Add guidance that all agents, or `target`, read in their next prompt.
+
+    Raises:
+        InvalidInputError: The author is no legal name, or the text cannot be kept.
+        NotAParticipantError: The target does not take part.
+    """
+    if author:
+        checked_name(author, "agent id")
+
+    def change(state: Conversation, now: datetime) -> Step:
+        return answers.inject(state, message, author=author or PERSON, now=now, target=target)
+
+    return _steer(place, name, change)
+
+
+def say(
+    place: Place, message: str, *, to: str, name: str = "", author: str = ""
+) -> tuple[Steered | Message, str]:
+    """Say something to a target: a conversation, a channel, or an agent that takes part.
+
+    Returns:
+        What became of it, and the agent it is for; "" for everybody.
+
+    Raises:
+        UsageError: No target is named, or there is no such one.
+
+    Source: XC-110.
+    """
+    if not to:
+        raise UsageError("to whom?", "say: --to CONVERSATION, --to CHANNEL or --to AGENT")
+    names = place.conversations.names()
+    if to in names:
+        return inject(place, to, message, author=author), ""
+    if to in open_channels(place):
+        from council.operations.rooms.channels import post
+
+        return post(place, to, author or PERSON, message)[0], ""
+    wanted = conversation_name(place, name)
+    if wanted in names and to in place.conversations.read(wanted).participants:
+        return inject(place, wanted, message, author=author, target=to), to
+    raise UsageError(
+        f"nothing open is called {to!r}, and nobody in {wanted!r} is",
+        f"open: {', '.join(names) or 'nothing'}; see: council status",
+    )
+
+
+def stop(place: Place, name: str) -> Steered:
+    """End the rounds; the vote or the synthesis is next."""
+    return _steer(place, name, steering.stop)
+
+
+def pause(place: Place, name: str) -> Steered:
+    """Let a conversation stand still."""
+    return _steer(place, name, steering.pause)
+
+
+def resume(place: Place, name: str) -> Steered:
+    """Let a paused conversation go on."""
+    return _steer(place, name, steering.resume)
+
+
+def cancel(place: Place, name: str) -> tuple[Steered, str]:
+    """End a conversation without a synthesis; return the path of its minutes, too."""
+    step = _steer(place, name, steering.cancel, follow=False)
+    return step, _archived(place, step.state)
+
+
+def archive(place: Place, name: str) -> tuple[Steered, str]:
+    """Bring a conversation to its end now and write its minutes.
+
+    The rounds are stopped, and if no synthesis stands an automatic digest is
+    written; nothing that was said is lost.
+    """
+
+    def change(state: Conversation, now: datetime) -> Step:
+        if state.finished_at is not None:
+            return Step(state=state.copy())
+        return steering.wind_up(state, now)
+
+    step = _steer(place, name, change, follow=False)
+    return step, _archived(place, step.state)
+
+
+def _archived(place: Place, state: Conversation) -> str:
+    path = archiving.archive(place, state)
+    if place.settings.hooks:
+        from council.operations.telling.hooks import tell_hooks
+
+        tell_hooks(place)
+    return path
+
+
+def extend(place: Place, name: str, by: timedelta) -> Steered:
+    """Move the deadline of the phase under way."""
+
+    def change(state: Conversation, now: datetime) -> Step:
+        return steering.extend(state, by, now)
+
+    return _steer(place, name, change)
+
+
+def _steer(
+    place: Place,
+    name: str,
+    change: Callable[[Conversation, datetime], Step],
+    *,
+    follow: bool = True,
+) -> Steered:
+    now = place.now()
+
+    def changed(state: Conversation) -> Step:
+        step = change(state, now)
+        return step.then(machine.advance(step.state, now))
+
+    edited = place.conversations.edit(name, changed, actor=PERSON, now=now)
+    if follow and owed.pending(edited.state, now, backoff=place.settings.retry_backoff):
+        wake_next(place)
+    return Steered(state=edited.state, changed=edited.changed)

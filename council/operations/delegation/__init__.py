@@ -1,0 +1,1 @@
+"""What is done between agents: messages, calls, artifacts, routes."""

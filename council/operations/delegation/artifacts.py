@@ -1,0 +1,416 @@
+"""What can be done with artifacts: publish, fetch, list, verify, collect; and with briefs.
+
+Files are read and written piece by piece, so memory stays flat whatever their
+size. What is fetched is verified before anybody sees it.
+
+Source: P8-031 to P8-037, XC-107, `cli.md` section 2 (`artifact`, `brief`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from datetime import timedelta
+
+from council.core.delegation.artifacts import (
+    DEFAULT_TYPE,
+    MARK,
+    PREFIX,
+    Artifact,
+    artifact_id,
+    checked_id,
+)
+from council.core.errors import (
+    CouncilError,
+    DamagedArtifactError,
+    InvalidInputError,
+    InvalidStateError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
+from council.core.record import Record
+from council.core.telling.trace_context import trace_around
+from council.core.times import render_duration
+from council.operations.delegation.permitted import permitted, tell_refusal
+from council.operations.place import Place, speaker
+from council.store import files
+from council.store.delegation import artifact_care, artifacts
+from council.store.maintenance import alone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, BinaryIO
+
+    Seen = Callable[[int], object]
+
+_LEAST_PREFIX_CHARS = 6
+
+
+class Published(Record):
+    """An artifact and whether it is new."""
+
+    artifact: Artifact
+    is_new: bool
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `artifact publish`."""
+        outcome = "published" if self.is_new else "already-there"
+        return {"outcome": outcome, **self.artifact.to_record()}
+
+
+def publish(
+    place: Place,
+    source: str,
+    *,
+    publisher: str = "",
+    content_type: str = "",
+    trace: str = "",
+    seen: Seen | None = None,
+) -> Published:
+    """Publish a file, or with `-` what comes in by standard input.
+
+    Args:
+        place: The workspace.
+        source: The file, or `-`.
+        publisher: Who publishes, "" to go by environment or folder, else nobody.
+        content_type: What it is; "" goes by the name of the file.
+        trace: What it belongs to; "" is the trace that the command was called in.
+        seen: Told now and then how many bytes have been read.
+
+    Raises:
+        NotFoundError: There is no such file.
+        CouncilError: It may not be read, or the system refuses.
+    """
+    who = _who(place, publisher)
+    with _opened(permitted(source, place.environ), source) as data:
+        made, is_new = artifacts.put(
+            place.paths,
+            data,
+            content_type=_checked_type(content_type) or _guessed_type(source),
+            publisher=who,
+            trace=trace or trace_around(place.environ),
+            now=place.now(),
+            seen=seen,
+        )
+    return Published(artifact=made, is_new=is_new)
+
+
+def _who(place: Place, given: str) -> str:
+    """Return which agent acts, "" for a person who says nothing."""
+    try:
+        return speaker(place, given)
+    except RefusedError as error:
+        tell_refusal(place, error, "identity")
+        raise
+    except UsageError:
+        if given:
+            raise
+        return ""
+
+
+def _opened(path: str, given: str) -> BinaryIO:
+    if path == "-":
+        return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+    try:
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {given}", "name a file, or - for stdin") from None
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {given}: {error.strerror}", "name a file that can be read"
+        ) from None
+    return file
+
+
+def _checked_type(given: str) -> str:
+    if not given.isascii() or not given.isprintable() or len(given) > 200:
+        raise InvalidInputError(f"not a content type: {given[:60]!r}", "such as: text/markdown")
+    return given.strip()
+
+
+def _guessed_type(path: str) -> str:
+    import mimetypes
+
+    return mimetypes.guess_type(path)[0] or DEFAULT_TYPE
+
+
+class _Refusals:
+    """Sees to it that what is refused inside the block is an event (XC-008)."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(error, RefusedError):
+            tell_refusal(self._place, error)
+
+
+def _find(place: Place, given: str) -> Artifact:
+    """Return what is known of the artifact that is meant; damaged metadata hide no bytes."""
+    with _Refusals(place):
+        return _known(place, which(place, given))
+
+
+def which(place: Place, given: str) -> str:
+    """Return the id that is meant by an id, a reference, or the beginning of an id.
+
+    Raises:
+        NotFoundError: None begins so.
+        UsageError: Several do.
+        RefusedError: It is a path.
+        InvalidInputError: It is none of all that.
+    """
+    wanted = given.removeprefix(MARK)
+    digits = wanted.removeprefix(PREFIX)
+    if len(wanted) < len(artifact_id("0" * 64)) and digits != wanted and digits.isalnum():
+        if len(digits) < _LEAST_PREFIX_CHARS:
+            raise UsageError(f"{wanted!r} is too short", f"give {_LEAST_PREFIX_CHARS} digits of it")
+        found = [one for one in artifacts.ids(place.paths) if one.startswith(wanted)]
+        if len(found) > 1:
+            raise UsageError(f"{len(found)} artifacts begin with {wanted}", "give more of it")
+        if not found:
+            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list")
+        return found[0]
+    return checked_id(given)
+
+
+class Fetched(Record):
+    """An artifact that was fetched, and the file it went to, "" for none.
+
+    `untold` says why the event of it could not be written, "" when it was.
+    """
+
+    artifact: Artifact
+    path: str = ""
+    untold: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `artifact fetch --out`."""
+        return {**self.artifact.to_record(), "file": self.path or None}
+
+
+def fetch(
+    place: Place,
+    given: str,
+    out: str,
+    *,
+    reader: str = "",
+    trace: str = "",
+    seen: Seen | None = None,
+) -> Fetched:
+    """Copy an artifact to a file, which appears whole and verified or not at all.
+
+    Args:
+        place: The workspace.
+        given: The artifact.
+        out: The file; what is there is replaced. A folder takes it under its id.
+        reader: Who fetches, "" to go by environment or folder.
+        trace: What this belongs to, "" for the trace that the command was called in.
+        seen: Told now and then how many bytes have been read.
+
+    Raises:
+        NotFoundError: There is no such artifact, or no such folder.
+        DamagedArtifactError: Its bytes are not those of its id; nothing was written.
+        RefusedError: A run may not write there.
+    """
+    who = _who(place, reader)
+    one = _find(place, given)
+    target = os.path.join(out, one.artifact_id) if os.path.isdir(out) else out
+    path = os.path.abspath(permitted(target, place.environ, writing=True))
+    if target.endswith(os.sep) or not os.path.isdir(os.path.dirname(path)):
+        raise NotFoundError(f"no such folder: {os.path.dirname(target)}", "make it first")
+    with artifacts.open_verified(place.paths, one.artifact_id, now=place.now()) as source:
+        _copy(place, one, source, path, seen)
+    return _told(place, one, who, trace, path)
+
+
+def _copy(place: Place, one: Artifact, source: BinaryIO, path: str, seen: Seen | None) -> None:
+    import hashlib
+
+    with files.explaining("write", path):
+        standing = os.lstat(path) if os.path.lexists(path) else None
+        if standing is not None and not stat.S_ISREG(standing.st_mode):
+            raise InvalidInputError(f"{path} is not a regular file", "name another: --out FILE")
+        temporary, descriptor = files.open_temporary(os.path.dirname(path), b"", like=None)
+        try:
+            try:
+                if standing is not None:
+                    os.fchmod(descriptor, stat.S_IMODE(standing.st_mode))
+                digest, size = hashlib.sha256(), 0
+                for piece in artifacts.pieces(source):
+                    digest.update(piece)
+                    files.write_all(descriptor, piece)
+                    size += len(piece)
+                    if seen is not None:
+                        seen(size)
+                files.sync(descriptor)
+            finally:
+                os.close(descriptor)
+            found = artifact_id(digest.hexdigest())
+            if found != one.artifact_id:  # it was damaged since it was verified
+                raise artifacts.damage(place.paths, one.artifact_id, found, place.now())
+            os.rename(temporary, path)
+        except BaseException:
+            files.remove(temporary)
+            raise
+        files.sync_folder(os.path.dirname(path))
+
+
+def pour(
+    place: Place, given: str, write: Callable[[bytes], object], *, reader: str = "", trace: str = ""
+) -> Fetched:
+    """Give an artifact to `write`, piece by piece, once all of it was found to be right.
+
+    Raises:
+        NotFoundError: There is no such artifact.
+        DamagedArtifactError: Its bytes are not those of its id.
+    """
+    import hashlib
+
+    who = _who(place, reader)
+    one = _find(place, given)
+    digest = hashlib.sha256()
+    with artifacts.open_verified(place.paths, one.artifact_id, now=place.now()) as source:
+        done = _told(place, one, who, trace)
+        for piece in artifacts.pieces(source):
+            digest.update(piece)
+            write(piece)
+    found = artifact_id(digest.hexdigest())
+    if found != one.artifact_id:
+        raise artifacts.damage(place.paths, one.artifact_id, found, place.now())
+    return done
+
+
+def _known(place: Place, wanted: str) -> Artifact:
+    try:
+        return artifacts.find(place.paths, wanted)
+    except InvalidStateError:
+        size = os.lstat(artifacts.content_path(place.paths, wanted)).st_size
+        return Artifact(artifact_id=wanted, size_bytes=size, created_at=place.now())
+
+
+def _told(place: Place, one: Artifact, who: str, trace: str, path: str = "") -> Fetched:
+    done = Fetched(artifact=one, path=path)
+    try:
+        artifacts.tell_fetch(
+            place.paths,
+            one,
+            agent=who,
+            trace=trace or trace_around(place.environ),
+            now=place.now(),
+        )
+    except CouncilError as error:  # what can be read may be had, also where nothing can be written
+        done.untold = error.message
+    return done
+
+
+class Verdict(Record):
+    """Whether an artifact is what its id says, and what is wrong with it."""
+
+    artifact_id: str
+    found: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return one item of `artifact verify --json`."""
+        ok = not self.found
+        return {"artifactId": self.artifact_id, "ok": ok, "found": self.found or None}
+
+
+def verify(place: Place, given: str = "", *, seen: Seen | None = None) -> list[Verdict]:
+    """Read an artifact, or all of them, and tell which are what their ids say.
+
+    Raises:
+        NotFoundError: The one that was named is not there.
+    """
+    wanted = [_find(place, given).artifact_id] if given else list(artifacts.ids(place.paths))
+    return [_verdict(place, one, seen) for one in wanted]
+
+
+def _verdict(place: Place, wanted: str, seen: Seen | None) -> Verdict:
+    try:
+        with artifacts.open_verified(place.paths, wanted, now=place.now(), seen=seen) as file:
+            size = os.fstat(file.fileno()).st_size
+        known = artifacts.find(place.paths, wanted)
+    except DamagedArtifactError:
+        return Verdict(artifact_id=wanted, found="its bytes are others")
+    except InvalidStateError as error:
+        return Verdict(artifact_id=wanted, found=error.message)
+    told = f"its metadata say {known.size_bytes} bytes, it has {size}"
+    return Verdict(artifact_id=wanted, found="" if size == known.size_bytes else told)
+
+
+def listed(place: Place) -> list[Artifact]:
+    """Return all artifacts, the newest first."""
+    found = [_known(place, one) for one in artifacts.ids(place.paths)]
+    return sorted(found, key=lambda one: (-one.created_at.timestamp(), one.artifact_id))
+
+
+class Collected(Record):
+    """What `artifact gc` removed, or would: ids and paths with their sizes in bytes."""
+
+    older_than: timedelta
+    dry_run: bool
+    artifacts: list[tuple[str, int]]
+    remains: list[tuple[str, int]]
+
+    @property
+    def total_bytes(self) -> int:
+        """How much room they took."""
+        return sum(size for _, size in (*self.artifacts, *self.remains))
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `artifact gc`."""
+        return {
+            "dryRun": self.dry_run,
+            "olderThan": render_duration(self.older_than),
+            "artifacts": [{"artifactId": one, "size": size} for one, size in self.artifacts],
+            "remains": [path for path, _ in self.remains],
+            "bytes": self.total_bytes,
+        }
+
+
+def collect(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collected:
+    """Remove the artifacts that nothing refers to, and what publishers that died left behind.
+
+    Args:
+        place: The workspace.
+        older_than: How long ago they must have been published or fetched last.
+        dry_run: Only say what would go.
+
+    Raises:
+        LockTimeoutError: Somebody maintains the workspace already.
+        CouncilError: Some file cannot be read, so nobody can tell what it refers to.
+    """
+    if dry_run:
+        return _collected(place, older_than, dry_run=True)
+    with alone(place.paths):
+        return _collected(place, older_than, dry_run=False)
+
+
+def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collected:
+    now = place.now()
+    doomed = artifact_care.unneeded(place.paths, now - older_than)
+    left = artifact_care.remains(place.paths, now)
+    litter = [(path, _size(path)) for path in (*left.abandoned, *left.nameless)]
+    if not dry_run:
+        wanted = [one for one, _ in doomed]
+        doomed = artifact_care.remove(
+            place.paths, wanted, since=now - older_than, now=now, reason="unused"
+        )
+        artifact_care.clear(place.paths, [path for path, _ in litter])
+    return Collected(older_than=older_than, dry_run=dry_run, artifacts=doomed, remains=litter)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,173 @@
+"""Who calls, and where in its trace that stands: from ledgers and tokens, not from words.
+
+A run is known by its task id and the token that goes with it, which nobody
+can make without the key of the workspace. What that run was started for
+stands on the disk: the call in the ledger of its trace, or the turn of a
+conversation or room. So depth and path are no variables that an agent could
+set, and a call of an agent that the ledger says is at work in the trace
+continues its line even where the variables are missing.
+
+Source: P8-001, P8-053, XC-015, XC-106, `trust.md`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
+from council.core.delegation.session_keys import named_trace
+from council.core.errors import CouncilError, NotFoundError, RefusedError
+from council.core.ids import split_task_id, task_id
+from council.core.telling.trace_context import trace_around, trace_of
+from council.core.trust import is_token, run_token
+from council.operations.place import Place, speaker
+from council.store.delegation.traces import read_trace
+from council.store.keys import run_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.delegation.delegation import Call
+
+_CALLS = "call."
+TRACE_VARIABLE = "COUNCIL_TRACE"
+DEPTH_VARIABLE = "COUNCIL_DEPTH"
+PATH_VARIABLE = "COUNCIL_CALL_PATH"
+
+
+def call_task(trace: str, number: int, agent: str) -> str:
+    """Return the task id of the run that answers a call."""
+    return task_id(_CALLS + trace, number, agent, 1)
+
+
+def call_token(place: Place, trace: str, number: int, agent: str) -> str:
+    """Return the token of the run that answers a call."""
+    return run_token(run_key(place.paths), _CALLS + trace, number, agent, 1)
+
+
+def variables_of(call: Call, trace: str) -> dict[str, str]:
+    """Return what the run of a call is told of its place in the trace; nobody believes it later."""
+    return {
+        TRACE_VARIABLE: trace,
+        DEPTH_VARIABLE: str(call.depth),
+        PATH_VARIABLE: ",".join([*call.path, call.target]),
+    }
+
+
+def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
+    """Return the line that a call or a message of `sender` would continue.
+
+    Args:
+        place: The workspace, with the environment of the command.
+        sender: Who it is said to come from, "" to find out.
+        trace: The trace that was given, "" for that of the run.
+
+    Returns:
+        The chain, or why this caller is not believed.
+
+    Raises:
+        UsageError: Nobody says who calls, or in which trace.
+        RefusedError: A run of one agent speaks as another.
+    """
+    agent = speaker(place, sender)
+    if not place.is_in_run:
+        named = named_trace(trace or trace_around(place.environ))
+        return _at_work(place, agent, named) or Chain(trace=named, path=[agent])
+    chain = _chain_of_run(place, agent)
+    if isinstance(chain, Chain) and trace and trace != chain.trace:
+        return Refusal(
+            guard=CHAIN,
+            code="E13",
+            message=f"this run belongs to the trace {chain.trace} and cannot act in {trace}",
+        )
+    return chain
+
+
+def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
+    task = place.environ.get("COUNCIL_TASK_ID", "")
+    context = place.environ.get("COUNCIL_CONTEXT", "")
+    if context:
+        return _chain_of_task(place, agent, task, context)
+    parts = split_task_id(task)
+    if parts is None:
+        return _unknown_run(task)
+    owner, number, runner, attempt = parts
+    expected = run_token(run_key(place.paths), owner, number, runner, attempt)
+    if runner != agent or not is_token(place.environ.get("COUNCIL_TOKEN", ""), expected):
+        return _unknown_run(task)
+    if not owner.startswith(_CALLS):
+        return Chain(trace=_trace_of_turn(place, owner), owner=owner, path=[agent], in_run=True)
+    trace = owner.removeprefix(_CALLS)
+    call = read_trace(place.paths, trace).call(number)
+    if call is None or call.state != RUNNING or call.target != agent:
+        return _over(task)
+    return _continued(call, trace)
+
+
+def _chain_of_task(place: Place, agent: str, task: str, context: str) -> Chain | Refusal:
+    """Return the line of a run for a task of document 002, whose depth counts on (XC-106)."""
+    from council.core.conversations.conversation import TaskState
+    from council.store.protocol.contexts import Contexts
+
+    try:
+        exchange = Contexts(place.paths).read(context).exchange
+    except (NotFoundError, RefusedError):
+        return _unknown_run(task)
+    run = exchange.runs.get(task)
+    if run is None:
+        return _unknown_run(task)
+    expected = run_token(run_key(place.paths), context, 0, agent, run.number)
+    if not is_token(place.environ.get("COUNCIL_TOKEN", ""), expected):
+        return _unknown_run(task)
+    if run.state is not TaskState.R:
+        return _over(task)
+    hops = exchange.tasks[run.task].hops if run.task in exchange.tasks else []
+    depth = next((one.depth + 1 for one in hops if one.number == run.hop), 0)
+    return Chain(trace=exchange.trace_id, owner=context, depth=depth, path=[agent], in_run=True)
+
+
+def _over(task: str) -> Refusal:
+    return Refusal(
+        guard=CHAIN,
+        code="E15",
+        message=f"what this run was started for ({task[:80]}) is not under way any more",
+    )
+
+
+def _unknown_run(task: str) -> Refusal:
+    return Refusal(
+        guard=CHAIN,
+        code="E90",
+        message=f"nothing shows that this is the run {task[:80]}: its token does not fit",
+    )
+
+
+def _trace_of_turn(place: Place, owner: str) -> str:
+    """Return the trace of a conversation or channel; one may have been convened in another's."""
+    try:
+        state = place.conversations.read(place.environ.get("COUNCIL_NAME", ""))
+    except CouncilError:
+        return trace_of(owner)
+    return state.trace if state.conversation_id == owner else trace_of(owner)
+
+
+def _at_work(place: Place, agent: str, trace: str) -> Chain | None:
+    """Return the line of an agent that is at work in a trace, None when it is not."""
+    running = [
+        one
+        for one in read_trace(place.paths, trace).calls
+        if one.state == RUNNING and one.target == agent
+    ]
+    return _continued(max(running, key=lambda one: one.depth), trace) if running else None
+
+
+def _continued(call: Call, trace: str) -> Chain:
+    begun = call.started_at or call.at
+    return Chain(
+        trace=trace,
+        owner=call.owner,
+        depth=call.depth + 1,
+        path=[*call.path, call.target],
+        limits=dict(call.limits),
+        in_run=True,
+        ends_at=begun + timedelta(milliseconds=call.limits.get(TIMEOUT, 0)),
+    )

@@ -1,0 +1,319 @@
+"""Delegating: `agent message` and `agent call`, from the request to what the caller is told.
+
+A message is put down and nobody is run. A call is judged by every guard and
+written into the ledger of its trace before anything starts; `calling` runs
+it. A refusal is an answer with a code, and an event.
+
+Source: P8-011 to P8-015, P8-021 to P8-024, P8-051 to P8-061.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.delegation import delegation as rules
+from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
+from council.core.delegation.policies import CALL, MESSAGE
+from council.core.delegation.session_keys import task_hash
+from council.core.errors import InvalidStateError, UsageError
+from council.core.times import render_instant
+from council.operations.delegation import handing_over, unfinished
+from council.operations.delegation.chains import chain_of
+from council.operations.delegation.handing_over import Answered, Request, answered, reject
+from council.operations.place import Place
+from council.store.delegation.policies import read_policy
+from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
+from council.store.delegation.transcripts import MESSAGE as MESSAGE_LINE
+from council.store.delegation.transcripts import Utterance, transcript_size
+from council.store.protocol.inboxes import inbox_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.agents import Agent
+    from council.core.delegation.policies import Policy
+    from council.store.delegation.traces import Note
+
+_SENT_NAME_BYTES = 8
+
+
+def message(place: Place, request: Request) -> Answered:
+    """Leave an agent a message in its transcript and inbox; nothing is run (P8-013).
+
+    Raises:
+        UsageError: The sender or the trace is not known, or the priority is none.
+        NotFoundError: There is no such agent or artifact.
+        CouncilError: A value cannot be what it is, or the system refuses.
+    """
+    if request.priority not in rules.PRIORITIES:
+        raise UsageError(
+            f"no priority {request.priority!r}", f"choose: {', '.join(rules.PRIORITIES)}"
+        )
+    unfinished.finish_all(place)
+    chain = chain_of(place, request.sender, request.trace)
+    if isinstance(chain, Refusal):
+        return reject(place, None, request, chain)
+    request = handing_over.addressed(place, chain, request)
+    sender = chain.path[-1]
+    refusal = _policy(place, chain, request).refuses(MESSAGE, sender)
+    if refusal is not None:
+        return reject(place, chain, request, refusal)
+    session = handing_over.session_of(request, chain.trace, for_call=False)
+    refs = handing_over.checked_refs(place, request.refs)
+    limits = rules.base_limits(place.settings.limits, chain)
+    wanted = task_hash(request.receiver, request.message, refs, session)
+    text, refs = handing_over.compact(place, request.message, refs, sender, chain.trace)
+    refusal = _count_message(place, chain, request.receiver, limits)
+    if refusal is not None:
+        return reject(place, chain, request, refusal, limits=limits, task_hash=wanted)
+    said = Utterance(
+        id=f"message:{os.urandom(_SENT_NAME_BYTES).hex()}",
+        at=render_instant(place.now()),
+        kind=MESSAGE_LINE,
+        trace=chain.trace,
+        sender=sender,
+        receiver=request.receiver,
+        text=text,
+        refs=refs,
+        priority=request.priority,
+    )
+    record = {
+        "kind": unfinished.MESSAGE,
+        "session": session,
+        "since": transcript_size(place.paths, request.receiver, session),
+        "inboxSince": inbox_size(place.paths, request.receiver),
+        "owner": chain.owner,
+        "taskHash": wanted,
+        "limits": limits,
+        "line": {name: getattr(said, name) for name in said._fields},
+    }
+    note = begin_note(place.paths, record)
+    try:
+        unfinished.deliver(place, record)
+    except BaseException:
+        note.let_go()
+        raise
+    note.end()
+    told = {
+        "messageId": said.id,
+        "traceId": said.trace,
+        "toAgentId": said.receiver,
+        "sessionKey": session,
+        "priority": said.priority,
+    }
+    return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
+
+
+def _count_message(
+    place: Place, chain: Chain, receiver: str, limits: dict[str, int]
+) -> Refusal | None:
+    now = place.now()
+    sender = chain.path[-1]
+
+    def judge(sent: list[Sent]) -> tuple[list[Sent], Refusal | None]:
+        kept = rules.still_matters(sent, limits[rules.DEDUPE], now)
+        refusal = rules.refuse_rate(kept, sender, receiver, limits, now)
+        if refusal is None:
+            kept.append(Sent(at=now, sender=sender, receiver=receiver, trace=chain.trace))
+        return kept, refusal
+
+    return edit_sent(place.paths, judge)
+
+
+def _policy(place: Place, chain: Chain, request: Request) -> Policy:
+    """Return the policy of the receiver; one that cannot be read lets nobody pass.
+
+    Raises:
+        InvalidStateError: It cannot be read; that it refused is an event.
+    """
+    try:
+        return read_policy(place.paths, request.receiver)
+    except InvalidStateError as error:
+        refusal = Refusal(guard=rules.POLICY, code="E30", message=error.message)
+        reject(place, chain, request, refusal)
+        raise
+
+
+def call(place: Place, request: Request) -> Answered:
+    """Have an agent do something and wait for what it answers, under every guard.
+
+    Raises:
+        UsageError: The caller or the trace is not known.
+        NotFoundError: There is no such agent or artifact.
+        CouncilError: A value cannot be what it is, or the system refuses.
+    """
+    from council.operations.delegation.expected_results import check_schema
+    from council.store.agents import agent as agent_of
+
+    check_schema(request.schema)
+    unfinished.finish_all(place)
+    chain = chain_of(place, request.sender, request.trace)
+    if isinstance(chain, Refusal):
+        return reject(place, None, request, chain)
+    request = handing_over.addressed(place, chain, request)
+    session = handing_over.session_of(request, chain.trace, for_call=True)
+    refs = handing_over.checked_refs(place, request.refs)
+    wanted = task_hash(request.receiver, request.message, refs, session)
+    agent = agent_of(place.root, place.settings, request.receiver)
+    policy = _policy(place, chain, request)
+    limits = rules.agreed_limits(
+        rules.base_limits(place.settings.limits, chain), request.limits, policy.limits
+    )
+    if isinstance(limits, Refusal):
+        return reject(place, chain, request, limits, task_hash=wanted)
+    refusal = _refused_at_once(place, chain, agent, policy, limits)
+    if refusal is not None:
+        return reject(place, chain, request, refusal, limits=limits, task_hash=wanted)
+    text, refs = handing_over.compact(place, request.message, refs, chain.path[-1], chain.trace)
+    asked = Call(
+        number=1,
+        caller=chain.path[-1],
+        target=request.receiver,
+        depth=chain.depth,
+        path=list(chain.path),
+        owner=chain.owner,
+        session=session,
+        task_hash=wanted,
+        message=text,
+        refs=refs,
+        limits=limits,
+        at=place.now(),
+    )
+    accepted = _accept(place, chain.trace, asked)
+    if isinstance(accepted, Refusal):
+        return reject(place, chain, request, accepted, limits=limits, task_hash=wanted)
+    if isinstance(accepted, Call):
+        return _repeated(place, chain, accepted)
+    from council.operations.delegation.calling import carry_out
+
+    return carry_out(place, chain, agent, asked, accepted, request)
+
+
+def _refused_at_once(
+    place: Place, chain: Chain, agent: Agent, policy: Policy, limits: dict[str, int]
+) -> Refusal | None:
+    """Return why a call may not be made, as far as that needs no ledger."""
+    return (
+        policy.refuses(CALL, chain.path[-1])
+        or rules.refuse_cycle([*chain.path, agent.id])
+        or rules.refuse_depth(chain, agent.id, limits)
+        or _refused_by_hand(agent)
+        or _refused_by_gate(place, chain, agent.id)
+    )
+
+
+def _refused_by_hand(agent: Agent) -> Refusal | None:
+    if agent.driver != "manual":
+        return None
+    return Refusal(
+        guard="driver",
+        code="E30",
+        message=f"{agent.id} answers by hand and cannot be run; leave it a message: "
+        "council agent message",
+    )
+
+
+def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
+    from council.operations.gate import RESTS, Gate
+
+    gate = Gate(place, place.now())
+    if gate.halted:
+        said = "the workspace is halted: no run is started (council resume --all)"
+        return Refusal(guard=rules.HALT, code="E30", message=said)
+    said = gate.refuses(chain.counted_for, agent)
+    if not said:
+        return None
+    if said.startswith(RESTS):
+        return Refusal(guard=rules.REST, code="E31", message=f"{agent}: {said}")
+    return Refusal(guard=rules.CAP, code="E17", message=said)
+
+
+def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
+    """Write a call into the ledger of its trace, or refuse it.
+
+    Returns:
+        The note that the call is under way, an earlier call that has answered the
+        same task, or the refusal.
+    """
+    notes: list[Note] = []
+
+    def change(ledger: Trace) -> Note | Call | Refusal:
+        asked.number = ledger.next_number
+        found = edit_sent(place.paths, lambda sent: _judged(place, ledger, asked, sent))
+        if found is not None:
+            return found
+        record = {
+            "kind": unfinished.CALL,
+            "trace": trace,
+            "number": asked.number,
+            "taskHash": asked.task_hash,
+            "since": transcript_size(place.paths, asked.target, asked.session),
+        }
+        notes.append(begin_note(place.paths, record))
+        ledger.next_number += 1
+        ledger.calls.append(asked)
+        return notes[0]
+
+    try:
+        return edit_trace(place.paths, trace, change)
+    except BaseException:
+        for note in notes:
+            note.end()
+        raise
+
+
+def _judged(
+    place: Place, ledger: Trace, asked: Call, sent: list[Sent]
+) -> tuple[list[Sent], Call | Refusal | None]:
+    """Return what is remembered as let pass, and what stands in the way of a call."""
+    limits, now = asked.limits, asked.at
+    kept = rules.still_matters(sent, limits[rules.DEDUPE], now)
+    before = rules.asked_before(kept, asked.task_hash, limits, now)
+    earlier = _call_of(place, ledger, before) if before is not None else None
+    if earlier is not None and earlier.is_under_way:
+        return kept, rules.refuse_repeat(earlier, limits, now)
+    if earlier is not None:
+        return kept, earlier
+    refusal = rules.refuse_calls(ledger, limits, [*asked.path, asked.target])
+    refusal = refusal or rules.refuse_rate(kept, asked.caller, asked.target, limits, now)
+    if refusal is None:
+        kept.append(
+            Sent(
+                at=now,
+                sender=asked.caller,
+                receiver=asked.target,
+                task_hash=asked.task_hash,
+                trace=ledger.trace_id,
+                number=asked.number,
+            )
+        )
+    return kept, refusal
+
+
+def _call_of(place: Place, ledger: Trace, sent: Sent) -> Call | None:
+    """Return the call that was let pass, None where it came to no answer of its own."""
+    same = sent.trace == ledger.trace_id
+    found = (ledger if same else read_trace(place.paths, sent.trace)).call(sent.number)
+    if found is None or found.task_hash != sent.task_hash or found.state == rules.LOST:
+        return None
+    return found
+
+
+def _repeated(place: Place, chain: Chain, earlier: Call) -> Answered:
+    """Answer what was answered before, and say so (P8-057)."""
+    from council.core.events import Event
+
+    result = answered(earlier.result or {})
+    event = Event(
+        type="agent.call.repeated",
+        agent=chain.path[-1],
+        from_agent=chain.path[-1],
+        to_agent=earlier.target,
+        limits=dict(earlier.limits),
+        task_hash=earlier.task_hash,
+        artifacts=list(result.artifacts),
+        data={"number": earlier.number, "status": result.status},
+    )
+    drawn = os.urandom(_SENT_NAME_BYTES).hex()
+    handing_over.write_event(place, event, f"repeat:{drawn}", chain.trace, chain.owner, place.now())
+    result.told = {"repeated": True}
+    return result

@@ -1,0 +1,1 @@
+"""What is wrong in a workspace, and what to do about it."""

@@ -1,0 +1,194 @@
+"""Finding faults of a workspace before they hurt, each with its fix.
+
+Source: `cli.md` section 2 (`doctor`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from datetime import timedelta
+
+from council.core.conversations.conversation import Conversation
+from council.core.errors import CouncilError
+from council.core.step import Step
+from council.core.times import render_duration
+from council.drivers.presets import PRESETS
+from council.drivers.registry import DRIVERS
+from council.operations.conversations.checking import check
+from council.operations.examining.finding import Finding
+from council.operations.place import Place
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.files import make_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.agents import Agent
+
+STALE_BEAT = timedelta(minutes=45)
+
+
+def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[Finding]:
+    """Look at everything that can be wrong.
+
+    Args:
+        place: The workspace.
+        repair: Mend what can be mended safely.
+        probe: Run each agent that is a program once; it costs what its answer costs.
+    """
+    from council.operations.examining.doctor_artifacts import examine_artifacts
+    from council.operations.examining.doctor_delegation import examine_delegation
+    from council.operations.examining.doctor_protocol import examine_protocol
+    from council.operations.examining.doctor_rooms import examine_rooms
+    from council.operations.examining.doctor_routing import examine_routing
+    from council.operations.examining.doctor_running import examine_running
+
+    findings = []
+    if probe:
+        from council.operations.examining.probe import probe as try_agents
+
+        findings = try_agents(place)
+    return [
+        *_folders(place, repair),
+        *_settings(place),
+        *_agents(place),
+        *examine_routing(place),
+        *_conversations(place, repair),
+        *examine_rooms(place),
+        *examine_protocol(place),
+        *_heartbeat(place),
+        *examine_running(place, repair=repair),
+        *examine_delegation(place),
+        *examine_artifacts(place, repair=repair),
+        *_failures(place),
+        *findings,
+    ]
+
+
+def _folders(place: Place, repair: bool) -> list[Finding]:
+    findings = []
+    for folder in (place.paths.shared, place.paths.minutes, place.paths.agents):
+        name = os.path.relpath(folder, place.root)
+        if not os.path.isdir(folder) and repair:
+            make_folder(folder)
+        there = os.path.isdir(folder)
+        writable = there and os.access(folder, os.W_OK | os.X_OK)
+        found = "is there" if writable else "cannot be written" if there else "is missing"
+        fix = "" if writable else f"chmod u+rwx {folder}" if there else "council doctor --repair"
+        findings.append(Finding(what=f"{name}/", ok=writable, found=found, fix=fix))
+    free = shutil.disk_usage(place.root).free
+    findings.append(
+        Finding(
+            what="disk",
+            ok=free > 64 * 2**20,
+            found=f"{free // 2**20} MiB free",
+            fix="" if free > 64 * 2**20 else "make room: a full disk stops every answer",
+        )
+    )
+    findings += _key(place, repair)
+    return findings
+
+
+def _key(place: Place, repair: bool) -> list[Finding]:
+    try:
+        mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
+    except FileNotFoundError:
+        return []
+    if mode & 0o077 and repair:
+        os.chmod(place.paths.key, 0o600)
+        mode = 0o600
+    private = not mode & 0o077
+    fix = "" if private else f"chmod 600 {place.paths.key}"
+    return [Finding(what="run key", ok=private, found=f"mode {mode:o}", fix=fix)]
+
+
+def _settings(place: Place) -> list[Finding]:
+    faults = place.settings.faults
+    if not faults:
+        there = os.path.exists(place.paths.settings)
+        found = "read" if there else "none, defaults hold"
+        return [Finding(what="council.toml", ok=True, found=found)]
+    return [
+        Finding(what="council.toml", ok=False, found=fault, fix="correct or delete that line")
+        for fault in faults
+    ]
+
+
+def _agents(place: Place) -> list[Finding]:
+    findings = []
+    for agent_id in known_agents(place.root, place.settings):
+        agent = agent_of(place.root, place.settings, agent_id)
+        findings += [
+            Finding(what=agent_id, ok=False, found=fault, fix="correct it there")
+            for fault in agent.faults
+        ]
+        findings.append(_driver(place, agent))
+    if not findings:
+        fix = "council init --agents a,b,c, or add [agents.ID] tables to council.toml"
+        findings.append(Finding(what="agents", ok=False, found="none are known", fix=fix))
+    return findings
+
+
+def _driver(place: Place, agent: Agent) -> Finding:
+    if agent.driver not in DRIVERS:
+        known = ", ".join(DRIVERS)
+        return Finding(
+            what=agent.id,
+            ok=False,
+            found=f"no driver {agent.driver!r}",
+            fix=f"set driver to one of {known} under [agents.{agent.id}]",
+        )
+    if agent.driver != "command":
+        return Finding(what=agent.id, ok=True, found=f"driver {agent.driver}")
+    argv = agent.settings.argv
+    if not argv and agent.settings.preset in PRESETS:
+        argv = PRESETS[agent.settings.preset].command(agent.model)
+    program = argv[0] if argv else ""
+    path = shutil.which(program, path=place.environ.get("PATH")) if program else None
+    if path:
+        return Finding(what=agent.id, ok=True, found=f"runs {path}")
+    found = f"program {program!r} is not on PATH" if program else "no argv and no known preset"
+    fix = f"install it, or give its absolute path in [agents.{agent.id}] argv"
+    return Finding(what=agent.id, ok=False, found=found, fix=fix)
+
+
+def _unchanged(state: Conversation) -> Step:
+    return Step(state=state.copy())
+
+
+def _conversations(place: Place, repair: bool) -> list[Finding]:
+    findings = []
+    for name in place.conversations.names():
+        try:
+            if repair:
+                place.conversations.edit(name, _unchanged, actor="doctor", now=place.now())
+            faults = check(place, name).faults
+        except CouncilError as error:
+            findings.append(Finding(what=name, ok=False, found=error.message, fix=error.hint))
+            continue
+        findings += [
+            Finding(what=name, ok=False, found=fault, fix=f"council check --name {name}")
+            for fault in faults
+        ] or [Finding(what=name, ok=True, found="well formed")]
+    return findings
+
+
+def _heartbeat(place: Place) -> list[Finding]:
+    last = place.last_beat()
+    fix = "council schedule --install (systemd or cron), or by hand: council heartbeat"
+    if last is None:
+        return [Finding(what="heartbeat", ok=False, found="has never run", fix=fix)]
+    age = max(place.now() - last, timedelta(0))
+    late = bool(place.conversations.names()) and age > STALE_BEAT
+    found = f"ran {render_duration(age)} ago"
+    return [Finding(what="heartbeat", ok=not late, found=found, fix=fix if late else "")]
+
+
+def _failures(place: Place) -> list[Finding]:
+    path = place.paths.failure_log
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return []
+    fix = f"read {path}, report it, then delete it"
+    return [Finding(what="detached work", ok=False, found="has failed", fix=fix)]

@@ -1,0 +1,103 @@
+"""Who is there for tasks, at one instant: the registry, the agents behind its ids, the rules.
+
+Everything that changes a context needs it; it is read once for a command or a
+heartbeat, and changes nothing.
+
+Source: PR-501, PR-503, PR-553, PR-561, PR-590, PR-598.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.agents import Agent
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.protocol.exchange import TaskRules
+from council.core.protocol.liveness import used
+from council.core.protocol.messages import COORDINATOR
+from council.core.protocol.registry import Registry
+from council.operations.place import Place
+from council.operations.protocol.registry import note_seen, note_used, registry_of
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.protocol.task_settings import task_rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ORCHESTRATOR_ROLE = "orchestrator"
+CHOSEN, HEARD = "worker.chosen", "message.received"
+
+
+class Crew:
+    """Who is there, and by which rules tasks are done.
+
+    Args:
+        place: The workspace.
+        now: The instant of the look.
+
+    Attributes:
+        registry: Who is registered, with what the workspace knows of its own agents.
+        rules: What may be chosen of tasks.
+
+    Raises:
+        CouncilError: The registry or an agent's file cannot be read.
+    """
+
+    def __init__(self, place: Place, now: datetime) -> None:
+        self.place = place
+        self.now = now
+        self.registry: Registry = registry_of(place)
+        self.rules: TaskRules = task_rules(place.settings)
+        self._agents: dict[str, Agent | None] = {}
+
+    @property
+    def orchestrator(self) -> str:
+        """The agent that splits requests and composes answers, "" where there is none."""
+        own = self.registry.get(COORDINATOR)
+        if own is not None and own.agent and self.agent(COORDINATOR) is not None:
+            return own.agent
+        for name in known_agents(self.place.root, self.place.settings):
+            one = agent_of(self.place.root, self.place.settings, name)
+            if one.role.lower() == ORCHESTRATOR_ROLE and one.driver != "manual":
+                return one.id
+        return ""
+
+    def agent(self, who: str) -> Agent | None:
+        """Return the agent of the workspace behind a protocol id or its own id.
+
+        None for one that joined from outside: nobody can start it.
+        """
+        if who not in self._agents:
+            entry = self.registry.get(who)
+            name = entry.agent if entry is not None else who
+            known = known_agents(self.place.root, self.place.settings)
+            found = agent_of(self.place.root, self.place.settings, name) if name in known else None
+            self._agents[who] = found
+        return self._agents[who]
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Remember whom these events gave work, and who was heard.
+
+        The next task goes to another one of equals (PR-561), and who is heard is
+        alive (PR-422). These are hints: what cannot be written stops nobody.
+        """
+        told = list(events)
+        chosen = tuple(dict.fromkeys(one.agent for one in told if one.type == CHOSEN))
+        for one in chosen:
+            self.registry = used(self.registry, one, self.now).registry
+        try:
+            if chosen:
+                note_used(self.place, *chosen)
+            for one in dict.fromkeys(one.agent for one in told if one.type == HEARD):
+                entry = self.registry.get(one)
+                if entry is not None and entry.watched:
+                    note_seen(self.place, one)
+        except CouncilError:
+            return
+
+    def version_of(self, protocol_id: str) -> str:
+        """Return the version that an agent reads and writes."""
+        return self.registry.version_of(protocol_id)

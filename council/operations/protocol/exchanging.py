@@ -1,0 +1,166 @@
+"""One change of one context: a rule, all that is due after it, and what others are told.
+
+Delivering a message means that its letter stands in the same revision as the
+word that it was delivered: the store copies it into the inbox, and does so
+again when it was killed in between. So whatever can be done without running
+anybody is done here, in one revision.
+
+Source: PR-304, PR-503, PR-517, PR-553 to PR-557, PR-585, PR-586, PR-598, `architecture.md`
+section 3.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.protocol import orchestrator
+from council.core.protocol.answering import answer_of, answered
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
+from council.core.protocol.messages import USER, Message
+from council.core.record import Record
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.payloads import payload_of
+from council.store.protocol.context_outbox import Change, Post
+from council.store.protocol.contexts import Contexts
+from council.wire.carried import line_of
+from council.wire.log_lines import log_line
+from council.wire.messages import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from council.operations.place import Place
+    from council.store.protocol.contexts import Kept
+
+    Rule = Callable[[Exchange], ExchangeStep]
+
+
+# The router by way of which a message goes, noted beside it.
+VIA = "via"
+
+
+class Changed(Record):
+    """A context after a change, and the step that led there."""
+
+    kept: Kept
+    step: ExchangeStep
+
+
+def contexts(place: Place) -> Contexts:
+    """Return the contexts of a workspace."""
+    return Contexts(place.paths)
+
+
+def change(crew: Crew, context: str, rule: Rule) -> Changed:
+    """Change a context by a rule and do everything that is due after it but runs.
+
+    Raises:
+        NotFoundError: There is no such context.
+        CouncilError: The rule or the system refuses.
+    """
+    steps: list[ExchangeStep] = []
+
+    def revised(exchange: Exchange) -> Change:
+        made, step = worked_off(crew, rule(exchange))
+        steps.append(step)
+        return made
+
+    kept = contexts(crew.place).edit(context, revised, crew.now)
+    crew.note(steps[-1].events)
+    return Changed(kept=kept, step=steps[-1])
+
+
+def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = "") -> Changed:
+    """Open a context and do everything that is due in it but runs.
+
+    Args:
+        crew: Who is there.
+        make: Makes it, given its id.
+        context: The id, "" for the next free number.
+    """
+    steps: list[ExchangeStep] = []
+
+    def first(chosen: str) -> Change:
+        made, step = worked_off(crew, make(chosen))
+        steps.append(step)
+        return made
+
+    kept = contexts(crew.place).open(first, crew.now, context=context)
+    crew.note(steps[-1].events)
+    return Changed(kept=kept, step=steps[-1])
+
+
+def worked_off(crew: Crew, step: ExchangeStep) -> tuple[Change, ExchangeStep]:
+    """Return what follows from a step once all is done that needs no run."""
+    posts: list[Post] = []
+    answer = ""
+    if step.exchange.is_open:
+        step = step.then(
+            orchestrator.advance(step.exchange, crew.registry, crew.now, rules=crew.rules)
+        )
+    while True:
+        owed = [
+            one
+            for one in pending(step.exchange, crew.now)
+            if isinstance(one, Deliver | AskUser | Answer)
+        ]
+        if not owed:
+            break
+        for one in owed:
+            if isinstance(one, Answer):
+                answer = _answer(crew, step.exchange)
+                step = step.then(answered(step.exchange, crew.now, text=answer))
+                continue
+            told, events = _letters(crew, step.exchange, one)
+            posts += told
+            done = orchestrator.delivered(step.exchange, one.number, crew.now, rules=crew.rules)
+            step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
+    made = Change(
+        exchange=step.exchange,
+        events=step.events,
+        log=[log_line(parse(line_of(one)), crew.now) for one in step.messages],
+        posts=posts,
+        answer=f"{answer.rstrip()}\n" if answer else "",
+    )
+    return made, step
+
+
+def _letters(
+    crew: Crew, exchange: Exchange, owed: Deliver | AskUser
+) -> tuple[list[Post], list[Event]]:
+    """Return a message as it goes into each inbox, in the version that is read there."""
+    posted = exchange.posted_as(owed.number)
+    assert posted is not None  # what is not delivered is kept
+    via = posted.extra.get(VIA)
+    message = posted.message.copy(receiver=str(via)) if via else posted.message
+    inboxes = owed.to if isinstance(owed, Deliver) else (USER,)
+    posts, events = [], []
+    for inbox in (str(via), *inboxes) if via else inboxes:
+        version = crew.version_of(inbox)
+        try:
+            text = line_of(message, version)
+        except CouncilError as error:
+            text = line_of(message)
+            data = {"message": message.number, "to": inbox, "version": version}
+            told = {**data, "reason": error.message}
+            events.append(Event(type="message.unconverted", agent=inbox, data=told))
+        posts.append(post_of(message, inbox, text))
+    return posts, events
+
+
+def post_of(message: Message, inbox: str, text: str) -> Post:
+    """Return the letter that carries a message."""
+    return Post(
+        inbox=inbox,
+        sender=message.sender,
+        receiver=message.receiver,
+        text=text,
+        priority=message.priority or "P1",
+        task=message.task,
+    )
+
+
+def _answer(crew: Crew, exchange: Exchange) -> str:
+    return answer_of(exchange, lambda name: payload_of(crew.place, name), exchange.lang)

@@ -1,0 +1,224 @@
+"""What messages need of a workspace: its language and limits, signatures, side-cars.
+
+Everything else about messages is decided in `wire`, without any workspace.
+
+Source: PR-589, PR-590, PR-609, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
+from council.core.record import Record
+from council.operations.delegation.permitted import permitted
+from council.operations.place import open_place
+from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
+from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
+from council.store.settings import Settings, language
+from council.wire import signing
+from council.wire.building import NO_SESSION
+from council.wire.conversion import convert
+from council.wire.identifiers import is_digits
+from council.wire.messages import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from council.operations.place import Place
+    from council.wire.conversion import Converted
+    from council.wire.parsed import Parsed
+
+
+def place_if_any(root: str, now: str, environ: Mapping[str, str]) -> Place | None:
+    """Return the workspace a command means, None where it means none and none is found.
+
+    Raises:
+        NotFoundError: The one that was named does not exist.
+        CouncilError: Its settings are wrong.
+    """
+    try:
+        return open_place(root, now, environ)
+    except NotFoundError:
+        if root or environ.get("COUNCIL_ROOT"):
+            raise
+        return None
+
+
+def most_bytes(place: Place | None) -> int:
+    """Return how long a message may be."""
+    return (place.settings if place else Settings()).max_text_bytes
+
+
+def language_of(place: Place | None, option: str, environ: Mapping[str, str]) -> str:
+    """Return the language to explain in: `en` or `fr`.
+
+    Raises:
+        UsageError: The option names a language we do not speak.
+    """
+    return language(place.settings if place else Settings(), option, environ)
+
+
+class Signed(Record):
+    """A signed message and the pair that it used up."""
+
+    text: str
+    session: str
+    nonce: str
+
+    def to_record(self) -> dict[str, str]:
+        """Return the JSON object of `msg sign`."""
+        return {"text": self.text, "sid": self.session, "nonce": self.nonce}
+
+
+def sign(
+    place: Place, message: Parsed, *, signer: str = "", session: str = "", key_file: str = ""
+) -> Signed:
+    """Sign a V5 message with the next nonce of its session.
+
+    Args:
+        place: Where the key and the nonces lie.
+        message: Its reading as V5.
+        signer: Who signs: a protocol id, or an agent that has joined; "" takes the sender of
+            the message, in a run the agent that it is of.
+        session: The session, `S` and digits; "" takes the context of the message if it is such
+            a one, else `S0`.
+        key_file: The file of the key; "" is the one of the workspace, made if need be.
+
+    Raises:
+        RefusedError: The signer is not the sender of the message.
+        InvalidStateError: The registry that tells who the signer is cannot be understood.
+        ConflictError: The session has no nonce left.
+        InvalidMessageError: The message is no valid V5, or too long with the signature.
+    """
+    if message.errors:
+        raise InvalidMessageError([fault.to_record() for fault in message.errors])
+    _may_sign(place, signer, message.fields["from"])
+    if not session:
+        context = message.fields.get("ctx") or NO_SESSION
+        session = context if is_digits(context[1:]) else NO_SESSION
+    given = permitted(key_file, place.environ)
+    key = read_key(given) if given else make_key(key_path(place.paths))
+    with Nonces(place.paths) as nonces:
+        nonce = signing.next_nonce(nonces.last(session))
+        if nonce is None:
+            raise ConflictError(f"session {session} has used all its nonces", "open a new one")
+        signed = signing.sign(message.text, key, session, nonce)
+        nonces.give(session, nonce)
+    return Signed(text=signed, session=session, nonce=nonce)
+
+
+def _may_sign(place: Place, signer: str, sender: str) -> None:
+    """Let somebody sign what it sends itself; an agent signs as the id that it joined with."""
+    who = signer or (place.environ.get("COUNCIL_AGENT", "") if place.is_in_run else "")
+    if who in ("", sender):
+        return
+    from council.store.protocol.protocol_registry import load
+
+    entry = load(place.paths).of_agent(who)
+    own = entry.id if entry is not None and entry.is_here else ""
+    if own != sender.partition(".")[0]:
+        raise RefusedError(f"{own or who} cannot sign a message of {sender}", f"sign as {sender}")
+
+
+class Verified(Record):
+    """What became of one message: the verdict on its signature, the faults of its form."""
+
+    reason: str
+    used: tuple[str, str] | None
+    errors: list[dict[str, Any]]
+
+    @property
+    def valid(self) -> bool:
+        """Tell whether the signature holds and is used for the first time."""
+        return self.used is not None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `msg verify`."""
+        session, nonce = self.used or (None, None)
+        return {
+            "valid": self.valid,
+            "reason": self.reason,
+            "sid": session,
+            "nonce": nonce,
+            "errors": self.errors,
+        }
+
+
+def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> list[Verified]:
+    """Judge the signatures of V5 messages in order, and use up the pairs of those that hold.
+
+    A message with faults is no V5 message, whatever it is signed with (`faulty`).
+
+    Raises:
+        NotFoundError: There is no key.
+        InvalidStateError: The note of what was used cannot be understood.
+    """
+    key = read_key(permitted(key_file, place.environ) or key_path(place.paths))
+    verdicts = []
+    with Nonces(place.paths) as nonces:
+        for found in messages:
+            if found.errors:
+                faults = [fault.to_record() for fault in found.errors]
+                verdicts.append(Verified(reason="faulty", used=None, errors=faults))
+                continue
+            verdict = signing.verify(found.text, key, nonces)
+            if verdict.used:
+                nonces.add(*verdict.used)
+            refused = [verdict.fault.to_record()] if verdict.fault else []
+            verdicts.append(Verified(reason=verdict.reason, used=verdict.used, errors=refused))
+    return verdicts
+
+
+class Sidecar:
+    """The side-car of one run of conversions: what goes away is kept, what comes back is found.
+
+    Args:
+        path: The file; "" keeps nothing.
+        to: The version that is converted to.
+
+    Raises:
+        InvalidInputError: The file holds something else.
+    """
+
+    def __init__(self, path: str, to: str) -> None:
+        self._path = path
+        self._back = [one for one in read_sidecar(path) if one["version"] == to] if path else []
+        self._by_text = {one["converted"]: one for one in self._back}
+        self._by_task: dict[tuple[str, str], dict[str, Any]] = {}
+        for one in self._back:
+            task = _task_of(parse(one["converted"], one["convertedVersion"]))
+            self._by_task[one["convertedVersion"], task] = one
+        self._kept: list[dict[str, Any]] = []
+
+    def convert(self, message: Parsed, to: str, *, lossy: bool, structural: bool) -> Converted:
+        """Convert a message; one that comes back, or answers one that went away, is restored.
+
+        Raises:
+            InvalidMessageError: The message has faults.
+            ConversionRefusedError: The target has no place for what the message holds.
+        """
+        original = self._original_of(message)
+        made = convert(message, to, lossy=lossy, structural=structural, sidecar=original)
+        if self._path and original is None:
+            self._kept.append(made.sidecar)
+        return made
+
+    def save(self) -> None:
+        """Add what was kept since the last time to the file.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        if self._kept:
+            add_to_sidecar(self._path, self._kept)
+            self._kept = []
+
+    def _original_of(self, message: Parsed) -> dict[str, Any] | None:
+        task = _task_of(message)
+        found = self._by_text.get(message.text.rstrip("\r\n"))
+        return found or (self._by_task.get((message.version, task)) if task else None)
+
+
+def _task_of(message: Parsed) -> str:
+    return message.fields.get("tid") or message.fields.get("task") or ""

@@ -1,0 +1,277 @@
+"""The prompts of those who take part in the protocol: orchestrator, worker, research worker.
+
+They are filled from the registry as it stands: who there is, what each can
+do, how deep it may be called, which version it speaks. What else a run is
+about (its material, its line) stands at the end.
+
+Source: PR-593 to PR-596, `trust.md` (text of others is data).
+"""
+
+from __future__ import annotations
+
+from council.core.errors import NotFoundError, UsageError
+from council.core.protocol.exchange import BUDGETS
+from council.core.protocol.messages import COORDINATOR
+from council.core.protocol.protocol_ids import ROUTER, WORKER, is_protocol_id, role_of
+from council.core.protocol.protocol_rules import V5
+from council.core.protocol.registry import Entry, Registry, capabilities_in
+from council.core.protocol.selection import candidates_of, select
+from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.place import Place
+from council.operations.protocol.registry import registry_of
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.keys import run_key
+from council.store.protocol.task_settings import task_rules
+from council.store.settings import language
+from council.wire.building import SEGMENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from council.core.agents import Agent
+
+ORCHESTRATOR, WORKING, RESEARCH = "orchestrator", "worker", "research"
+PROTOCOL_KINDS = (ORCHESTRATOR, WORKING, RESEARCH)
+# Who can do all of these is told how to research.
+RESEARCH_CAPABILITIES = ("web_search", "web_fetch", "summarize")
+
+_PROCEDURE = "protocol"
+_ANALYSIS = ("data_analysis", "reason")
+_SAMPLE_WORKER = "W1"
+_RESEARCH_DEPTH = 2
+
+
+def orchestrator_prompt(
+    place: Place,
+    registry: Registry,
+    *,
+    agent: str = "",
+    asked: str = "",
+    material: Sequence[tuple[str, str]] = (),
+    lang: str = "",
+) -> str:
+    """Return the prompt of the agent that orchestrates.
+
+    Args:
+        place: The workspace.
+        registry: The registry, informed.
+        agent: The agent of the workspace that gets it, "" for none in particular.
+        asked: What it is to do now, in our words; it stands last.
+        material: What it needs for that: titles and texts of others.
+        lang: The language, "" for the workspace's.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+    """
+    one = _agent(place, agent)
+    entry = registry.of_agent(agent)
+    protocol_id = entry.id if entry is not None and entry.is_here else COORDINATOR
+    parts = {
+        **_common(place, registry, protocol_id, one, V5, material),
+        "asked": asked,
+        "others": [
+            _told(registry, entry)
+            for entry in registry.here()
+            if role_of(entry.id) not in (WORKER, ROUTER) and entry.id != protocol_id
+        ],
+    }
+    return _rendered(place, ORCHESTRATOR, parts, one, lang, is_kept=bool(asked))
+
+
+def worker_prompt(
+    place: Place,
+    registry: Registry,
+    protocol_id: str,
+    *,
+    line: str = "",
+    material: Sequence[tuple[str, str]] = (),
+    kind: str = "",
+    lang: str = "",
+) -> str:
+    """Return the prompt of a worker, with the line that it has to act on at its end.
+
+    Args:
+        place: The workspace.
+        registry: The registry, informed.
+        protocol_id: The worker.
+        line: The message, in the version that the worker speaks; "" for none yet.
+        material: What that line refers to: titles and texts of others.
+        kind: `worker` or `research`; "" goes by what it can do.
+        lang: The language, "" for the workspace's.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+    """
+    entry = registry.get(protocol_id) or Entry(id=protocol_id)
+    return _worker_prompt(place, registry, entry, line, material, kind, lang)
+
+
+def _worker_prompt(
+    place: Place,
+    registry: Registry,
+    entry: Entry,
+    line: str,
+    material: Sequence[tuple[str, str]],
+    kind: str,
+    lang: str,
+) -> str:
+    can_research = set(RESEARCH_CAPABILITIES) <= set(entry.capabilities)
+    wanted = kind or (RESEARCH if can_research else WORKING)
+    capabilities = entry.capabilities
+    one = _agent(place, entry.agent)
+    common = _common(place, registry, entry.id, one, entry.version, material)
+    if wanted == RESEARCH:
+        capabilities = tuple(dict.fromkeys((*capabilities, *RESEARCH_CAPABILITIES)))
+        common["max_depth"] = min(common["max_depth"], _RESEARCH_DEPTH)
+    parts = {
+        **common,
+        "capabilities": list(capabilities),
+        "description": entry.description,
+        "serves_below": entry.serves_below,
+        "analyst": _analyst(registry, entry.id),
+        "line": line.strip(),
+    }
+    return _rendered(place, wanted, parts, one, lang, is_kept=bool(line))
+
+
+def _analyst(registry: Registry, but: str) -> str:
+    """Return the worker to hand an analysis on to, "" without one."""
+    for capability in _ANALYSIS:
+        found = select([capability], candidates_of(registry), without=[but]).first()
+        if found:
+            return found[0]
+    return ""
+
+
+def _agent(place: Place, agent: str) -> Agent | None:
+    if not agent or agent not in known_agents(place.root, place.settings):
+        return None
+    return agent_of(place.root, place.settings, agent)
+
+
+def _common(
+    place: Place,
+    registry: Registry,
+    protocol_id: str,
+    one: Agent | None,
+    version: str,
+    material: Sequence[tuple[str, str]],
+) -> dict[str, Any]:
+    rules = task_rules(place.settings)
+    return {
+        "procedure": _PROCEDURE,
+        "name": protocol_id,
+        "id": protocol_id,
+        "agent": one.id if one else protocol_id,
+        "label": one.label if one else protocol_id,
+        "role": one.role if one else "",
+        "version": version,
+        "format": _format(version),
+        "workers": [
+            _told(registry, entry) for entry in registry.here() if role_of(entry.id) == WORKER
+        ],
+        "routers": [entry.id for entry in registry.here() if role_of(entry.id) == ROUTER],
+        "groups": {name: list(many) for name, many in sorted(registry.groups.items())},
+        "budgets": {name: tokens for name, tokens in BUDGETS.items() if tokens is not None},
+        "max_depth": rules.max_depth,
+        "max_retries": rules.max_retries,
+        "max_clarifications": rules.max_clarifications,
+        "threshold": rules.threshold,
+        "material": [{"title": title, "text": text} for title, text in material],
+    }
+
+
+def _format(version: str) -> str:
+    """Return the line that shows the form of a message of a version."""
+    names = {"msg": "M<n>", "route": "FROM>TO"}
+    return "|".join(names.get(one, one.upper()) for one in SEGMENTS[version])
+
+
+def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "agent": entry.agent,
+        "capabilities": list(entry.capabilities),
+        # What somebody from outside says of itself is no word of ours.
+        "description": entry.description if entry.is_own else "",
+        "status": str(entry.status),
+        "load": entry.load,
+        "queue": entry.queue,
+        "serves_below": entry.serves_below,
+        "version": entry.version,
+        "groups": [name for name, many in sorted(registry.groups.items()) if entry.id in many],
+    }
+
+
+def _rendered(
+    place: Place, kind: str, parts: dict[str, Any], one: Agent | None, lang: str, *, is_kept: bool
+) -> str:
+    """Render a prompt; for a run, the compiled template is kept for the next one."""
+    persona = one.persona if one else ""
+    return render_prompt(
+        kind,
+        parts,
+        lang=language(place.settings, lang, place.environ),
+        root=place.root,
+        checklist="",
+        persona=persona,
+        boundary=boundary(run_key(place.paths), parts, avoid=persona),
+        compiled_in=f"{place.paths.control}/protocol-prompts" if is_kept else "",
+    )
+
+
+def protocol_prompt_of(place: Place, kind: str, *, who: str = "", lang: str = "") -> str:
+    """Return the prompt of a kind as it would be given now.
+
+    Args:
+        place: The workspace.
+        kind: `orchestrator`, `worker` or `research`.
+        who: A protocol id or an agent; "" for whoever fits.
+        lang: The language, "" for the workspace's.
+
+    Raises:
+        UsageError: There is no such kind, or it is no prompt for that role.
+        NotFoundError: Nobody bears that id.
+        InvalidInputError: A template of the workspace is broken.
+    """
+    if kind not in PROTOCOL_KINDS:
+        raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(PROTOCOL_KINDS)}")
+    registry = registry_of(place)
+    wanted = who or place.environ.get("COUNCIL_AGENT", "")
+    if kind == ORCHESTRATOR:
+        entry = registry.get(wanted) if is_protocol_id(wanted) else None
+        agent = entry.agent if entry is not None else "" if is_protocol_id(wanted) else wanted
+        return orchestrator_prompt(place, registry, agent=agent, lang=lang)
+    return _worker_prompt(place, registry, _worker(place, registry, wanted), "", (), kind, lang)
+
+
+def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
+    """Return the worker that a prompt is for; an agent that has not joined is shown as it would be.
+
+    Raises:
+        NotFoundError: Nobody bears that id.
+        UsageError: It is no worker.
+    """
+    if is_protocol_id(wanted):
+        entry = registry.get(wanted)
+        if entry is None:
+            raise NotFoundError(f"{wanted} is not registered", "see who is: council agent query")
+        if role_of(wanted) != WORKER:
+            raise UsageError(f"{wanted} is no worker", "see: council prompt orchestrator")
+        return entry
+    own = registry.of_agent(wanted)
+    if own is not None and own.is_here:
+        return own
+    if wanted:
+        one = agent_of(place.root, place.settings, wanted)
+        return Entry(
+            id=next((name for name in one.handles if is_protocol_id(name)), _SAMPLE_WORKER),
+            agent=wanted,
+            capabilities=capabilities_in(one.capabilities),
+            description=one.role,
+        )
+    workers = [one for one in registry.here() if role_of(one.id) == WORKER]
+    return workers[0] if workers else Entry(id=_SAMPLE_WORKER)

@@ -1,0 +1,465 @@
+"""The registry at work: messages to it, joining, leaving, groups, who is there.
+
+Whoever changes the registry does it by a rule of the core, under its lock, on
+the registry as the workspace knows it: what an agent of the workspace can do
+stands in its `SOUL.md`, and goes there when it declares something else. What
+is answered is logged and lies in the inbox of whom it is for; what is refused
+leaves an event.
+
+Source: PR-404, PR-405, PR-421, PR-422, PR-507 to PR-518, PR-561, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.errors import (
+    IdConflictError,
+    NotFoundError,
+    ProtocolRefusedError,
+    RefusedError,
+)
+from council.core.protocol import grouping, liveness
+from council.core.protocol import registering as rules
+from council.core.protocol.membership import change_capabilities
+from council.core.protocol.membership import leave as leaving
+from council.core.protocol.messages import COORDINATOR, USER, Message
+from council.core.protocol.protocol_ids import is_protocol_id, role_of
+from council.core.protocol.protocol_rules import V5
+from council.core.protocol.registering import Joining
+from council.core.protocol.registry import Entry, Registry, capabilities_in, informed
+from council.core.protocol.registry_messages import concerns_registry, is_conflict
+from council.core.protocol.registry_messages import receive as answered
+from council.core.protocol.registry_replies import REFUSED, RegistryStep, Reply
+from council.core.record import Record
+from council.operations.place import Place
+from council.store import souls
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.protocol import protocol_registry
+from council.store.protocol.liveness_note import is_due
+from council.store.protocol.protocol_registry import Mail, RegistryChange
+from council.wire.carried import line_of
+from council.wire.log_lines import log_line
+from council.wire.messages import parse
+from council.wire.registry_lines import reply_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from council.store.souls import Facts
+
+    Rule = Callable[[Registry], RegistryStep]
+
+_UNKNOWN_AGENT = "E41"
+_JOINED = (rules.REGISTERED, rules.STANDS)
+# What these ask needs no look at what agents can do.
+_QUICK = frozenset("HQL")
+
+
+class Done(Record):
+    """What an act on the registry came to.
+
+    Args:
+        outcome: One word for it.
+        id: The agent or group it was about.
+        entry: The agent as it stands now, None where there is none.
+        answers: What was answered, each line in the version of its receiver.
+        reason: What kept it from being done, "" where it was done.
+        code: The wire code of that, "" for none.
+        registry: The registry as it stands now.
+    """
+
+    outcome: str
+    id: str
+    entry: Entry | None
+    answers: list[str]
+    reason: str
+    code: str
+    registry: Registry
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the commands that change the registry."""
+        from council.core.protocol.registry_records import shown
+
+        entry = self.entry
+        return {
+            "outcome": self.outcome,
+            "id": self.id,
+            "agentId": entry.agent or None if entry else None,
+            "answer": self.answers[0] if self.answers else None,
+            "answers": self.answers,
+            "agent": shown(entry, grouping.groups_of(self.registry, self.id)) if entry else None,
+        }
+
+
+def registry_of(place: Place) -> Registry:
+    """Return the registry with what the workspace knows of its own agents laid into it.
+
+    Raises:
+        InvalidStateError: Its file cannot be understood.
+    """
+    standing = protocol_registry.load(place.paths)
+    return informed(standing, _known(place, standing))
+
+
+def _known(
+    place: Place, registry: Registry, *agents: str
+) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return by agent of the workspace what it can do and what it is there for."""
+    wanted = {one.agent for one in registry.entries.values() if one.agent} | set(agents)
+    found = {}
+    for agent in wanted & set(known_agents(place.root, place.settings)):
+        facts = agent_of(place.root, place.settings, agent)
+        found[agent] = (tuple(facts.capabilities), facts.role)
+    return found
+
+
+def is_own(place: Place, agent: str) -> bool:
+    """Tell whether an agent is one of the workspace."""
+    return agent in known_agents(place.root, place.settings)
+
+
+def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5) -> Done:
+    """Do what a message asks of the registry: J, L, K, Q, H and their forms in V4.
+
+    The message and what it is answered with are logged, and each answer lies in
+    the inbox of whom it is for. A refusal is an answer, too; it raises nothing.
+
+    Args:
+        place: The workspace.
+        message: One of which `concerns_registry` is true.
+        agent: The agent of the workspace that sends it, "" where that is not known.
+        speaks: The version in which it was written.
+
+    Raises:
+        RefusedError: A run speaks for somebody else.
+        InvalidStateError: The registry, or a `SOUL.md`, is not to be changed by a program.
+    """
+    assert concerns_registry(message)
+    sender = _in_run(place, message) or agent
+    if message.kind == "J" or not sender:
+        sender = sender or owner_of(place, message.sender)
+
+    def rule(registry: Registry) -> RegistryStep:
+        return answered(
+            registry,
+            message,
+            place.now(),
+            place.settings.protocol,
+            agent=sender,
+            is_own=bool(sender) and is_own(place, sender),
+            speaks=speaks,
+        )
+
+    return _changed(place, rule, message, sender, quick=message.kind in _QUICK)
+
+
+def _in_run(place: Place, message: Message) -> str:
+    """Return whose run this is, "" outside of runs.
+
+    Raises:
+        RefusedError: It speaks as somebody else.
+    """
+    if not place.is_in_run:
+        return ""
+    own = place.environ.get("COUNCIL_AGENT", "")
+    entry = protocol_registry.load(place.paths).of_agent(own)
+    if entry is not None and entry.is_here and entry.id != message.sender:
+        raise RefusedError(
+            f"this run is {entry.id}'s and cannot speak as {message.sender}", f"send as {entry.id}"
+        )
+    return own
+
+
+def owner_of(place: Place, protocol_id: str) -> str:
+    """Return the agent of the workspace that a protocol id belongs to, "" for nobody's.
+
+    The registry says it; of who has not joined, the handles in its `SOUL.md`.
+    """
+    entry = protocol_registry.load(place.paths).get(protocol_id)
+    if entry is not None:
+        return entry.agent
+    for agent in known_agents(place.root, place.settings):
+        if protocol_id in agent_of(place.root, place.settings, agent).handles:
+            return agent
+    return ""
+
+
+def join(place: Place, wish: Joining) -> Done:
+    """Register an agent without a message of its own.
+
+    Raises:
+        IdConflictError: Its id is taken, or none is left.
+        ProtocolRefusedError: What it says of itself cannot be, or no version is common.
+        InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
+    """
+    told = _as_known(place, wish)
+    asked = _joining_message(told) if told.proposed else None
+    version = told.version if told.version and not told.fallback else V5
+
+    def rule(registry: Registry) -> RegistryStep:
+        return rules.join(
+            registry, told, place.now(), place.settings.protocol, asked, speaks=version
+        )
+
+    return _accepted(_changed(place, rule, None, told.agent))
+
+
+def _as_known(place: Place, wish: Joining) -> Joining:
+    """Return what a joining agent says, with what its `SOUL.md` says for it."""
+    if not wish.agent or not is_own(place, wish.agent):
+        return wish.copy(is_own=False)
+    facts = agent_of(place.root, place.settings, wish.agent)
+    handles = [one for one in facts.handles if is_protocol_id(one) and role_of(one) == wish.role]
+    if not wish.proposed and handles:
+        wish = wish.copy(proposed=handles[0], insists=False)
+    usual = capabilities_in(facts.capabilities)
+    return wish.copy(
+        is_own=True,
+        capabilities=usual if wish.capabilities is None else wish.capabilities,
+        description=wish.description or facts.role,
+    )
+
+
+def _joining_message(wish: Joining) -> Message:
+    """Return the message that the answer to a joining agent follows."""
+    return Message(
+        number=1,
+        sender=wish.proposed,
+        receiver=COORDINATOR,
+        kind="J",
+        task="T0",
+        priority="",
+        context="S0",
+        data="-",
+    )
+
+
+def leave(place: Place, protocol_id: str, reason: str = "") -> Done:
+    """Take an agent out of the registry.
+
+    Raises:
+        NotFoundError: Nobody bears that id.
+        InvalidStateError: The registry is not to be changed by a program.
+    """
+    return _accepted(
+        _changed(place, lambda registry: leaving(registry, protocol_id, reason, place.now()))
+    )
+
+
+def declare(place: Place, protocol_id: str, capabilities: Iterable[str]) -> Done:
+    """Let an agent have these capabilities and no others.
+
+    Raises:
+        NotFoundError: Nobody bears that id.
+        ProtocolRefusedError: One cannot name a capability.
+        InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
+    """
+    wanted = tuple(dict.fromkeys(capabilities))
+    return _accepted(
+        _changed(
+            place,
+            lambda registry: change_capabilities(registry, protocol_id, wanted, place.now()),
+        )
+    )
+
+
+def tell_liveness(place: Place, protocol_id: str, load: int, queue: int) -> Done:
+    """Take in a sign of life; one that comes too soon is dropped, and says so in `reason`.
+
+    Raises:
+        NotFoundError: Nobody bears that id.
+        ProtocolRefusedError: Load or queue cannot be so.
+        InvalidStateError: The registry is not to be changed by a program.
+    """
+    message = liveness.liveness_message(protocol_id, load, queue)
+    return _accepted(receive(place, message))
+
+
+def change_group(place: Place, group: str, members: Iterable[str], *, add: bool) -> Done:
+    """Put workers into a group or take them out; without members to take out, all of them.
+
+    Raises:
+        ProtocolRefusedError: It is no group, or one of them cannot be in it.
+        InvalidStateError: The registry is not to be changed by a program.
+    """
+    named = list(members)
+
+    def rule(registry: Registry) -> RegistryStep:
+        if add:
+            return grouping.add_members(registry, group, named)
+        return grouping.remove_members(registry, group, named)
+
+    return _accepted(_changed(place, rule))
+
+
+def note_used(place: Place, *protocol_ids: str) -> None:
+    """Remember that agents were given work, so that the next task goes to others."""
+
+    def rule(registry: Registry) -> RegistryStep:
+        for one in protocol_ids:
+            registry = liveness.used(registry, one, place.now()).registry
+        return RegistryStep(registry=registry, outcome=liveness.HEARD)
+
+    _changed(place, rule, quick=True)
+
+
+def note_seen(place: Place, protocol_id: str) -> None:
+    """Take any message of an agent for a sign of life.
+
+    One that nobody waits for signs of is not written down.
+    """
+    entry = protocol_registry.load(place.paths).entries.get(protocol_id)
+    if entry is None or not entry.is_here or not entry.watched:
+        return
+    _changed(place, lambda registry: liveness.seen(registry, protocol_id, place.now()), quick=True)
+
+
+def expire_liveness(place: Place, now: datetime) -> list[str]:
+    """Mark those who fell silent as unavailable; return their ids.
+
+    It costs two looks at the file system while nobody can have fallen silent.
+
+    Raises:
+        InvalidStateError: The registry is not to be changed by a program.
+    """
+    if not is_due(place.paths.protocol, now):
+        return []
+    gone: list[str] = []
+
+    def rule(registry: Registry) -> RegistryStep:
+        step = liveness.expire(registry, now, place.settings.protocol)
+        gone[:] = [reply.message.receiver for reply in step.replies]
+        return step
+
+    _changed(place, rule, quick=True)
+    if not gone:
+        protocol_registry.note_due(place.paths, place.settings.protocol)
+    return gone
+
+
+def _accepted(done: Done) -> Done:
+    """Let an act pass that was done.
+
+    Raises:
+        IdConflictError: The id was taken.
+        NotFoundError: It is about somebody whom the registry does not know.
+        ProtocolRefusedError: Anything else was wrong.
+    """
+    answer = done.answers[0] if done.answers else ""
+    if done.outcome == rules.CONFLICT:
+        raise IdConflictError(done.reason, answer)
+    if done.outcome != REFUSED:
+        return done
+    if done.code == _UNKNOWN_AGENT:
+        raise NotFoundError(f"{done.code}: {done.reason}", "see who is: council agent query")
+    raise ProtocolRefusedError(done.reason, done.code, answer)
+
+
+def _changed(
+    place: Place,
+    rule: Rule,
+    message: Message | None = None,
+    agent: str = "",
+    *,
+    quick: bool = False,
+) -> Done:
+    """Apply a rule to the registry and write down what follows from it.
+
+    Args:
+        place: The workspace.
+        rule: The rule.
+        message: The message that it answers, for the log.
+        agent: Somebody who may not be in the registry yet.
+        quick: Whether the rule asks nothing of what agents can do.
+    """
+    now = place.now()
+    told: list[Done] = []
+
+    def work(standing: Registry) -> RegistryChange:
+        known = {} if quick else _known(place, standing, agent)
+        before = standing if quick else informed(standing, known)
+        step = rule(before)
+        if step.outcome in _JOINED and step.id in step.registry.entries:
+            step = step.copy(registry=_with_own_facts(step.registry, step.id, known))
+        _write_facts(place, step.registry, known)
+        lines = [reply_line(one) for one in step.replies]
+        told.append(_done(step, lines))
+        has_changed = step.registry != before
+        return RegistryChange(
+            registry=step.registry if has_changed else None,
+            events=step.events,
+            log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
+            mail=[
+                _mail(one, line)
+                for one, line in zip(step.replies, lines, strict=True)
+                if not one.to_caller and one.message.receiver not in (COORDINATOR, USER)
+            ],
+        )
+
+    protocol_registry.change(place.paths, work, now, place.settings.protocol)
+    return told[-1]
+
+
+def _with_own_facts(
+    registry: Registry, protocol_id: str, known: dict[str, tuple[tuple[str, ...], str]]
+) -> Registry:
+    """Let an agent that joined without saying what it can do have what its `SOUL.md` says."""
+    entry = registry.entries[protocol_id]
+    if not entry.is_own or entry.agent not in known:
+        return registry
+    capabilities, role = known[entry.agent]
+    return registry.with_entry(
+        entry.copy(
+            capabilities=entry.capabilities or capabilities_in(capabilities),
+            description=entry.description or role,
+        )
+    )
+
+
+def _write_facts(
+    place: Place, registry: Registry, known: dict[str, tuple[tuple[str, ...], str]]
+) -> None:
+    """Write into the `SOUL.md` of agents what they have declared anew."""
+    for entry in registry.entries.values():
+        if not entry.is_own or entry.agent not in known:
+            continue
+        capabilities, role = known[entry.agent]
+        facts: Facts = {}
+        if capabilities_in(capabilities) != entry.capabilities:
+            others = [one for one in capabilities if one not in capabilities_in(capabilities)]
+            facts["capabilities"] = [*entry.capabilities, *others]
+        if entry.description and entry.description != role:
+            facts["role"] = entry.description
+        if facts:
+            souls.write_facts(place.paths, place.settings, entry.agent, facts)
+
+
+def _done(step: RegistryStep, lines: list[str]) -> Done:
+    first = step.replies[0].message if step.replies else None
+    code = first.code if first is not None else ""
+    if first is not None and is_conflict(first) and step.replies[0].version != V5:
+        code = lines[0].split("|")[6]
+    return Done(
+        outcome=step.outcome,
+        id=step.id,
+        entry=step.registry.entries.get(step.id),
+        answers=lines,
+        reason=step.reason,
+        code=code,
+        registry=step.registry,
+    )
+
+
+def _mail(reply: Reply, line: str) -> Mail:
+    message = reply.message
+    return Mail(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
+
+
+def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:
+    """Return what the log says of a message and its answers, all in the shape of V5."""
+    said = [*([message] if message is not None else []), *(one.message for one in replies)]
+    return [log_line(parse(line_of(one), V5), now) for one in said]

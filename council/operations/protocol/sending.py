@@ -1,0 +1,235 @@
+"""Lines sent by hand or by a program: to whom they go, and what follows from them.
+
+A line of an orchestrator is sent in its context, a line of a worker is taken in;
+what concerns the registry goes there, what goes to a router is passed on. A
+line of an older version is read as what it means in V5, and each receiver
+reads its own version.
+
+Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-590, PR-598, PR-644,
+XC-014, XC-015, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import InvalidMessageError, NotFoundError, RefusedError, UsageError
+from council.core.events import Event
+from council.core.ids import split_task_id
+from council.core.protocol import grouping, orchestrator, succession
+from council.core.protocol.context_ids import is_context
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
+from council.core.protocol.registry_messages import concerns_registry
+from council.core.trust import is_token, run_token
+from council.operations.place import Place
+from council.operations.protocol import registry
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.exchanging import VIA, change, contexts, open_new
+from council.operations.protocol.sent import Sent, new_trace, sent_of
+from council.store.events import append, loose_records
+from council.store.keys import run_key
+from council.wire.carried import line_of, message_of
+from council.wire.messages import parse, validate
+from council.wire.parsed import Parsed
+
+
+def send(place: Place, line: str, *, version: str | None = None) -> Sent:
+    """Send a line of any version on behalf of whom it names as its sender.
+
+    Raises:
+        InvalidMessageError: The line has faults, or names what does not exist.
+        RefusedError: A run sends as somebody else.
+        NotFoundError: Its context, or whom it goes to, is unknown.
+        UsageError: It does not say enough to be sent.
+    """
+    found = parse(line, version)
+    if found.errors:
+        raise InvalidMessageError([one.to_record() for one in found.errors])
+    message = message_of(found)
+    crew = Crew(place, place.now())
+    _may_send_as(crew, message.sender)
+    if concerns_registry(message):
+        speaks = found.version if found.version in ("V4", "V5") else "V4"
+        done = registry.receive(place, message, speaks=speaks)
+        return Sent(
+            outcome="refused" if done.code else done.outcome,
+            code=done.code,
+            reason=done.reason,
+            answers=done.answers,
+        )
+    return sent_in_context(crew, message, found)
+
+
+def _may_send_as(crew: Crew, sender: str) -> None:
+    """Let a run send as itself alone, and a person as anybody, unless trust is strict (XC-014).
+
+    Raises:
+        RefusedError: A run sends as somebody else, or nobody shows who a worker is.
+    """
+    place = crew.place
+    own = place.environ.get("COUNCIL_AGENT", "")
+    if place.paths.strict and sender[:1] == "W" and not _has_token(place, own):
+        raise RefusedError(
+            f"nothing shows that {sender} sends this, and trust is strict",
+            "workers answer from the run that the heartbeat starts",
+        )
+    if not place.is_in_run or not own:
+        return
+    entry = crew.registry.of_agent(own)
+    if entry is None or not entry.is_here or sender.partition(".")[0] != entry.id:
+        told = entry.id if entry is not None and entry.is_here else own
+        raise RefusedError(f"this run is {told}'s and cannot send as {sender}", f"send as {told}")
+
+
+def _has_token(place: Place, agent: str) -> bool:
+    """Tell whether the environment holds the token of a run for a message."""
+    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
+    if task is None or not is_context(task[0]):
+        return False
+    expected = run_token(run_key(place.paths), task[0], 0, agent, task[3])
+    return is_token(place.environ.get("COUNCIL_TOKEN", ""), expected)
+
+
+def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
+    """Send or take in a message of a task or to many, in the context that it belongs to.
+
+    What goes to a router is for whom its DATA names; that one gets it as the router got it.
+    """
+    via = ""
+    if grouping.is_for_router(message):
+        relay = grouping.relay_target(crew.registry, message, crew.now)
+        if relay.fault is not None:
+            return _undeliverable(crew, message, relay.fault)
+        via, message = message.receiver, message.copy(receiver=relay.target)
+    context = _context_of(crew, message)
+    if not context:
+        return _in_new_context(crew, message, found, via)
+    exchange = contexts(crew.place).read(context).exchange
+    if exchange.successor:
+        message = succession.forwarded(exchange, message)
+        context = message.context
+        exchange = contexts(crew.place).read(context).exchange
+    if exchange.is_open:
+        _check_meaning(crew, exchange, found)
+    told = message.copy(context=context)
+    done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
+    return sent_of("sent", done, task=message.task)
+
+
+def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
+    if not message.sender.startswith("O"):
+        return orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
+    to = _targets(crew, message)
+    step = orchestrator.send(exchange, message, crew.registry, crew.now, to=to, rules=crew.rules)
+    if via and step.messages:
+        posted = step.exchange.posted_as(step.messages[0].number)
+        if posted is not None:
+            posted.extra[VIA] = via
+    return step
+
+
+def _undeliverable(crew: Crew, message: Message, fault: Message) -> Sent:
+    """Report to the sender that a router cannot reach the target (PR-516)."""
+    reason = "; ".join(f"{name}={value}" for name, value in fault.pairs)
+    data = {
+        "ctx": message.context or None,
+        "tid": message.task or None,
+        "kind": message.kind,
+        "said": message.id,
+        "code": fault.code,
+        "reason": reason,
+    }
+    event = Event(type="message.refused", agent=message.sender, data=data)
+    append(crew.place.paths, loose_records([event], message.context, crew.now))
+    line = line_of(fault, crew.version_of(message.sender))
+    return Sent(outcome="refused", code=fault.code, reason=reason, answers=[line])
+
+
+def _targets(crew: Crew, message: Message) -> tuple[str, ...]:
+    """Return whom a line of an orchestrator reaches.
+
+    Raises:
+        NotFoundError: It reaches nobody.
+    """
+    found = grouping.targets(crew.registry, message.sender, message.receiver)
+    if not found:
+        raise NotFoundError(
+            f"E41: {message.receiver} is nobody who is registered", "see: council agent query"
+        )
+    return found
+
+
+def _context_of(crew: Crew, message: Message) -> str:
+    """Return the context of a message; where the line has none, that of its task.
+
+    Raises:
+        NotFoundError: There is no such context.
+        UsageError: Its task is open in several contexts.
+    """
+    store = contexts(crew.place)
+    named = message.context if message.context != REGISTRY_CONTEXT else ""
+    if named:
+        if not store.exists(named):
+            raise NotFoundError(f"E42: no context {named}", "see: council task list")
+        return named
+    if not message.task or message.kind == "R":
+        return ""
+    own = [
+        one
+        for one in store.ids()
+        if _takes_part(store.read(one).exchange, message.task, message.sender)
+    ]
+    if len(own) > 1:
+        raise UsageError(
+            f"{message.task} is open in {', '.join(sorted(own))}", "write the context into the line"
+        )
+    if not own:
+        raise NotFoundError(f"E40: no open task {message.task}", "see: council task list")
+    return own[0]
+
+
+def _takes_part(exchange: Exchange, task: str, who: str) -> bool:
+    standing = exchange.tasks.get(task)
+    if standing is None or standing.is_over:
+        return False
+    if who == USER or who.startswith("O"):
+        return True
+    return any(one.worker == who for hop in standing.hops for one in hop.attempts)
+
+
+def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Sent:
+    """Open a context for a line of an orchestrator that names none; only it may do so (PR-571).
+
+    One that asks for nothing is over once it is delivered.
+
+    Raises:
+        UsageError: A worker sends something that belongs to no context.
+    """
+    if not message.sender.startswith("O"):
+        raise UsageError(
+            f"{message.sender} opens no context", "write the context and the task into the line"
+        )
+    _check_meaning(crew, None, found)
+    trace = new_trace(crew.place)
+
+    def first(chosen: str) -> ExchangeStep:
+        opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
+        told = message.copy(context=chosen)
+        step = opened.then(_rule(crew, opened.exchange, told, via))
+        if step.exchange.tasks:
+            return step
+        return step.then(orchestrator.close(step.exchange, crew.now, reason="delivered"))
+
+    return sent_of("sent", open_new(crew, first), task=message.task)
+
+
+def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None:
+    """Let a line pass that names only what exists.
+
+    Raises:
+        InvalidMessageError: It names an unknown agent, context or reference.
+    """
+    from council.operations.protocol.known import known_in
+
+    judged = validate(found, context=known_in(crew, exchange))
+    if judged.errors:
+        raise InvalidMessageError([one.to_record() for one in judged.errors])

@@ -1,0 +1,142 @@
+"""What a worker printed, taken in as its messages.
+
+A line that is a message counts as one, a line with faults is answered by the
+code of the first one, mere words are the answer. What DATA cannot hold is
+published, and DATA refers to it.
+
+Source: PR-503, PR-536, PR-537, PR-554, PR-559, PR-598.
+"""
+
+from __future__ import annotations
+
+from council.core.events import Event
+from council.core.protocol import exchange_runs, orchestrator
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange_owed import Work
+from council.core.protocol.messages import Message, inline
+from council.core.protocol.payload import flags_and_pairs
+from council.drivers.runs import Answer
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.task_due import Due
+from council.store.delegation import artifacts
+from council.wire.working import Told, fits, read_output, referring, reply, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from council.wire.parsed import Parsed
+
+    Taken = Callable[[Exchange, str], ExchangeStep]
+
+_ENDS_WORK = frozenset("SECX")
+
+
+def taken_in(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
+    """Take what a worker printed as its messages."""
+    owed = due.owed
+    assert isinstance(owed, Work)
+    posted = due.exchange.posted_as(owed.message)
+    assert posted is not None  # a message that somebody has to act on is kept
+    request = posted.message
+    rules, events = _heard(crew, due, request, answer)
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        step = ExchangeStep(exchange=exchange, events=list(events))
+        for number, taken in enumerate(rules, start=1):
+            # The last one ends the run: until then it may say more.
+            step = step.then(taken(step.exchange, owed.run if number == len(rules) else ""))
+        ended = exchange_runs.run_ended(step.exchange, owed.run, now=crew.now, rules=crew.rules)
+        return step.then(ended)
+
+    return rule
+
+
+def _heard(
+    crew: Crew, due: Due, request: Message, answer: Answer
+) -> tuple[list[Taken], list[Event]]:
+    """Return what follows from each thing that a worker printed, and what was left out of it."""
+    worker = due.owed.worker
+    said = read_output(answer.text, request)
+    events: list[Event] = []
+    rules: list[Taken] = []
+    ends = False
+    for told in said.messages:
+        if due.started_in and told.message.context == due.started_in:
+            # It was asked in a context whose numbers were used up meanwhile (PR-644).
+            told.message = told.message.copy(context=due.context, task=request.task)
+        message = told.message
+        if message.sender != worker:
+            reason = f"sent as {message.sender} in a run of {worker}"
+            events.append(_event(due, "message.refused", message, code="E13", reason=reason))
+            continue
+        ends = ends or message.kind in _ENDS_WORK
+        rules.append(_received(crew, _whole(crew, due, told)))
+    for faulty in said.faulty:
+        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty))
+    if said.words and not (ends or said.faulty):
+        ref = "" if fits(said.words) else _published(crew, due, said.words)
+        whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
+        rules.append(_received(crew, whole))
+    elif said.words:
+        reason = f"{len(said.words)} letters beside a message"
+        events.append(_event(due, "message.ignored", request, reason=reason))
+    return rules, events
+
+
+def _received(crew: Crew, message: Message) -> Taken:
+    def taken(exchange: Exchange, run: str) -> ExchangeStep:
+        return orchestrator.receive(
+            exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
+        )
+
+    return taken
+
+
+def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
+    """Answer a line with faults by the code of the first one; its worker is asked once more."""
+    first = faulty.errors[0].code if faulty.errors else "E10"
+    code = first if faulty.version == "V5" else "E10"
+    details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
+
+    def taken(exchange: Exchange, run: str) -> ExchangeStep:
+        return orchestrator.receive_fault(
+            exchange,
+            stands_for,
+            code,
+            crew.registry,
+            crew.now,
+            details=details,
+            run=run,
+            rules=crew.rules,
+        )
+
+    return taken
+
+
+def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
+    """Return the event of something that a worker said and that is not taken."""
+    about = {"ctx": due.context, "tid": message.task or None, "kind": message.kind}
+    return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
+
+
+def _whole(crew: Crew, due: Due, told: Told) -> Message:
+    """Return a message; DATA that was too long for it is published, and it refers to that."""
+    if not told.whole:
+        return told.message
+    pairs = referring(told.whole, _published(crew, due, told.whole))
+    data = ";".join(f"{name}={value}" for name, value in pairs.items())
+    flags, found = flags_and_pairs(data)
+    return told.message.copy(data=data, pairs=tuple(found.items()), flags=tuple(flags))
+
+
+def _published(crew: Crew, due: Due, text: str) -> str:
+    done = artifacts.publish(
+        crew.place.paths,
+        text.encode("utf-8", "replace"),
+        content_type="text/plain; charset=utf-8",
+        publisher=due.agent.id if due.agent else due.owed.worker,
+        trace=due.exchange.trace_id,
+        now=crew.now,
+    )
+    return done.artifact_id

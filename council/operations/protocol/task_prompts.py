@@ -1,0 +1,188 @@
+"""What a worker, or the orchestrator's agent, is given to read for a task.
+
+A program gets the line and nothing else. A model or a person gets the prompt
+of a worker, what was said before, what the line refers to, and the line last.
+
+Source: PR-536, PR-545, PR-553, PR-556, PR-558, PR-593, PR-594, issue 6, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from council.core.agents import Agent
+from council.core.protocol.answering import readable
+from council.core.protocol.exchange import Exchange
+from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.messages import USER
+from council.core.protocol.registry import capabilities_in
+from council.core.protocol.splitting import Part
+from council.core.telling.trace_context import traceparent
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.payloads import meaning_of, payload_of
+from council.wire.carried import line_of
+from council.wire.data import references_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Owed = Work | Split | Compose
+    Material = list[tuple[str, str]]
+
+_SPLIT = {
+    "en": (
+        "Split the request of the user, which stands in the material, into tasks for the workers "
+        "above. Print one line for each task and nothing else:\n\n"
+        "    - [capability, capability] what is to be done\n\n"
+        "If one worker can do all of it, print one line."
+    ),
+    "fr": (
+        "Répartis la demande de l’utilisateur, citée plus haut, en tâches pour les workers "
+        "ci-dessus. Écris une ligne par tâche et rien d’autre :\n\n"
+        "    - [capability, capability] ce qu’il faut faire\n\n"
+        "Si un seul worker peut tout faire, écris une seule ligne."
+    ),
+}
+_COMPOSE = {
+    "en": (
+        "Write the answer to the user from the results in the material. Print the answer and "
+        "nothing else."
+    ),
+    "fr": (
+        "Rédige la réponse à l’utilisateur d’après les résultats cités plus haut. Écris la "
+        "réponse et rien d’autre."
+    ),
+}
+_BY_HAND = {
+    "en": "\nTo answer, send one line: council msg send '{line}'\n",
+    "fr": "\nPour répondre, envoie une ligne : council msg send '{line}'\n",
+}
+
+
+def prompt_of(crew: Crew, exchange: Exchange, owed: Owed, agent: Agent) -> str:
+    """Return all that an agent reads for a run.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+    """
+    if isinstance(owed, Work):
+        line = line_for(crew, exchange, owed)
+        if _reads_lines(agent):
+            return line
+        by_hand = agent.driver == "manual"
+        return _worker_prompt(crew, exchange, owed, line) + (
+            _how_to_answer(exchange, owed) if by_hand else ""
+        )
+    return _orchestrator_prompt(crew, exchange, owed, agent)
+
+
+def _reads_lines(agent: Agent) -> bool:
+    """Tell whether an agent is a program of the protocol, and no model and no person."""
+    if agent.driver == "command":
+        return bool(agent.settings.argv)
+    return agent.driver == "scripted"
+
+
+def line_for(crew: Crew, exchange: Exchange, owed: Work) -> str:
+    """Return the message that a worker has to act on, in the version that it reads."""
+    posted = exchange.posted_as(owed.message)
+    assert posted is not None  # what somebody has to act on is kept
+    return line_of(posted.message, crew.version_of(owed.worker)) + "\n"
+
+
+def _worker_prompt(crew: Crew, exchange: Exchange, owed: Work, line: str) -> str:
+    from council.operations.protocol.protocol_prompts import worker_prompt
+
+    return worker_prompt(
+        crew.place,
+        crew.registry,
+        owed.worker,
+        line=line,
+        material=_material(crew, exchange, owed),
+        lang=exchange.lang,
+    )
+
+
+def _how_to_answer(exchange: Exchange, owed: Work) -> str:
+    depth = exchange.tasks[owed.task].hop(owed.hop).depth
+    budget = exchange.tasks[owed.task].hop(owed.hop).left
+    first = f"M{owed.message + 1}|{owed.worker}>O1|S|{owed.task}|{owed.priority}|D|-|{depth}"
+    left = "-" if budget is None else f"B{budget}"
+    words = _BY_HAND["fr" if exchange.lang == "fr" else "en"]
+    return words.format(line=f"{first}|{exchange.context}|{left}|result=…")
+
+
+def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
+    """Return what was said before in a worker's part, and what its line refers to."""
+    found: Material = []
+    for posted in exchange.posted:
+        message = posted.message
+        if posted.hop == owed.hop and message.task == owed.task and message.number != owed.message:
+            title = f"{message.id} {message.sender} to {message.receiver}: {message.kind}"
+            found.append((title, message.data))
+    asked = exchange.posted_as(owed.message)
+    data = [asked.message.data] if asked is not None else []
+    for reference in references_in(" ".join([*data, *(text for _, text in found)])):
+        text = meaning_of(crew.place, exchange, reference)
+        if text and reference.text not in (title for title, _ in found):
+            found.append((reference.text, text))
+    return found
+
+
+def _orchestrator_prompt(
+    crew: Crew, exchange: Exchange, owed: Split | Compose, agent: Agent
+) -> str:
+    from council.operations.protocol.protocol_prompts import orchestrator_prompt
+
+    words = _SPLIT if isinstance(owed, Split) else _COMPOSE
+    material: Material = []
+    if isinstance(owed, Split):
+        material.append((USER, exchange.tasks[owed.task].text))
+    else:
+        material.append((USER, exchange.request))
+        for task in exchange.tasks.values():
+            if task.told:
+                continue
+            told = (
+                readable(exchange, task.result, lambda one: payload_of(crew.place, one))
+                or f"{task.code} {task.reason}".strip()
+            )
+            material.append((f"{task.id}: {task.text}", told or str(task.state)))
+    return orchestrator_prompt(
+        crew.place,
+        crew.registry,
+        agent=agent.id,
+        asked=words["fr" if exchange.lang == "fr" else "en"],
+        material=material,
+        lang=exchange.lang,
+    )
+
+
+def variables_of(crew: Crew, exchange: Exchange, owed: Owed) -> dict[str, str]:
+    """Return what a run finds in its environment besides what every run does."""
+    found = {"COUNCIL_CONTEXT": exchange.context}
+    if isinstance(owed, Work):
+        found["COUNCIL_PROTOCOL_ID"] = owed.worker
+        entry = crew.registry.get(owed.worker)
+        if entry is not None:
+            found["COUNCIL_MAX_DEPTH"] = str(entry.serves_below)
+            found["COUNCIL_CAPABILITIES"] = ",".join(entry.capabilities)
+    return found
+
+
+def traceparent_of(exchange: Exchange, owed: Owed) -> str:
+    """Return the trace context of a run."""
+    return traceparent(exchange.trace_id, owed.run)
+
+
+def parts_in(text: str) -> list[Part]:
+    """Return the tasks that the orchestrator's agent splits a request into.
+
+    One a line: `- [web_search, summarize] what is to be done`; other lines are left out.
+    """
+    parts = []
+    for line in text.splitlines():
+        head, bracket, rest = line.strip().lstrip("-*0123456789. ").partition("]")
+        if not bracket or not head.startswith("["):
+            continue
+        caps = capabilities_in(one.strip() for one in head[1:].split(","))
+        if rest.strip():
+            parts.append(Part(text=rest.strip(), caps=caps))
+    return parts

@@ -1,0 +1,255 @@
+"""Runs for tasks: claimed in the context, started, and what came back taken in.
+
+A worker of the workspace is run for each message that asks something of it. It
+reads one line, or a prompt with that line at its end, and what it prints is
+taken for messages; mere words are its answer. Whatever becomes of the run, it
+ends in the context: with messages, or failed with its reason.
+
+Source: PR-503, PR-536, PR-554, PR-558, PR-559, PR-598, C0-046, XC-016, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from council.core.agents import Agent
+from council.core.errors import CouncilError, NotFoundError
+from council.core.protocol import exchange_runs
+from council.core.protocol.answering import composed
+from council.core.protocol.context_ids import is_context
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.trust import run_token
+from council.drivers.runs import Answer, failed
+from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
+from council.operations.place import Place
+from council.operations.protocol import task_prompts
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.exchanging import change, contexts
+from council.operations.protocol.task_answers import taken_in
+from council.operations.protocol.task_due import MANUAL, Due
+from council.store import files
+from council.store.keys import run_key
+from council.store.protocol import under_way
+from council.store.slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# The phase that a run for a task shows to a driver, by the type of what a worker acts on.
+PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
+_URGENT = "P0"
+
+
+def queue(crew: Crew, due: Due) -> None:
+    """Write down that a run waits for a place."""
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_queued(exchange, due.owed, driver=due.driver, now=crew.now)
+
+    change(crew, due.context, rule)
+
+
+def refuse(crew: Crew, due: Due) -> None:
+    """Write down that a run may not be started."""
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_refused(
+            exchange,
+            due.owed,
+            due.refusal,
+            driver=due.driver,
+            now=crew.now,
+            elsewhere=due.elsewhere,
+            rules=crew.rules,
+        )
+
+    change(crew, due.context, rule)
+
+
+def claim(crew: Crew, due: Due) -> bool:
+    """Claim a run; who answers by itself gets what it has to read. False: it is owed no more."""
+    agent = due.agent
+    if agent is not None and agent.driver == MANUAL:
+        _hand_over(crew, due, agent)
+    ends_at = None
+    if not due.by_hand:
+        assert agent is not None
+        ends_at = crew.now + crew.place.settings.timeout_of(agent.settings) + LEASE_MARGIN
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_started(
+            exchange, due.owed, driver=due.driver, now=crew.now, ends_at=ends_at, rules=crew.rules
+        )
+
+    return change(crew, due.context, rule).step.outcome == "claimed"
+
+
+def _hand_over(crew: Crew, due: Due, agent: Agent) -> None:
+    """Put what a worker has to read where a person finds it."""
+    folder = crew.place.paths.tasks(agent.id)
+    files.make_folder(folder)
+    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent)
+    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+
+
+def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object]) -> bool:
+    """Start a claimed run in a process of its own; the place goes over to it.
+
+    Returns:
+        False when it could not be started: a failed run with its reason.
+    """
+    place, agent, owed = crew.place, due.agent, due.owed
+    assert agent is not None
+
+    def settle(answer: Answer) -> Settled:
+        return _settled(place, due, answer)
+
+    try:
+        prompt = task_prompts.prompt_of(crew, due.exchange, owed, agent)
+    except CouncilError as error:  # a template of the workspace is broken
+        slot.release()
+        settle(failed(error.message))
+        return False
+    wanted = Launch(
+        agent=agent,
+        owner=due.context,
+        name=due.context,
+        task=owed.run,
+        phase=_phase_of(due),
+        tour=owed.number,
+        prompt=prompt,
+        token=run_token(run_key(place.paths), due.context, 0, agent.id, owed.number),
+        traceparent=task_prompts.traceparent_of(due.exchange, owed),
+        variables=task_prompts.variables_of(crew, due.exchange, owed),
+        mark=under_way.mark_path(place.paths.runs, agent.id),
+        slot=slot,
+    )
+    return launch(place, wanted, settle, afterwards)
+
+
+def interrupt(crew: Crew, due: Due) -> bool:
+    """End a run of the same agent that a run of P0 may interrupt (PR-309, PR-410).
+
+    It is set aside in its context first, so that its end counts as no failure;
+    whoever supervises it frees the place and beats.
+    """
+    if due.owed.priority != _URGENT or due.agent is None:
+        return False
+    found = under_way.under_way(under_way.mark_path(crew.place.paths.runs, due.agent.id))
+    if found is None or not is_context(found.owner):
+        return False
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.set_aside(
+            exchange, found.task, now=crew.now, reason=f"set aside for {due.context}"
+        )
+
+    if change(crew, found.owner, rule).step.outcome != "set-aside":
+        return False
+    try:
+        os.kill(found.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return True  # it has just ended by itself
+    return True
+
+
+def _phase_of(due: Due) -> str:
+    if isinstance(due.owed, Work):
+        posted = due.exchange.posted_as(due.owed.message)
+        return PHASES.get(posted.message.kind, "TASK") if posted is not None else "TASK"
+    return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
+
+
+def _settled(place: Place, due: Due, answer: Answer) -> Settled:
+    """Write down what came back of a run."""
+    crew = Crew(place, place.now())
+    failure = "" if answer.ok else answer.reason
+    due = _where_it_went_on(crew, due)
+    if isinstance(due.owed, Work) and answer.ok and not answer.by_tool:
+        rule = taken_in(crew, due, answer)
+    elif isinstance(due.owed, Work) and answer.ok:
+        rule = _ended(crew, due)
+    elif answer.ok:
+        rule = _by_orchestrator(crew, due, answer.text)
+    else:
+        rule = _failed(crew, due, answer)
+    try:
+        changed = change(crew, due.context, rule)
+    except NotFoundError:  # purged meanwhile: nobody waits for it any more
+        return Settled(failure=failure)
+    finally:
+        files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
+    return Settled(failure=failure, retry_s=_retry_in(crew, changed.kept.exchange))
+
+
+def _where_it_went_on(crew: Crew, due: Due) -> Due:
+    """Return a run as it stands in the context in which that of its start went on, if it did."""
+    store = contexts(crew.place)
+    if not store.exists(due.context):
+        return due
+    exchange = store.read(due.context).exchange
+    while exchange.successor:
+        exchange = store.read(exchange.successor).exchange
+    run = exchange.runs.get(due.owed.run)
+    if exchange.context == due.context or run is None:
+        return due
+    owed = due.owed.copy(task=run.task)
+    if isinstance(owed, Work):
+        owed = owed.copy(message=run.message)
+    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
+
+
+def _retry_in(crew: Crew, exchange: Exchange) -> float:
+    """Return the seconds until somebody is asked again, 0 for nobody."""
+    from council.core.protocol.exchange_owed import next_due
+
+    due_at = next_due(exchange) if exchange.is_open else None
+    waits = [
+        hop.again.due_at
+        for task in exchange.tasks.values()
+        for hop in task.hops
+        if hop.again is not None
+    ]
+    if due_at is None or not waits:
+        return 0.0
+    return max(0.0, (min(waits) - crew.now).total_seconds())
+
+
+def _failed(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_failed(
+            exchange,
+            due.owed.run,
+            answer.reason or "no answer",
+            now=crew.now,
+            timed_out=answer.timed_out,
+            rules=crew.rules,
+        )
+
+    return rule
+
+
+def _ended(crew: Crew, due: Due) -> Callable[[Exchange], ExchangeStep]:
+    def rule(exchange: Exchange) -> ExchangeStep:
+        return exchange_runs.run_ended(exchange, due.owed.run, now=crew.now, rules=crew.rules)
+
+    return rule
+
+
+def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], ExchangeStep]:
+    """Take what the orchestrator's agent said of how to split a request, or its answer."""
+    from council.core.protocol.splitting import divided
+
+    run = due.owed.run
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        if isinstance(due.owed, Compose):
+            return composed(exchange, text.strip(), crew.now, run=run, rules=crew.rules)
+        parts = task_prompts.parts_in(text)
+        return divided(exchange, parts, crew.registry, crew.now, run=run, rules=crew.rules)
+
+    return rule

@@ -1,0 +1,214 @@
+"""Tasks and contexts for people: which are open, what becomes of them, how to end them.
+
+Source: PR-309, PR-410, PR-551, PR-552, PR-571, PR-585, `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
+from council.core.protocol import orchestrator
+from council.core.protocol.context_ids import is_context
+from council.core.protocol.context_values import with_value
+from council.core.protocol.exchange import Exchange, ExchangeStep, Task
+from council.core.record import Record
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.exchanging import change, contexts, open_new
+from council.operations.protocol.sent import new_trace
+from council.store.protocol.contexts import Kept
+from council.store.settings import language
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Row(Record):
+    """One task as a list shows it."""
+
+    context: str
+    task: Task
+    is_closed: bool = False
+
+    @property
+    def order(self) -> tuple[str, str, int, str]:
+        """P0, P1, P2, then who was there first (PR-309, PR-410)."""
+        one = self.task
+        return one.priority, one.created_at.isoformat(), len(self.context), self.context
+
+    @property
+    def worker(self) -> str:
+        """Who works on it, or did last; "" for nobody yet."""
+        last = [hop.attempt for hop in self.task.hops if hop.attempt is not None and hop.is_open]
+        every = last or [hop.attempt for hop in self.task.hops[:1] if hop.attempt is not None]
+        return every[-1].worker if every else ""
+
+    @property
+    def waits_for_user(self) -> bool:
+        """Whether the user has to choose."""
+        task = self.task
+        return not task.is_over and any(not one.answer for one in task.questions)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the row as JSON."""
+        one = self.task
+        return {
+            "context": self.context,
+            "task": one.id,
+            "state": str(one.state),
+            "priority": one.priority,
+            "worker": self.worker or None,
+            "waitsFor": "User" if self.waits_for_user else self.worker or None,
+            "text": one.text or (one.hops[0].data if one.hops else ""),
+            "createdAt": render_instant(one.created_at),
+            "at": render_instant(one.at),
+            "endsAt": render_instant(one.ends_at) if one.ends_at else None,
+            "code": one.code or None,
+            "closed": self.is_closed,
+        }
+
+
+def listed(place: Place, *, with_closed: bool = False) -> tuple[list[Row], list[CouncilError]]:
+    """Return the tasks of the open contexts in the order in which they are served.
+
+    Args:
+        place: The workspace.
+        with_closed: Whether those of closed contexts are listed, too.
+
+    Returns:
+        The tasks, and what is wrong with contexts that cannot be read.
+    """
+    store = contexts(place)
+    rows: list[Row] = []
+    wrong: list[CouncilError] = []
+    for context in [*store.ids(), *(store.closed_ids() if with_closed else [])]:
+        try:
+            kept = store.read(context)
+        except NotFoundError:
+            continue
+        except CouncilError as error:
+            wrong.append(error)
+            continue
+        rows += [
+            Row(context=context, task=task, is_closed=not kept.exchange.is_open)
+            for task in kept.exchange.tasks.values()
+        ]
+    return sorted(rows, key=lambda one: one.order), wrong
+
+
+def find(place: Place, target: str) -> tuple[Kept, str]:
+    """Return the context and the task that `S1/T1`, `T1` or `S1` means; "" for no task.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several are meant.
+    """
+    context, _, task = target.partition("/")
+    if is_context(context):
+        kept = contexts(place).read(context)
+        if task and task not in kept.exchange.tasks:
+            raise NotFoundError(f"no task {task} in {context}", "see: council task list --all")
+        return kept, task
+    found = [row for row in listed(place)[0] if row.task.id == target]
+    if len(found) > 1:
+        told = ", ".join(f"{row.context}/{target}" for row in found[:5])
+        raise UsageError(f"{target} is open in several contexts: {told}", "say which")
+    if not found:
+        raise NotFoundError(f"no open task {target!r}", "see: council task list --all")
+    return contexts(place).read(found[0].context), target
+
+
+def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]:
+    """Cancel a task, or all that are open in a context.
+
+    Returns:
+        The context, and the tasks that were cancelled.
+
+    Raises:
+        NotFoundError: There is no such task.
+        ConflictError: It is over.
+    """
+    kept, task = find(place, target)
+    crew = Crew(place, place.now())
+    cancelled: list[str] = []
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        wanted = [one.id for one in exchange.tasks.values() if not one.is_over]
+        cancelled[:] = [one for one in wanted if not task or one == task]
+        step = ExchangeStep(exchange=exchange)
+        for one in cancelled:
+            done = orchestrator.cancel(
+                step.exchange,
+                one,
+                crew.now,
+                reason=reason,
+                rules=crew.rules,
+            )
+            step = step.then(done)
+        return step
+
+    change(crew, kept.exchange.context, rule)
+    if not cancelled:
+        raise ConflictError(f"{target} is over already", "see: council task show " + target)
+    return kept.exchange.context, cancelled
+
+
+def open_context(
+    place: Place, *, context: str = "", longest: timedelta | None = None, lang: str = ""
+) -> Kept:
+    """Open a context that stays open until it is closed, or its time is over.
+
+    Raises:
+        InvalidStateError: There is one with that id.
+        NotFoundError: No context can be called so.
+    """
+    crew = Crew(place, place.now())
+    spoken = language(place.settings, lang, place.environ)
+    ends_at = crew.now + longest if longest is not None else None
+    trace = new_trace(place)
+
+    def first(chosen: str) -> ExchangeStep:
+        return orchestrator.open_context(
+            chosen, crew.now, trace_id=trace, lang=spoken, kept_open=True, ends_at=ends_at
+        )
+
+    return open_new(crew, first, context=context).kept
+
+
+def close_context(place: Place, context: str, reason: str = "") -> Kept:
+    """Close a context; what is still open in it is cancelled.
+
+    Raises:
+        NotFoundError: There is no such context.
+        ConflictError: It is closed already.
+    """
+    crew = Crew(place, place.now())
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        if not exchange.is_open:
+            raise ConflictError(f"{context} is closed already", f"see: council ctx show {context}")
+        return orchestrator.close(exchange, crew.now, reason=reason or "closed")
+
+    return change(crew, context, rule).kept
+
+
+def set_values(place: Place, context: str, values: dict[str, str]) -> Kept:
+    """Let keys of a context mean something; an empty value takes a key away.
+
+    Raises:
+        NotFoundError: There is no such context.
+        InvalidInputError: A key or value cannot be so.
+        ConflictError: The context is closed.
+    """
+    crew = Crew(place, place.now())
+
+    def rule(exchange: Exchange) -> ExchangeStep:
+        step = ExchangeStep(exchange=exchange)
+        for key, value in values.items():
+            step = step.then(with_value(step.exchange, key, value))
+        return step
+
+    return change(crew, context, rule).kept

@@ -1,0 +1,83 @@
+"""Waiting for the answer to a request, and doing what is due meanwhile.
+
+Source: PR-556, PR-576, `cli.md` section 2 (`msg send --wait`).
+"""
+
+from __future__ import annotations
+
+import time
+
+from council.core.errors import RefusedError, TimedOutError
+from council.core.protocol.exchange import Exchange
+from council.operations.heartbeat import beat
+from council.operations.place import Place
+from council.operations.protocol.exchanging import contexts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LOOK_AGAIN_S = 0.2
+
+
+def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str], None]) -> str:
+    """Return the answer to the request of a context, once it is there.
+
+    Args:
+        place: The workspace.
+        context: The context.
+        longest_s: How long to wait.
+        tell: Takes a line for people, such as a question that they have to answer.
+
+    Raises:
+        TimedOutError: It did not come in time; it may still come.
+        RefusedError: The context was closed without an answer.
+    """
+    ends_at = time.monotonic() + longest_s
+    asked: set[str] = set()
+    while True:
+        beat(place)
+        exchange = _last(place, context)
+        if not exchange.is_open:
+            if exchange.answered_at is None:
+                raise RefusedError(
+                    f"{context} was closed without an answer: {exchange.closed_reason}",
+                    f"see: council task show {context}",
+                )
+            return _answer(place, exchange.context)
+        for line in _questions(exchange):
+            if line not in asked:
+                asked.add(line)
+                tell(line)
+        if time.monotonic() >= ends_at:
+            raise TimedOutError(
+                f"no answer in {context} within {longest_s:g}s", f"see: council task show {context}"
+            )
+        time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))
+
+
+def _answer(place: Place, context: str) -> str:
+    """Return the answer, which is put down a moment after the context was closed."""
+    store = contexts(place)
+    if not store.is_told(store.read(context)):
+        store.catch_up(context)
+    return store.answer(context)
+
+
+def _last(place: Place, context: str) -> Exchange:
+    """Return the context, or the one in which it went on."""
+    exchange = contexts(place).read(context).exchange
+    while exchange.successor:
+        exchange = contexts(place).read(exchange.successor).exchange
+    return exchange
+
+
+def _questions(exchange: Exchange) -> list[str]:
+    lines = []
+    for task in exchange.tasks.values():
+        for one in task.questions:
+            if not one.answer and not task.is_over:
+                told = " · ".join(f"{at} {word}" for at, word in enumerate(one.options, start=1))
+                where = f"{exchange.context}/{task.id}"
+                lines.append(f"{one.text} {told} (council msg answer {where} …)")
+    return lines

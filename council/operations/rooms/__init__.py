@@ -1,0 +1,1 @@
+"""What is done with channels: turns, discussions, and the heartbeat over rooms."""

@@ -1,0 +1,234 @@
+"""Channels as people and agents use them: made, changed, posted to, shown.
+
+Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-101, A-20, A-23.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import ConflictError, InvalidInputError, RefusedError
+from council.core.events import Event
+from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
+from council.core.rooms import floor
+from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
+from council.operations.rooms import rooms
+from council.operations.rooms.members import member_of, members_of
+from council.operations.rooms.rousing import rouse
+from council.store.settings import language
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from council.operations.place import Place
+    from council.store.rooms.channel_session import ChannelSession
+
+CREATABLE = (Mode.CHAT, Mode.REPORT, Mode.WORK)
+_NAME_MAX_CHARS = 100
+
+
+def channel_id_of(name: str) -> str:
+    """Return the id of a channel with that name: the name itself where it is a legal one.
+
+    Raises:
+        InvalidInputError: The name is empty, too long or more than a line.
+    """
+    if not name.strip() or len(name) > _NAME_MAX_CHARS or not name.isprintable():
+        raise InvalidInputError("not a name for a channel", "give one short line")
+    return name if is_name(name) else slug(name, NAME_MAX_CHARS)
+
+
+def create(
+    place: Place, mode: str, name: str, members: Iterable[str], *, by: str = "", topic: str = ""
+) -> Channel:
+    """Make a chat, report or work channel; the same creation again changes nothing.
+
+    Raises:
+        ConflictError: Another channel has that name.
+        InvalidInputError: Name or members are not legal.
+    """
+    now = place.now()
+    channel = Channel(
+        channel_id=channel_id_of(name),
+        name=name,
+        mode=Mode(mode),
+        created_at=now,
+        updated_at=now,
+        created_by=by,
+        topic=topic,
+        members=members_of(place, members, now),
+    )
+    step = floor.opened(channel, now, rules=rooms.rules_of(place))
+    return make_once(place, step)
+
+
+def make_once(place: Place, step: ChannelStep) -> Channel:
+    """Make a channel, or find that the very same was made before.
+
+    Raises:
+        ConflictError: Another channel has that id.
+    """
+    wanted, store = _in_its_language(place, step.channel), rooms.channels(place)
+    try:
+        return store.create(wanted, place.now(), step.events)
+    except ConflictError:
+        standing = store.see(wanted.channel_id).channel
+        facts = ("name", "mode", "created_by", "topic")
+        same = all(getattr(standing, one) == getattr(wanted, one) for one in facts)
+        if same and list(standing.members) == list(wanted.members):
+            return standing
+        raise
+
+
+def _in_its_language(place: Place, channel: Channel) -> Channel:
+    """Return a new channel with the language that its document is written in (XC-012)."""
+    return channel.copy(lang=language(place.settings, "", place.environ))
+
+
+def first_use(place: Place, channel_id: str, events: list[Event]) -> None:
+    """Make a channel of mode `none`, unless somebody is faster (DG-006, DG-031)."""
+    now = place.now()
+    channel = unknown(place, checked_name(channel_id, "channel id"))
+    step = floor.opened(channel, now, rules=rooms.rules_of(place))
+    try:
+        made = _in_its_language(place, step.channel)
+        rooms.channels(place).create(made, now, [*step.events, *events])
+    except ConflictError:
+        return
+
+
+def unknown(place: Place, channel_id: str) -> Channel:
+    """Return what a channel is that nobody has used yet (DG-031)."""
+    now = place.now()
+    return Channel(
+        channel_id=channel_id,
+        name=channel_id,
+        created_at=now,
+        updated_at=now,
+        members=members_of(place, (), now),
+    )
+
+
+def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
+    """Set the mode of a channel; one that nobody has used is made by it.
+
+    Raises:
+        RefusedError: The mode is locked, or the moderator is no member.
+        InvalidInputError: There is no such mode.
+    """
+    if mode not in tuple(Mode):
+        raise InvalidInputError(f"no mode {mode!r}", "choose none, chat or report")
+    now, rules = place.now(), rooms.rules_of(place)
+    if not rooms.channels(place).exists(channel_id):
+        floor.change_mode(unknown(place, checked_name(channel_id, "channel id")), Mode(mode), now)
+        first_use(place, channel_id, [])
+
+    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        return step.then(floor.change_mode(step.channel, Mode(mode), now, rules=rules))
+
+    step = rooms.change(place, channel_id, now, rule)
+    rouse(place, step.channel)
+    return step
+
+
+def post(
+    place: Place, channel_id: str, author: str, text: str, *, run: str = "", key: str = ""
+) -> tuple[Message, ChannelStep]:
+    """Post a message; who is woken by it follows from the mode and state of the channel.
+
+    Args:
+        place: The workspace.
+        channel_id: Which channel; one that nobody has used is made by it.
+        author: An agent or an account.
+        text: What is said.
+        run: The run that says it, "" for none; what it says twice is said once.
+        key: Stands for this message where a caller may call again.
+
+    Raises:
+        InvalidInputError: The text is empty, or cannot be kept.
+        RefusedError: An agent that is no member posts.
+    """
+    if not text.strip():
+        raise InvalidInputError("there is nothing to post", "give a text")
+    if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
+        raise InvalidInputError("the text holds what is no character", "send plain UTF-8")
+    now = place.now()
+    if not rooms.channels(place).exists(channel_id):
+        first_use(place, channel_id, [])
+    wanted = key or (text_digest(f"{run}\n{author}\n{text}")[:16] if run else "")
+    said: list[Message] = []
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        one = _author(place, step.channel, author)
+        before = session.find(wanted, one.account) if wanted else None
+        if before is not None:
+            said.append(before)
+            return step.then(ChannelStep(channel=step.channel, outcome="already-posted"))
+        message = Message(
+            id=1,
+            at=now,
+            author=one.account,
+            agent=one.agent,
+            content=text,
+            run=run,
+            extra={"key": wanted} if wanted else {},
+        )
+        said.append(session.post(message))
+        return step.then(ChannelStep(channel=step.channel, outcome="posted"))
+
+    step = rooms.change(place, channel_id, now, rule, actor=author)
+    rouse(place, step.channel)
+    return said[0], step
+
+
+def _author(place: Place, channel: Channel, name: str) -> Member:
+    """Return who posts: a member by account or agent id, or a person from outside.
+
+    Raises:
+        RefusedError: It is an agent that is no member here.
+    """
+    if name in channel.members:
+        return channel.members[name]
+    for one in channel.members.values():
+        if one.agent == name:
+            return one
+    found = member_of(place, name, place.now())
+    if found.agent and channel.mode is not Mode.NONE:
+        raise RefusedError(
+            f"{name} is no member of {channel.name}",
+            f"let it in with: council channel members add {channel.channel_id} {name}",
+        )
+    return found
+
+
+def change_members(
+    place: Place, channel_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+) -> ChannelStep:
+    """Let members in or take them out; the order of speaking follows at the next cycle.
+
+    Raises:
+        NotFoundError: There is no such channel.
+        InvalidInputError: Somebody to be removed is no member.
+    """
+    now, rules = place.now(), rooms.rules_of(place)
+
+    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        members = dict(step.channel.members)
+        for name in add:
+            one = member_of(place, name, now)
+            members.setdefault(one.account, one)
+        for name in remove:
+            accounts = [key for key, one in members.items() if name in (key, one.agent)]
+            if not accounts:
+                raise InvalidInputError(
+                    f"{name} is no member of {step.channel.name}",
+                    f"members are: {', '.join(members)}",
+                )
+            for account in accounts:
+                del members[account]
+        if list(members) == list(step.channel.members):
+            return step.then(ChannelStep(channel=step.channel, outcome="unchanged"))
+        return step.then(floor.members_changed(step.channel, members, now, rules=rules))
+
+    step = rooms.change(place, channel_id, now, rule)
+    rouse(place, step.channel)
+    return step

@@ -1,0 +1,125 @@
+"""How rooms stand: who has the floor and since when, who sleeps, whose runs failed.
+
+Nothing here writes or takes a lock.
+
+Source: DG-137, `cli.md` section 2 (`status`, `watch`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversations.conversation import TaskState
+from council.core.conversations.owed import Wake
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.core.rooms.channel_tasks import tasks_of_turn
+from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep, is_awaited
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.operations.rooms import rooms
+from council.store.rooms.channel_places import ChannelPlaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+
+class RoomStanding(Record):
+    """How one channel stands.
+
+    `failures` are the reasons of failed runs for the turn under way, by agent,
+    `logs` where to read more. `owed_since` is since when the speaker is owed a
+    start that no heartbeat has given it, None for not.
+    """
+
+    channel: Channel
+    path: str
+    running: bool = False
+    queued: bool = False
+    failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    owed_since: datetime | None = None
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns are taken here."""
+        return self.channel.state in TAKES_TURNS
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether somebody has the floor and something to answer."""
+        return is_awaited(self.channel)
+
+    @property
+    def waits_for_summary(self) -> bool:
+        """Whether a discussion has fallen idle and waits for its initiator (DG-119)."""
+        about = self.channel.discussion
+        return about is not None and about.completed_at is None and about.reminded_at is not None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the channel's part of `status --json`."""
+        channel = self.channel
+        about = channel.discussion
+        since = channel.turn_at if channel.speaker else channel.dormant_at
+        return {
+            "channelId": channel.channel_id,
+            "name": channel.name,
+            "mode": str(channel.mode),
+            "tmState": str(channel.state),
+            "currentSpeaker": channel.speaker or None,
+            "since": render_instant(since) if since else None,
+            "cycle": channel.cycle,
+            "dormant": is_asleep(channel),
+            "calmed": channel.calmed or None,
+            "awaitingDelivery": channel.delivery is not None,
+            "waiting": [channel.speaker] if self.is_at_work else [],
+            "running": [channel.speaker] if self.running else [],
+            "queued": [channel.speaker] if self.queued else [],
+            "failures": self.failures,
+            "logs": self.logs,
+            "waitsForSummaryOf": about.initiator if about and self.waits_for_summary else None,
+            "path": self.path,
+        }
+
+
+def standings(place: Place) -> tuple[list[RoomStanding], list[tuple[str, CouncilError]]]:
+    """Return how every channel stands, and which cannot be read with the reason."""
+    found: list[RoomStanding] = []
+    broken: list[tuple[str, CouncilError]] = []
+    for channel_id in rooms.open_channels(place):
+        try:
+            found.append(standing(place, channel_id))
+        except CouncilError as error:
+            broken.append((channel_id, error))
+    return found, broken
+
+
+def standing(place: Place, channel_id: str) -> RoomStanding:
+    """Return how one channel stands.
+
+    Raises:
+        CouncilError: It is not there, or cannot be read.
+    """
+    view = rooms.look(place, channel_id, place.now())
+    channel = view.channel
+    tasks = tasks_of_turn(channel)
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
+    for task in tasks:
+        if task.state is TaskState.F:
+            failures[task.agent] = task.reason
+            log = place.paths.run_file(task.id, "log")
+            if os.path.isfile(log):
+                logs[task.agent] = log
+    wakes = [one for one in view.owed if isinstance(one, Wake)]
+    return RoomStanding(
+        channel=channel,
+        path=ChannelPlaces(place.paths, channel_id).live,
+        running=any(one.state is TaskState.R for one in tasks),
+        queued=any(one.state is TaskState.N for one in tasks),
+        failures=failures,
+        logs=logs,
+        owed_since=wakes[0].due_at if wakes else None,
+    )

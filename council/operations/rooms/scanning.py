@@ -1,0 +1,110 @@
+"""Taking over identities from the file of another program, on demand and by itself.
+
+Nothing depends on that file: where it is missing there is nothing to do.
+
+Source: DG-002, DG-017 to DG-022, A-21.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError
+from council.core.record import Record
+from council.store.rooms import ego
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.rooms.identity_scan import Scanned
+    from council.operations.place import Place
+
+
+class Scan(Record):
+    """What a look at an identity source came to; `done` is None where it is no source."""
+
+    source: str
+    done: Scanned | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `agent scan`."""
+        from council.core.rooms.identities import Registry
+        from council.core.rooms.identity_scan import Scanned, to_record
+
+        done = self.done or Scanned(registry=Registry())
+        return {"source": self.source, "detected": self.done is not None, **to_record(done)}
+
+
+def scan(place: Place, file: str = "") -> Scan:
+    """Take over the agents of an identity source that have no entry yet.
+
+    Args:
+        place: The workspace.
+        file: The source; else `[paths] ego`, else where its program keeps it.
+
+    Raises:
+        NotFoundError: The file that was named is not there.
+        InvalidInputError: The source is not JSON.
+        CouncilError: The registry is broken, or the system refuses.
+    """
+    source = os.path.abspath(file) if file else place.paths.ego
+    document = ego.read(source)
+    if document is None and file:
+        raise NotFoundError(f"no such file: {file}", "name the ego.json to read")
+    return _taken_over(place, source, document)
+
+
+def _taken_over(place: Place, source: str, document: object) -> Scan:
+    from council.core.rooms.identity_scan import is_source
+    from council.core.rooms.identity_scan import scan as take_over
+    from council.operations.rooms import identifying
+    from council.store.agents import known_agents
+
+    if not is_source(document):
+        return Scan(source=source)
+    known = known_agents(place.root, place.settings)
+    done: list[Scanned] = []
+
+    def rule(registry: Any) -> Any:
+        done.append(take_over(registry, document, known))
+        return done[-1].registry
+
+    identifying.change(place, rule)
+    return Scan(source=source, done=done[-1])
+
+
+def scan_if_changed(place: Place) -> Scan | None:
+    """Scan the usual source if it has changed since the last time, or the registry is gone.
+
+    It is one `stat` where nothing is there and one small read where nothing
+    has changed, so every heartbeat may call it. A source that is broken is
+    reported once for each state of it.
+
+    Raises:
+        CouncilError: As `scan`.
+    """
+    source = place.paths.ego
+    looks = ego.look(source)
+    if not looks:
+        return None
+    if ego.was_taken(place.paths, source, looks):
+        return None
+    try:
+        document = ego.read(source)
+    except InvalidInputError:
+        ego.note_taken(place.paths, source, looks)
+        raise
+    made = _taken_over(place, source, document)
+    ego.note_taken(place.paths, source, looks)
+    return made
+
+
+def source_is_there(place: Place) -> bool:
+    """Tell whether there is a source to scan, so that scanning may be offered (DG-022)."""
+    from council.core.rooms.identity_scan import is_source
+
+    try:
+        return is_source(ego.read(place.paths.ego))
+    except CouncilError:
+        return False

@@ -1,0 +1,57 @@
+"""Channels as people look at them: as they stand now, without a lock and without writing.
+
+Source: DG-031, DG-137.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.record import Record
+from council.core.rooms.channels import Channel, Message
+from council.operations.place import Place
+from council.operations.rooms import rooms
+
+
+class Standing(Record):
+    """A channel as it stands, its newest messages, and whether anybody has ever used it.
+
+    `edits` are the events of an edit that no command has taken in yet.
+    """
+
+    channel: Channel
+    edits: list[Event] = []  # noqa: RUF012 - Record copies it
+    messages: list[Message] = []  # noqa: RUF012 - Record copies it
+    is_known: bool = True
+
+
+def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
+    """Return a channel as it would stand if it were brought up to date.
+
+    One that nobody has used has the mode `none` (DG-031).
+
+    Raises:
+        InvalidInputError: The id is no legal name.
+        InvalidStateError: The channel cannot be read.
+    """
+    store = rooms.channels(place)
+    if not store.exists(channel_id):
+        from council.operations.rooms.channels import unknown
+
+        return Standing(channel=unknown(place, channel_id), is_known=False)
+    channel = rooms.look(place, channel_id, place.now()).channel
+    newest = store.newest(channel, messages) if messages > 0 else []
+    edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
+    return Standing(channel=channel, messages=newest, edits=edits)
+
+
+def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:
+    """Return every channel, and those that cannot be read with the reason."""
+    found: list[Standing] = []
+    broken: list[tuple[str, CouncilError]] = []
+    for channel_id in rooms.open_channels(place):
+        try:
+            found.append(standing(place, channel_id))
+        except CouncilError as error:
+            broken.append((channel_id, error))
+    return found, broken

@@ -1,0 +1,115 @@
+"""Turns, as hooks of agents tell them: may this one speak, and it has ended.
+
+Of many agents that ask at once all but one are told to be silent, and for
+that nothing need be written: they look and take no lock.
+
+Source: DG-002, DG-004, DG-006, DG-061, DG-071 to DG-087, DG-145.
+"""
+
+from __future__ import annotations
+
+from council.core.events import Event
+from council.core.rooms import floor
+from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
+from council.core.rooms.delivery import has_arrived
+from council.operations.rooms import rooms
+from council.operations.rooms.rousing import rouse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.operations.place import Place
+    from council.store.rooms.channel_session import ChannelSession
+
+
+def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
+    """Answer whether an agent may speak; the speaker's turn begins with it.
+
+    A channel that nobody has ever used is made, in the mode `none`.
+
+    Raises:
+        CouncilError: The channel cannot be read or written.
+    """
+    now, rules = place.now(), rooms.rules_of(place)
+    _make_sure(place, channel_id)
+    view = rooms.look(place, channel_id, now)
+    if not view.due:
+        step = floor.begin(view.channel, agent, run, view.newest, now, rules=rules)
+        if step.channel == view.channel:
+            return step
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        return step.then(floor.begin(step.channel, agent, run, session.newest, now, rules=rules))
+
+    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    rouse(place, step.channel)
+    return step
+
+
+def end(
+    place: Place, channel_id: str, agent: str, run: str, text: str, *, post: bool = False
+) -> ChannelStep:
+    """End the turn of an agent with its final text.
+
+    Args:
+        place: The workspace.
+        channel_id: Which channel.
+        agent: Whose turn.
+        run: The id of the run; the same one ends a turn once.
+        text: The final text.
+        post: Whether to post it for the agent, unless it lies in the channel already.
+
+    Raises:
+        CouncilError: The channel cannot be read or written.
+    """
+    now, rules = place.now(), rooms.rules_of(place)
+    _make_sure(place, channel_id)
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        step = step.then(floor.end(step.channel, agent, run, text, now, rules=rules))
+        if post and step.outcome == "awaiting-delivery" and not _lies_there(session, step.channel):
+            account = account_of(step.channel, agent)
+            session.post(Message(id=1, at=now, author=account, agent=agent, content=text, run=run))
+        return step
+
+    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    rouse(place, step.channel)
+    return step
+
+
+def _lies_there(session: ChannelSession, channel: Channel) -> bool:
+    waiting = channel.delivery
+    return waiting is not None and has_arrived(
+        waiting.tail,
+        session.messages,
+        anchor=waiting.anchor,
+        author=waiting.account,
+        agent=waiting.agent,
+    )
+
+
+def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
+    """Wake a room by hand.
+
+    Raises:
+        RefusedError: No turns are taken there.
+        NotFoundError: There is no such channel.
+    """
+    from council.core.rooms import hearing
+
+    now, rules = place.now(), rooms.rules_of(place)
+
+    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        return step.then(hearing.wake(step.channel, now, by=by, rules=rules))
+
+    step = rooms.change(place, channel_id, now, rule, actor=by)
+    rouse(place, step.channel)
+    return step
+
+
+def _make_sure(place: Place, channel_id: str) -> None:
+    """Make a channel at its first use, once, in the mode that unknown channels have (DG-006)."""
+    if rooms.channels(place).exists(channel_id):
+        return
+    from council.operations.rooms.channels import first_use
+
+    first_use(place, channel_id, [Event(type="channel.initialized", data={"mode": "none"})])

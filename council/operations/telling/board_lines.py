@@ -1,0 +1,241 @@
+"""What stands on the board of each thing that is open.
+
+Where much is open, the lines are kept beside the store under the look of the
+file they were made from, so that one change among thousands opens one file.
+The note of them is a cache: missing, torn or of another version, it is not used.
+
+Source: P8-006, DL-100.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council import __version__
+from council.core import quick_json as json
+from council.core.conversations import owed
+from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import is_name
+from council.core.telling.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
+from council.core.times import render_instant
+from council.operations.place import Place
+from council.store import files
+from council.store.dated import YOUNG_NS, replace_dated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from typing import Any
+
+    from council.core.conversations.conversation import Conversation
+    from council.core.protocol.exchange import Exchange
+    from council.core.rooms.channels import Channel
+
+    Make = Callable[[str], Line | None]
+
+CROWD = 32
+NOTE = "board.json"
+
+
+class Lines:
+    """The lines of the board at one time."""
+
+    def __init__(self, place: Place, now: datetime) -> None:
+        self._place = place
+        self._now = now
+        self._note = f"{place.paths.control}/{NOTE}"
+        self._kept: dict[str, list[Any]] = {}
+        self._taken_ns = 0
+        self._made: dict[str, list[Any]] = {}
+        self._known: dict[str, Line | None] = {}
+
+    def all(self) -> list[Line]:
+        """Return a line for everything that is open."""
+        sources = list(self._sources())
+        is_crowd = len(sources) >= CROWD
+        if is_crowd:
+            self._kept, self._taken_ns = _noted(self._note)
+        found = []
+        for kind, name, path, make in sources:
+            look, settled = _look(path, self._taken_ns)
+            key = f"{kind}/{name}"
+            if settled and self._is_noted(key, look):
+                line = self._known[key]
+            else:
+                line = self._line(kind, name, make)
+            if is_crowd:
+                self._made[key] = [look, None if line is None else line.to_note()]
+            if line is not None:
+                found.append(line)
+        return found
+
+    def _is_noted(self, key: str, look: str) -> bool:
+        """Tell whether the note knows the line of a file that looks so."""
+        noted = self._kept.get(key)
+        if not isinstance(noted, list) or noted[:1] != [look]:
+            return False
+        try:
+            self._known[key] = None if noted[1] is None else Line.from_note(noted[1])
+        except (ValueError, TypeError, LookupError):
+            return False  # another program wrote it
+        return True
+
+    def keep(self, looked_ns: int) -> None:
+        """Note the lines of a crowd for the next time; the looks began at `looked_ns`."""
+        if not self._made:
+            return
+        record = {"version": __version__, "lines": self._made}
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=True)
+        try:
+            replace_dated(self._note, text.encode("ascii"), looked_ns)
+        except CouncilError:
+            return  # a cache that cannot be written costs time and nothing else
+
+    def _sources(self) -> Iterator[tuple[str, str, str, Make]]:
+        paths = self._place.paths
+        for name, path in _live_files(self._place):
+            yield CONVERSATION, name, path, self._conversation
+        if os.path.isdir(paths.channels):
+            from council.operations.rooms.rooms import open_channels
+
+            for channel in open_channels(self._place):
+                yield ROOM, channel, f"{paths.channels}/{channel}.md", self._room
+        if os.path.isdir(f"{paths.protocol}/contexts"):
+            from council.store.protocol.contexts import Contexts
+
+            store = Contexts(paths)
+            for context in store.ids():
+                yield CONTEXT, context, f"{store.folder}/{context}.json", self._context
+
+    def _line(self, kind: str, name: str, make: Make) -> Line | None:
+        try:
+            return make(name)
+        except NotFoundError:
+            return None  # it ended meanwhile
+        except CouncilError:
+            return Line(kind=kind, name=name, stands=(BROKEN, {}))
+
+    def _conversation(self, name: str) -> Line | None:
+        state = self._place.conversations.read(name)
+        if state.finished_at is not None:
+            return None
+        how = "round" if state.paused_at is None else "paused"
+        return Line(
+            kind=CONVERSATION,
+            name=name,
+            title=state.topic,
+            stands=(how, {"phase": state.phase, "tour": state.tour}),
+            owed=_owed_in(state),
+        )
+
+    def _room(self, channel_id: str) -> Line | None:
+        from council.core.rooms.channels import TAKES_TURNS
+        from council.operations.rooms.rooms import look
+
+        channel = look(self._place, channel_id, self._now).channel
+        if channel.state not in TAKES_TURNS:
+            return None
+        how = ("floor", {"cycle": channel.cycle}) if channel.speaker else ("asleep", {})
+        title = channel.topic or (channel.name if channel.name != channel_id else "")
+        return Line(
+            kind=ROOM, name=channel_id, title=title, stands=how, owed=self._owed_in_room(channel)
+        )
+
+    def _owed_in_room(self, channel: Channel) -> list[tuple[str, str, str]]:
+        """Return who has the floor and something to answer, or has a discussion to complete."""
+        from council.operations.rooms.rooms import rules_of
+
+        about = channel.discussion
+        if about is not None and about.reminded_at is not None and about.completed_at is None:
+            return [(about.initiator, render_instant(about.reminded_at), "")]
+        if not channel.speaker or channel.roused_at is None or channel.turn_at is None:
+            return []
+        began = channel.began_at or channel.turn_at
+        until = began + rules_of(self._place).turn_timeout
+        return [(channel.speaker, render_instant(channel.turn_at), render_instant(until))]
+
+    def _context(self, context: str) -> Line | None:
+        from council.operations.protocol.exchanging import contexts
+
+        exchange = contexts(self._place).read(context).exchange
+        if not exchange.is_open:
+            return None
+        return Line(
+            kind=CONTEXT,
+            name=context,
+            title=exchange.request,
+            stands=("open", {}),
+            owed=list(_owed_in_context(exchange)),
+        )
+
+
+def _live_files(place: Place) -> Iterator[tuple[str, str]]:
+    """Yield names and files of conversations, some of which may have ended; none is opened."""
+    parts = place.paths.live_file_parts()
+    if parts is None:
+        for name in place.conversations.names():
+            yield name, place.paths.conversation_file(name)
+        return
+    before, after = parts
+    folder = os.path.dirname(place.paths.control)
+    with files.explaining("list", folder):
+        found = sorted(os.listdir(folder))
+    for entry in found:
+        name = entry[len(before) : len(entry) - len(after)]
+        if entry == f"{before}{name}{after}" and is_name(name):
+            yield name, f"{folder}/{entry}"
+
+
+def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
+    from council.core.conversations.handles import is_anonymous
+
+    until = "" if state.paused_at is not None else render_instant(state.timeout_at)
+    waiting = [
+        (agent, render_instant(owed.asked_at(state, agent)), until) for agent in owed.owing(state)
+    ]
+    if is_anonymous(state):  # the board is for runs to read, too
+        return [(ANONYMOUS, since, until) for _, since, until in waiting]
+    return waiting
+
+
+def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
+    for task in exchange.tasks.values():
+        if task.is_over:
+            continue
+        for question in task.questions:
+            if not question.answer:
+                yield "User", render_instant(question.asked_at), _instant(question.ends_at)
+        for hop in task.hops:
+            attempt = hop.attempt
+            if attempt is not None and hop.is_open and attempt.asked:
+                since = attempt.started_at or attempt.at
+                yield attempt.worker, render_instant(since), _instant(attempt.ends_at)
+
+
+def _instant(at: datetime | None) -> str:
+    return "" if at is None else render_instant(at)
+
+
+def _look(path: str, taken_ns: int) -> tuple[str, bool]:
+    """Return what tells a file from what it was before, and whether looks of `taken_ns` hold."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return "", False
+    settled = facts.st_mtime_ns < taken_ns - YOUNG_NS
+    return f"{facts.st_ino}.{facts.st_size}.{facts.st_mtime_ns}", settled
+
+
+def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
+    """Return the lines that were noted, and when."""
+    try:
+        standing = files.read_stable(path)
+        if standing is None:
+            return {}, 0
+        record = json.loads(standing.data)
+        if record["version"] != __version__:
+            return {}, 0
+        return dict(record["lines"]), standing.modified_ns
+    except (CouncilError, ValueError, TypeError, KeyError, RecursionError):
+        return {}, 0

@@ -1,0 +1,398 @@
+"""The sentences of explanations, English and French.
+
+`{field}` is filled in; what stands in square brackets is left out where one of
+its fields is empty. For each cause there is the way out, under `fix-<cause>`.
+
+Source: XC-012, `cli.md` section 2 (`explain`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from council.core.times import render_duration, render_instant
+from council.operations.telling.event_words import LANGUAGES, filled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BRACKETS = {ord("‹"): "[", ord("›"): "]"}
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    # Headings
+    "waits": ("Waits for", "Attend"),
+    "hindrances": ("In the way", "Ce qui bloque"),
+    "tried": ("Tried so far", "Déjà tenté"),
+    "next": ("What comes next", "La suite"),
+    "nothing": ("nothing", "rien"),
+    "since": ("since {at} ({age})", "depuis {at} ({age})"),
+    "until": ("until {at} (in {left})", "jusqu'à {at} (dans {left})"),
+    "until-over": ("until {at} (over)", "jusqu'à {at} (passé)"),
+    "in": ("in {left}", "dans {left}"),
+    "now": ("due now", "dû maintenant"),
+    "attempt": ("attempt {attempt}", "tentative {attempt}"),
+    "log": ("log: {path}", "journal : {path}"),
+    "handed": ("prompt handed over", "consigne remise"),
+    "under-way-run": ("under way", "en cours"),
+    "where-conversation": ("{phase}, round {tour}", "{phase}, tour {tour}"),
+    "where-channel": ("mode {mode}, cycle {cycle}", "mode {mode}, cycle {cycle}"),
+    "where-context": ("tasks: {tasks}", "tâches : {tasks}"),
+    # What words of status mean
+    "created": ("created", "créé"),
+    "under-way": ("under way", "en cours"),
+    "paused": ("paused", "en pause"),
+    "ended-well": ("ended well", "bien terminé"),
+    "out-of-time": ("ended by time", "terminé par délai"),
+    "failed": ("failed", "échoué"),
+    "stopped": ("stopped", "arrêté"),
+    # What is waited for
+    "answer-by-hand": (
+        "an answer of {agent}, given by hand",
+        "une réponse de {agent}, donnée à la main",
+    ),
+    "run": (
+        "the run of {agent} (attempt {attempt})",
+        "l'exécution de {agent} (tentative {attempt})",
+    ),
+    "run-gone": (
+        "word of a run of {agent} whose process is gone",
+        "des nouvelles d'une exécution de {agent} dont le processus a disparu",
+    ),
+    "place": ("a place for a run of {agent}", "une place pour l'exécution de {agent}"),
+    "start": ("the start of {agent}", "le lancement de {agent}"),
+    "retry": ("another attempt of {agent}", "une nouvelle tentative de {agent}"),
+    "answer": (
+        "an answer of {agent}, of whom no other run is started",
+        "une réponse de {agent}, dont rien n'est plus lancé",
+    ),
+    "resumption": ("a person: it is paused", "une personne : en pause"),
+    "minutes": ("its minutes", "son compte rendu"),
+    "message": ("a message: nobody has said anything new", "un message : rien de neuf n'a été dit"),
+    "delivery": ("the words of {agent} to arrive", "l'arrivée de ce que {agent} a dit"),
+    "turn-end": ("the end of the turn of {agent}", "la fin du tour de {agent}"),
+    "completion": (
+        "{agent} to complete the discussion",
+        "que {agent} close la discussion",
+    ),
+    "choice": (
+        "a choice of the user: {question}[ ({options})]",
+        "un choix de l'utilisateur : {question}[ ({options})]",
+    ),
+    "worker": ("a worker for {task}[: {reason}]", "un exécutant pour {task}[ : {reason}]"),
+    "worker-answer": ("an answer of {agent} to {task}", "une réponse de {agent} pour {task}"),
+    "answer-to-user": ("the answer to the user", "la réponse à l'utilisateur"),
+    "closing": ("somebody to close it (it is kept open)", "sa fermeture (il reste ouvert)"),
+    # What stands in the way, and the way out
+    "no-program": (
+        "the program of {agent} is not there: {program}",
+        "le programme de {agent} est introuvable : {program}",
+    ),
+    "fix-no-program": (
+        "install it, or correct argv of ‹agents.{agent}› in council.toml; try it with: "
+        "council doctor --probe",
+        "installez-le ou corrigez argv de ‹agents.{agent}› dans council.toml ; essai : "
+        "council doctor --probe",
+    ),
+    "no-right": (
+        "the program of {agent} may not be executed: {program}",
+        "le programme de {agent} n'est pas exécutable : {program}",
+    ),
+    "fix-no-right": ("chmod +x {program}", "chmod +x {program}"),
+    "exit": (
+        "the program of {agent} failed: {reason}[; it said: {output}]",
+        "le programme de {agent} a échoué : {reason}[ ; il dit : {output}]",
+    ),
+    "fix-exit": (
+        "read the log; try it with: council doctor --probe; by hand: {reply}",
+        "lisez le journal ; essai : council doctor --probe ; à la main : {reply}",
+    ),
+    "too-slow": (
+        "the program of {agent} was ended: it {reason}",
+        "le programme de {agent} a été arrêté : {reason}",
+    ),
+    "fix-too-slow": (
+        'give it more time: timeout = "10m" under ‹agents.{agent}› in council.toml; for this '
+        "round, by hand: {reply}",
+        'donnez-lui du temps : timeout = "10m" sous ‹agents.{agent}› dans council.toml ; pour ce '
+        "tour, à la main : {reply}",
+    ),
+    "no-answer": (
+        "the program of {agent} ended without an answer",
+        "le programme de {agent} s'est terminé sans réponse",
+    ),
+    "fix-no-answer": (
+        'it must print its answer (or call council respond, with answer = "tool"); see the log',
+        'il doit écrire sa réponse (ou appeler council respond, avec answer = "tool") ; voir le '
+        "journal",
+    ),
+    "attempt-failed": ("{agent} failed: {reason}", "{agent} a échoué : {reason}"),
+    "fix-attempt-failed": (
+        "see the log; by hand: {reply}",
+        "voir le journal ; à la main : {reply}",
+    ),
+    "lost": (
+        "a run of {agent} died without a word (its process was killed, or the machine went down)",
+        "une exécution de {agent} est morte sans un mot (processus tué, ou machine arrêtée)",
+    ),
+    "fix-lost": (
+        "nothing has to be done: it counts as failed[ at {until}] and is tried again; sooner: "
+        "{reply}",
+        "rien à faire : elle compte comme échec[ à {until}] puis on réessaie ; plus tôt : {reply}",
+    ),
+    "rests": (
+        "{agent} rests until {until}: it failed {failures} times in a row[ ({reason})]",
+        "{agent} est au repos jusqu'à {until} : {failures} échecs de suite[ ({reason})]",
+    ),
+    "fix-rests": (
+        "mend its program (council doctor --probe), or answer by hand: {reply}",
+        "réparez son programme (council doctor --probe), ou à la main : {reply}",
+    ),
+    "cap": (
+        "the cap {cap} is reached: no more runs are started",
+        "le plafond {cap} est atteint : plus rien n'est lancé",
+    ),
+    "fix-cap": (
+        "raise it under ‹limits› in council.toml, or answer by hand",
+        "relevez-le sous ‹limits› dans council.toml, ou répondez à la main",
+    ),
+    "halted": (
+        "the workspace is halted[ since {since}][: {reason}]: no run is started",
+        "l'espace est arrêté[ depuis {since}][ : {reason}] : rien n'est lancé",
+    ),
+    "fix-halted": ("council resume --all", "council resume --all"),
+    "no-heartbeat": (
+        "no heartbeat has ever run here[, and {clock}]",
+        "aucun battement n'a jamais eu lieu ici[, et {clock}]",
+    ),
+    "fix-no-heartbeat": (
+        "council heartbeat; then let a clock do it: council schedule --install",
+        "council heartbeat ; puis une horloge : council schedule --install",
+    ),
+    "old-heartbeat": (
+        "the last heartbeat ran {age} ago[, and {clock}]",
+        "le dernier battement date de {age}[, et {clock}]",
+    ),
+    "fix-old-heartbeat": (
+        "council heartbeat; then let a clock do it: council schedule --install",
+        "council heartbeat ; puis une horloge : council schedule --install",
+    ),
+    "no-clock": ("no clock runs it", "aucune horloge ne le lance"),
+    "by-hand": (
+        "no program answers for {agent}: it answers by hand, and has not",
+        "aucun programme ne répond pour {agent} : il répond à la main, et ne l'a pas fait",
+    ),
+    "fix-by-hand": (
+        "{reply}[ (its prompt: {prompt})]; or name a driver under ‹agents.{agent}› in council.toml",
+        "{reply}[ (sa consigne : {prompt})] ; ou un pilote sous ‹agents.{agent}› dans council.toml",
+    ),
+    "broken-file": (
+        "its file is not in order: {message}",
+        "son fichier n'est pas en ordre : {message}",
+    ),
+    "fix-broken-file": (
+        "see: council check --name {name}; go back: council history, council restore REV",
+        "voir : council check --name {name} ; revenir : council history, council restore REV",
+    ),
+    "broken-document": (
+        "its document cannot be read: {message}",
+        "son document est illisible : {message}",
+    ),
+    "fix-broken-document": (
+        "put the state block back, or remove the file: what was committed is restored by the "
+        "next command",
+        "remettez le bloc d'état, ou retirez le fichier : la commande suivante rétablit l'acquis",
+    ),
+    "no-place": (
+        "all {places} places are taken: by {runs}",
+        "les {places} places sont prises : par {runs}",
+    ),
+    "fix-no-place": (
+        "wait, or end what hangs; more places: max_runs in council.toml. It does not count "
+        "against the deadline",
+        "attendez, ou arrêtez ce qui bloque ; plus de places : max_runs dans council.toml. Le "
+        "délai n'en souffre pas",
+    ),
+    "busy": (
+        "{agent} runs already elsewhere[ ({runs})]: one run of an agent at a time",
+        "{agent} travaille déjà ailleurs[ ({runs})] : une exécution par agent à la fois",
+    ),
+    "fix-busy": ("wait until that run is over", "attendez la fin de cette exécution"),
+    "locked": (
+        "{holder} holds its lock",
+        "{holder} tient son verrou",
+    ),
+    "fix-locked": (
+        "if that process hangs, end it: the lock ends with it",
+        "si ce processus est bloqué, arrêtez-le : le verrou disparaît avec lui",
+    ),
+    "disk-full": (
+        "the disk is full: {free} bytes are left",
+        "le disque est plein : il reste {free} octets",
+    ),
+    "fix-disk-full": (
+        "make room (council gc --dry-run shows what may go), then: council heartbeat",
+        "faites de la place (council gc --dry-run), puis : council heartbeat",
+    ),
+    "work-failed": (
+        "work in the background failed: {last}",
+        "un travail en arrière-plan a échoué : {last}",
+    ),
+    "fix-work-failed": (
+        "read {log}, then delete it; then: council heartbeat",
+        "lisez {log}, puis supprimez-le ; puis : council heartbeat",
+    ),
+    "is-paused": ("it is paused since {since}", "en pause depuis {since}"),
+    "fix-is-paused": ("council resume --name {name}", "council resume --name {name}"),
+    "asleep": (
+        "the room sleeps since {since}: all agents have passed",
+        "le salon dort depuis {since} : tous les agents ont passé",
+    ),
+    "fix-asleep": (
+        'wake it with a word: council say "…" --to {name}',
+        'réveillez-le d\'un mot : council say "…" --to {name}',
+    ),
+    "calmed": (
+        "the room was put to sleep at {since}, it would not stop by itself: {reason}",
+        "le salon a été endormi à {since}, il ne s'arrêtait pas : {reason}",
+    ),
+    "fix-calmed": (
+        'only a person wakes it: council say "…" --to {name}; the bounds stand under ‹channels› '
+        "in council.toml",
+        'seule une personne le réveille : council say "…" --to {name} ; les bornes sont sous '
+        "‹channels› dans council.toml",
+    ),
+    "no-turns": (
+        "nobody is woken in this room: its state is {state} ({members} agents, mode {mode})",
+        "personne n'est réveillé dans ce salon : état {state} ({members} agents, mode {mode})",
+    ),
+    "fix-no-turns": (
+        "turns are taken by two agents or more, in the modes chat and discussion: "
+        "council channel members {name} add AGENT; council channel mode {name} chat",
+        "il faut deux agents ou plus, en mode chat ou discussion : "
+        "council channel members {name} add AGENT ; council channel mode {name} chat",
+    ),
+    "choice-open": (
+        "the user has not chosen yet: {question}[ ({options})]",
+        "l'utilisateur n'a pas encore choisi : {question}[ ({options})]",
+    ),
+    "fix-choice-open": (
+        "council msg answer {task} OPTION",
+        "council msg answer {task} OPTION",
+    ),
+    "no-worker": (
+        "no worker for {task}[: {reason}]",
+        "aucun exécutant pour {task}[ : {reason}]",
+    ),
+    "fix-no-worker": (
+        "see who could: council agent query; council agent select CAPS --explain; let one join: "
+        "council agent join",
+        "voir qui pourrait : council agent query ; council agent select CAPS --explain ; "
+        "inscription : council agent join",
+    ),
+    "worker-by-hand": (
+        "no program answers for {agent}: it answers by hand, and has not",
+        "aucun programme ne répond pour {agent} : il répond à la main, et ne l'a pas fait",
+    ),
+    "fix-worker-by-hand": (
+        "read what it was sent: council msg inbox --as {agent}; answer: council msg send LINE",
+        "lire ce qui lui fut envoyé : council msg inbox --as {agent} ; répondre : "
+        "council msg send LIGNE",
+    ),
+    "task-failed": ("{tid} failed: {code} {reason}", "{tid} a échoué : {code} {reason}"),
+    "fix-task-failed": (
+        "see: council task show {task}; who could do it: council agent select CAPS --explain; "
+        "then send the request again",
+        "voir : council task show {task} ; qui pourrait : council agent select CAPS --explain ; "
+        "puis renvoyez la demande",
+    ),
+    "settings": ("council.toml cannot be used: {message}", "council.toml inutilisable : {message}"),
+    "fix-settings": ("correct council.toml", "corrigez council.toml"),
+    # What comes next
+    "next-heartbeat": (
+        "the next heartbeat starts {agents}",
+        "le prochain battement lance {agents}",
+    ),
+    "next-minutes": (
+        "the next heartbeat writes the minutes",
+        "le prochain battement écrit le compte rendu",
+    ),
+    "next-retry": ("{agent} is tried again", "on réessaie {agent}"),
+    "next-lease": (
+        "the run of {agent} counts as lost, if nothing was heard",
+        "l'exécution de {agent} compte comme perdue, sans nouvelles",
+    ),
+    "next-phase": (
+        "{phase} is out of time; {next} begins[, without {absent}]",
+        "{phase} est hors délai ; {next} commence[, sans {absent}]",
+    ),
+    "next-skip": (
+        "the turn of {agent} is skipped; the floor goes on",
+        "le tour de {agent} est sauté ; la parole passe",
+    ),
+    "next-digest": (
+        "an automatic digest stands in for the synthesis, and the minutes are written",
+        "un résumé automatique remplace la synthèse, et le compte rendu est écrit",
+    ),
+    "next-end": ("the whole conversation is out of time", "toute la conversation est hors délai"),
+    "next-all": (
+        "{next} begins as soon as all have answered",
+        "{next} commence dès que tous ont répondu",
+    ),
+    "next-after-turn": ("then {agents} speak", "puis parlent : {agents}"),
+    "next-person": (
+        "nothing by itself: a person is needed",
+        "rien de soi-même : il faut une personne",
+    ),
+    "next-place": (
+        "it is started as soon as a place is free, the oldest first",
+        "lancement dès qu'une place est libre, les plus anciens d'abord",
+    ),
+    "next-resume": (
+        "the next heartbeat after the halt goes on",
+        "le premier battement après l'arrêt reprend",
+    ),
+    "next-pass": ("the turn of {agent} passes on", "le tour de {agent} passe au suivant"),
+    "next-delivery": (
+        "the floor goes on whether the words have arrived or not",
+        "la parole passe, que les mots soient arrivés ou non",
+    ),
+    "next-choice": (
+        "without a choice {policy}",
+        "sans choix {policy}",
+    ),
+    "first-option": ("the first option is taken", "la première option est prise"),
+    "gives-up": ("the task is given up", "la tâche est abandonnée"),
+    "next-task-timeout": ("{task} is out of time (E20)", "{task} est hors délai (E20)"),
+    "next-worker-timeout": (
+        "{agent} is out of time; another one is asked",
+        "{agent} est hors délai ; un autre est sollicité",
+    ),
+    "next-close": ("the context is closed", "le contexte est fermé"),
+    "over": ("it is over: nothing is waited for", "c'est fini : rien n'est attendu"),
+}
+
+
+def say(kind: str, lang: str, values: dict[str, Any] | None = None) -> str:
+    """Return a sentence with its fields put in."""
+    place = LANGUAGES.index(lang) if lang in LANGUAGES else 0
+    shown = {key: _shown(value, lang) for key, value in (values or {}).items()}
+    # What people write in brackets in council.toml is no part that may be left out.
+    return filled(SENTENCES[kind][place], shown).translate(_BRACKETS)
+
+
+def _shown(value: object, lang: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return render_instant(value)
+    if isinstance(value, timedelta):
+        return render_duration(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(one, lang) for one in value)
+    return worded(" ".join(str(value).split()), lang)
+
+
+def worded(text: str, lang: str) -> str:
+    """Return a text, or the sentence that it stands for where it is `@` and the name of one."""
+    return say(text[1:], lang) if text[:1] == "@" and text[1:] in SENTENCES else text

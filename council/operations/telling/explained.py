@@ -1,0 +1,197 @@
+"""What an explanation holds: what is waited for, what was tried, what stands in the way, what next.
+
+Values and their JSON form; how they are found out is the matter of `explaining`,
+how they are put into words that of `explain_words`.
+
+Source: `cli.md` section 2 (`explain`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.record import Record
+from council.core.times import render_instant
+from council.operations.telling.explain_words import say, worded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# How an agent answers by hand, by the kind of what it answers.
+_REPLIES = {
+    "conversation": "council respond --as {agent} --name {name}",
+    "channel": 'council turn end {name} --as {agent} --run-id hand --post --text "…"',
+    "context": "council msg inbox --as {agent}",
+}
+
+
+class Said(Record):
+    """Something that can be said in each language: which sentence, and what stands in it."""
+
+    kind: str
+    values: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    def text(self, lang: str) -> str:
+        """Return the sentence."""
+        return say(self.kind, lang, self.values)
+
+
+class Wait(Record):
+    """Somebody or something that is waited for, since when, and until when at most."""
+
+    said: Said
+    agent: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Tried(Record):
+    """One attempt: who, with which command, and what came back.
+
+    `state` is the state of its task, `command` the argv as one line, `output` the
+    last lines that it printed, secrets masked.
+    """
+
+    agent: str
+    task: str
+    state: str
+    at: datetime
+    attempt: int = 0
+    driver: str = ""
+    command: str = ""
+    folder: str = ""
+    came_back: str = ""
+    seconds: str = ""
+    output: list[str] = []  # noqa: RUF012 - Record copies it
+    log: str = ""
+
+
+class Hindrance(Record):
+    """What stands in the way, and the way out: `fix` is a sentence of its own."""
+
+    cause: Said
+    fix: Said
+    agent: str = ""
+
+
+class Next(Record):
+    """What happens next, and when; None where it is not a matter of time."""
+
+    said: Said
+    at: datetime | None = None
+
+
+class Explained(Record):
+    """Why something stands where it stands.
+
+    `status` is its own word, `meaning` what that means beside other kinds. `where`
+    tells the phase and round, cycle or state of its task.
+    """
+
+    kind: str
+    id: str
+    name: str
+    now: datetime
+    trace: str = ""
+    ctx: str = ""
+    status: str = ""
+    meaning: str = ""
+    where: Said | None = None
+    path: str = ""
+    waits: list[Wait] = []  # noqa: RUF012 - Record copies it
+    hindrances: list[Hindrance] = []  # noqa: RUF012 - Record copies it
+    tried: list[Tried] = []  # noqa: RUF012 - Record copies it
+    nexts: list[Next] = []  # noqa: RUF012 - Record copies it
+
+    def hinder(self, kind: str, agent: str = "", **values: Any) -> None:
+        """Add what stands in the way, once; the way out is the sentence `fix-<kind>`."""
+        if agent:
+            values["agent"] = agent
+        values.setdefault("name", self.name)
+        values.setdefault("reply", _REPLIES[self.kind].format(**{"agent": agent, **values}))
+        found = Hindrance(
+            cause=Said(kind=kind, values=values),
+            fix=Said(kind=f"fix-{kind}", values=values),
+            agent=agent,
+        )
+        if found not in self.hindrances:
+            self.hindrances.append(found)
+
+    def wait_for(
+        self,
+        kind: str,
+        agent: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        **values: Any,
+    ) -> None:
+        """Add somebody or something that is waited for."""
+        values = {"agent": agent, "name": self.name, **values}
+        said = Said(kind=kind, values=values)
+        self.waits.append(Wait(said=said, agent=agent, since=since, until=until))
+
+    def then(self, kind: str, at: datetime | None = None, **values: Any) -> None:
+        """Add what happens next."""
+        values.setdefault("name", self.name)
+        self.nexts.append(Next(said=Said(kind=kind, values=values), at=at))
+
+    def to_record(self, lang: str) -> dict[str, Any]:
+        """Return the JSON object of `explain`."""
+        return {
+            "kind": self.kind,
+            "id": self.id,
+            "name": self.name,
+            "traceId": self.trace or None,
+            "ctx": self.ctx or None,
+            "status": self.status or None,
+            "meaning": self.meaning or None,
+            "where": self.where.text(lang) if self.where else None,
+            "path": self.path or None,
+            "now": render_instant(self.now),
+            "waitsFor": [
+                {
+                    "what": one.said.kind,
+                    "agentId": one.agent or None,
+                    "since": _instant(one.since),
+                    "until": _instant(one.until),
+                    "said": one.said.text(lang),
+                }
+                for one in self.waits
+            ],
+            "hindrances": [
+                {
+                    "what": one.cause.kind,
+                    "agentId": one.agent or None,
+                    "said": one.cause.text(lang),
+                    "fix": one.fix.text(lang),
+                }
+                for one in self.hindrances
+            ],
+            "tried": [
+                {
+                    "agentId": one.agent,
+                    "task": one.task,
+                    "state": one.state,
+                    "attempt": one.attempt,
+                    "at": render_instant(one.at),
+                    "driver": one.driver or None,
+                    "command": one.command or None,
+                    "folder": one.folder or None,
+                    "cameBack": worded(one.came_back, lang) or None,
+                    "took": one.seconds or None,
+                    "output": one.output,
+                    "log": one.log or None,
+                }
+                for one in self.tried
+            ],
+            "next": [
+                {"what": one.said.kind, "at": _instant(one.at), "said": one.said.text(lang)}
+                for one in self.nexts
+            ],
+        }
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else render_instant(at)

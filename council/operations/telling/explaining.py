@@ -1,0 +1,70 @@
+"""Explaining: what something that is open waits for, why, and what happens next.
+
+Everything follows from what is saved: the state, the rules that say what is
+owed, the logs of runs, the event log. Nothing is changed, no lock is taken.
+
+Source: `cli.md` section 2 (`explain`), P8-005.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import NotFoundError
+from council.core.telling.stories import Subject
+from council.operations.place import Place
+from council.operations.telling.explained import Explained
+from council.operations.telling.story import subject
+
+_KINDS = ("conversation", "channel", "context", "task", "turn")
+
+
+def explain(place: Place, wanted: str) -> Explained:
+    """Explain an open conversation, channel, context or task; "" is the one any command means.
+
+    Raises:
+        NotFoundError: Nothing of that name is known.
+        RefusedError: It is anonymous, and a run asks.
+    """
+    if not wanted:
+        from council.operations.place import conversation_name
+
+        wanted = conversation_name(place, "")
+    about = subject(place, wanted)
+    if about.kind not in _KINDS or not (about.name or about.owner):
+        raise NotFoundError(
+            f"nothing that is open is called {wanted!r}",
+            "see: council status; what happened to an agent tells: council events story",
+        )
+    if about.owner:
+        return _of_turn(place, about)
+    return _of_owner(place, about)
+
+
+def _of_turn(place: Place, about: Subject) -> Explained:
+    """Explain what a task or turn is part of, and of that only what concerns its agent."""
+    whole = _of_owner(place, subject(place, about.owner))
+    if not about.agent:
+        from council.operations.telling.explaining_contexts import only_task
+
+        return only_task(whole, about.id)
+    mine = about.agent
+    return whole.copy(
+        waits=[one for one in whole.waits if one.agent in ("", mine)],
+        hindrances=[one for one in whole.hindrances if one.agent in ("", mine)],
+        tried=[one for one in whole.tried if one.agent == mine],
+    )
+
+
+def _of_owner(place: Place, about: Subject) -> Explained:
+    if about.kind == "channel":
+        from council.operations.telling.explaining_rooms import explain_room
+
+        return explain_room(place, about)
+    if about.kind == "context":
+        from council.operations.telling.explaining_contexts import explain_context
+
+        return explain_context(place, about)
+    if about.kind != "conversation":
+        raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
+    from council.operations.telling.explaining_conversations import explain_conversation
+
+    return explain_conversation(place, about)

@@ -1,0 +1,245 @@
+"""Why a context of document 002, or one task in it, stands where it stands.
+
+Source: `cli.md` section 2 (`explain`), PR-551, PR-576, PR-580.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import TaskState
+from council.core.errors import CouncilError
+from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
+from council.core.telling import meanings
+from council.operations.place import Place
+from council.operations.telling.explained import Explained, Said, Tried
+from council.operations.telling.explaining_conversations import MANUAL
+from council.operations.telling.hindrances import of_bounds, of_failure, of_places, of_workspace
+from council.operations.telling.run_logs import read_run_log
+from council.store.agents import agent as agent_of
+from council.store.protocol.task_settings import task_rules
+from council.store.slots import Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.protocol.exchange import Run
+    from council.core.telling.stories import Subject
+
+
+def explain_context(place: Place, about: Subject) -> Explained:
+    """Explain a context, open or closed."""
+    from council.store.protocol.contexts import Contexts
+
+    try:
+        exchange = Contexts(place.paths).read(about.id).exchange
+    except CouncilError as error:
+        from council.operations.telling.explaining_faults import broken
+
+        return broken(place, about, error, "")
+    found = Explained(
+        kind="context",
+        id=exchange.context,
+        name=exchange.context,
+        now=place.now(),
+        trace=exchange.trace_id or about.trace,
+        ctx=exchange.context,
+        status=str(exchange.status),
+        meaning=_meaning(exchange),
+        where=Said(
+            kind="where-context",
+            values={"tasks": [f"{one.id} {one.state}" for one in exchange.tasks.values()]},
+        ),
+    )
+    names = _names(place)
+    if not exchange.is_open:
+        _ended(place, found, exchange, names)
+        return found
+    open_tasks = [one for one in exchange.tasks.values() if not one.is_over]
+    for task in open_tasks:
+        _task(place, found, exchange, task, names)
+    if not open_tasks:
+        _without_tasks(found, exchange)
+    if exchange.ends_at is not None:
+        found.then("next-close", exchange.ends_at)
+    starts = any(one.said.kind in ("start", "minutes", "answer-to-user") for one in found.waits)
+    of_workspace(place, found, starts=starts)
+    found.nexts.sort(key=lambda one: one.at or found.now)
+    return found
+
+
+def only_task(whole: Explained, task: str) -> Explained:
+    """Return of the explanation of a context what concerns one task."""
+
+    def concerns(values: dict[str, object]) -> bool:
+        return values.get("tid", task) == task
+
+    return whole.copy(
+        kind="task",
+        id=f"{whole.id}/{task}",
+        waits=[one for one in whole.waits if concerns(one.said.values)],
+        hindrances=[one for one in whole.hindrances if concerns(one.cause.values)],
+        tried=[one for one in whole.tried if one.task in ("", task)],
+        nexts=[one for one in whole.nexts if concerns(one.said.values)],
+    )
+
+
+def _meaning(exchange: Exchange) -> str:
+    if exchange.is_open:
+        return meanings.UNDER_WAY if exchange.tasks else meanings.CREATED
+    states = [(str(one.state), one.code) for one in exchange.tasks.values()]
+    if not states:
+        return meanings.ENDED_WELL
+    found = [meanings.of_task(*one) for one in states]
+    return next((one for one in found if one != meanings.ENDED_WELL), meanings.ENDED_WELL)
+
+
+def _ended(place: Place, found: Explained, exchange: Exchange, names: dict[str, str]) -> None:
+    """Add why tasks of a context that is over came to nothing."""
+    for task in exchange.tasks.values():
+        if task.state is TaskState.F:
+            about = f"{exchange.context}/{task.id}"
+            code, reason = task.code, task.reason or task.result
+            found.hinder("task-failed", tid=task.id, task=about, code=code, reason=reason)
+            attempts = [one for hop in task.hops for one in hop.attempts]
+            found.tried += [_tried(place, exchange, one, task.id, names) for one in attempts]
+    found.then("over")
+
+
+def _names(place: Place) -> dict[str, str]:
+    """Return the agents of the workspace by their protocol ids."""
+    from council.store.protocol.protocol_registry import load
+
+    try:
+        return {one.id: one.agent for one in load(place.paths).entries.values() if one.agent}
+    except CouncilError:
+        return {}
+
+
+def _without_tasks(found: Explained, exchange: Exchange) -> None:
+    if exchange.kept_open:
+        found.wait_for("closing", since=exchange.opened_at)
+        found.then("next-person")
+    else:
+        found.wait_for("answer-to-user", since=exchange.updated_at)
+        found.then("next-heartbeat", agents=[exchange.context])
+
+
+def _task(
+    place: Place, found: Explained, exchange: Exchange, task: Task, names: dict[str, str]
+) -> None:
+    """Add what one task waits for."""
+    question = next((one for one in task.questions if not one.answer), None)
+    told: dict[str, Any] = {"tid": task.id, "task": f"{exchange.context}/{task.id}"}
+    if question is not None:
+        asked: dict[str, Any] = {
+            **told,
+            "question": question.text,
+            "options": list(question.options),
+        }
+        found.wait_for("choice", "", question.asked_at, question.ends_at, **asked)
+        found.hinder("choice-open", **asked)
+        if question.ends_at is not None:
+            takes_first = task_rules(place.settings).choice_policy == "first"
+            policy = "@first-option" if takes_first else "@gives-up"
+            found.then("next-choice", question.ends_at, policy=policy, **told)
+    for hop in task.hops:
+        if hop.is_open:
+            _hop(place, found, exchange, hop, told, names)
+    if not task.hops and question is None:
+        found.wait_for("worker", "", task.at, task.ends_at, **told)
+    if task.ends_at is not None:
+        found.then("next-task-timeout", task.ends_at, **told)
+
+
+def _hop(
+    place: Place,
+    found: Explained,
+    exchange: Exchange,
+    hop: Hop,
+    told: dict[str, Any],
+    names: dict[str, str],
+) -> None:
+    again, last = hop.again, hop.attempt
+    for one in hop.attempts:
+        found.tried.append(_tried(place, exchange, one, told["tid"], names))
+    failed = [one for one in hop.attempts if one.state is TaskState.F]
+    for one in failed[-1:]:
+        agent = names.get(one.worker, one.worker)
+        of_failure(
+            found, agent, one.reason or one.code, read_run_log(place, _run_of(exchange, one))
+        )
+    if again is not None:
+        if again.blocked:
+            found.wait_for("worker", "", again.since, **told, reason=again.blocked)
+            found.hinder("no-worker", **told, reason=again.blocked)
+        elif again.due_at > found.now:
+            agent = names.get(again.worker, again.worker)
+            found.wait_for("retry", agent, again.since, **told)
+            found.then("next-retry", again.due_at, agent=agent or told["task"], tid=told["tid"])
+        else:
+            found.wait_for("worker", "", again.since, **told)
+            found.then("next-heartbeat", agents=[told["task"]])
+    elif last is not None and last.state in (TaskState.N, TaskState.R):
+        _attempt(place, found, exchange, last, told, names)
+
+
+def _attempt(
+    place: Place,
+    found: Explained,
+    exchange: Exchange,
+    last: Attempt,
+    told: dict[str, Any],
+    names: dict[str, str],
+) -> None:
+    agent = names.get(last.worker, last.worker)
+    runs = [one for one in exchange.runs.values() if one.worker == last.worker]
+    run = next((one for one in runs if one.state is TaskState.R), None)
+    waiting = next((one for one in runs if one.state is TaskState.N), None)
+    if waiting is not None:
+        found.wait_for("place", agent, waiting.at, **told)
+        of_places(place, found, agent)
+        found.then("next-place")
+    elif run is not None and run.driver != MANUAL:
+        slots = Slots(place.paths.places, place.settings.max_runs)
+        if agent in slots.running_agents() or run.ends_at is None:
+            found.wait_for("run", agent, run.at, run.ends_at, attempt=last.number, **told)
+        else:
+            found.wait_for("run-gone", agent, run.at, run.ends_at, **told)
+            found.hinder("lost", agent, until=run.ends_at, **told)
+            found.then("next-lease", run.ends_at, agent=agent)
+    else:
+        found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
+        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+            found.hinder("worker-by-hand", agent, **told)
+    of_bounds(place, found, exchange.context, agent, found.now)
+    if last.ends_at is not None:
+        found.then("next-worker-timeout", last.ends_at, agent=agent, tid=told["tid"])
+
+
+def _run_of(exchange: Exchange, attempt: Attempt) -> str:
+    """Return the newest run of an attempt, "" for none."""
+    mine: list[Run] = [
+        one
+        for one in exchange.runs.values()
+        if one.worker == attempt.worker and one.attempt == attempt.number
+    ]
+    return max(mine, key=lambda one: (one.at, one.number)).id if mine else ""
+
+
+def _tried(
+    place: Place, exchange: Exchange, attempt: Attempt, task: str, names: dict[str, str]
+) -> Tried:
+    log = read_run_log(place, _run_of(exchange, attempt))
+    return Tried(
+        agent=names.get(attempt.worker, attempt.worker),
+        task=task,
+        state=str(attempt.state),
+        at=attempt.started_at or attempt.at,
+        attempt=attempt.number,
+        command=log.argv,
+        folder=log.folder,
+        came_back=" ".join(one for one in (attempt.code, attempt.reason) if one) or log.outcome,
+        seconds=log.seconds,
+        output=log.output,
+        log=log.path,
+    )

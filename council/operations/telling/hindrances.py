@@ -1,0 +1,163 @@
+"""What in a workspace keeps runs from being started or answers from being taken in.
+
+Each finding is added to an explanation with its way out. Nothing is changed.
+
+Source: `trust.md` (bounds), `cli.md` section 2 (`explain`).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from council.core import bounds
+from council.core.errors import CouncilError
+from council.core.times import parse_instant, render_duration
+from council.operations.place import Place
+from council.operations.telling.explained import Explained
+from council.operations.telling.run_logs import RunLog
+from council.store.events import tail
+from council.store.slots import Slots
+from council.store.tally import read_tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+STALE_BEAT = timedelta(minutes=45)
+LITTLE_ROOM_BYTES = 1024 * 1024
+_LAST_LINE_CHARS = 160
+_REFUSED = "not started: "
+
+# How the reasons of failed runs begin, and which sentence tells of them.
+_BEGINNINGS = (
+    ("not found: ", "no-program"),
+    ("not executable: ", "no-right"),
+    ("timed out", "too-slow"),
+    ("lost", "lost"),
+    ("no answer", "no-answer"),
+    ("exit ", "exit"),
+    ("ended by ", "exit"),
+)
+
+
+def of_workspace(place: Place, found: Explained, *, starts: bool) -> None:
+    """Add what stands in everybody's way; `starts` tells that a heartbeat is owed here."""
+    from council.operations.halting import read_halt
+
+    halt = read_halt(place)
+    if halt is not None:
+        found.hinder("halted", since=halt.at, reason=halt.reason)
+    if starts:
+        _of_clock(place, found)
+    _of_disk(place, found)
+    log = place.paths.failure_log
+    try:
+        if os.path.getsize(log):
+            found.hinder("work-failed", last=_last_line(log), log=_shown(place, log))
+    except OSError:
+        pass  # nothing has failed
+
+
+def of_bounds(place: Place, found: Explained, owner: str, agent: str, now: datetime) -> None:
+    """Add the cap that is reached, and the rest of an agent, where they hold now."""
+    tally = read_tally(place.paths)
+    cap = bounds.reached(tally, place.settings.limits, owner, now)
+    if cap is not None:
+        found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
+    lapse = bounds.resting(tally, agent, now)
+    if lapse is not None:
+        found.hinder(
+            "rests", agent, until=lapse.until, failures=lapse.failures, reason=lapse.reason
+        )
+
+
+def of_failure(found: Explained, agent: str, reason: str, log: RunLog) -> None:
+    """Add why a run failed, by the words of whoever ran it."""
+    if reason.startswith(_REFUSED):
+        return  # a bound: told by `of_bounds`, as it stands now
+    known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
+    beginning, kind = next(known, ("", "attempt-failed"))
+    output = log.output[-1] if log.output else ""
+    program = reason.removeprefix(beginning) if beginning.endswith(": ") else ""
+    found.hinder(kind, agent, reason=reason, program=program, output=output)
+
+
+def of_places(place: Place, found: Explained, agent: str) -> None:
+    """Add who takes the places that a run waits for."""
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    running = slots.running_agents()
+    where = _runs_of(place, running)
+    if slots.taken() >= slots.max_runs:
+        runs = [where.get(one, one) for one in running]
+        found.hinder("no-place", places=slots.max_runs, runs=runs)
+    elif agent in running:
+        found.hinder("busy", agent, runs=where.get(agent, ""))
+
+
+def of_lock(found: Explained, lock: str) -> None:
+    """Add who holds a lock just now."""
+    from council.store.lock import holder_of
+    from council.store.slots import is_held
+
+    if os.path.exists(lock) and is_held(lock):
+        found.hinder("locked", holder=holder_of(lock) or "?")
+
+
+def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
+    """Return for agents that run what for and since when, as far as the log tells."""
+    found: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for event in tail(place.paths):
+        data: dict[str, Any] = event.get("data") or {}
+        if event.get("type") == "conversation.opened":
+            names[str(event.get("conversationId"))] = str(data.get("name"))
+        agent = str(event.get("agentId") or "")
+        if event.get("type") == "agent.call.start":
+            agent = str(event.get("toAgentId") or "")
+        elif event.get("type") not in ("task.started", "run.started"):
+            continue
+        if agent in agents:
+            owner = str(event.get("conversationId") or event.get("traceId"))
+            try:
+                age = render_duration(place.now() - parse_instant(str(event.get("at"))))
+            except CouncilError:
+                age = "?"
+            found[agent] = f"{agent} in {names.get(owner, owner)} ({age})"
+    return found
+
+
+def _of_clock(place: Place, found: Explained) -> None:
+    beat = place.last_beat()
+    age = place.now() - beat if beat is not None else None
+    if age is not None and age <= STALE_BEAT:
+        return
+    from council.operations.schedule import clocks
+
+    clock = "" if clocks(place) else "@no-clock"
+    if age is None:
+        found.hinder("no-heartbeat", clock=clock)
+    else:
+        found.hinder("old-heartbeat", clock=clock, age=age)
+
+
+def _of_disk(place: Place, found: Explained) -> None:
+    try:
+        facts = os.statvfs(place.paths.shared)
+    except OSError:
+        return
+    free = facts.f_bavail * facts.f_frsize
+    if free < LITTLE_ROOM_BYTES:
+        found.hinder("disk-full", free=free)
+
+
+def _last_line(path: str) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+        lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:_LAST_LINE_CHARS] if lines else ""
+
+
+def _shown(place: Place, path: str) -> str:
+    return os.path.relpath(path, place.root)

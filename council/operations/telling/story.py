@@ -1,0 +1,178 @@
+"""The story of something: everything that happened to it, in order, in words.
+
+Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
+"""
+
+from __future__ import annotations
+
+from council.core.errors import CouncilError, NotFoundError
+from council.core.record import Record
+from council.core.telling.stories import Subject, belongs, task_of_context, turn_of
+from council.core.telling.trace_context import trace_of
+from council.operations.place import Place
+from council.operations.telling.event_words import sentence
+from council.store.agents import known_agents
+from council.store.events import tail
+from council.store.rooms.channel_places import channel_ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Stories of these may be of several conversations, channels and contexts.
+_OF_SEVERAL = ("agent", "trace", "artifact")
+
+
+class Told(Record):
+    """One thing that happened: the event as it stands in the log, and its sentence.
+
+    `where` names the conversation, channel or context, in a story that may be of several.
+    """
+
+    event: dict[str, Any]
+    said: str
+    where: str = ""
+
+    @property
+    def who(self) -> str:
+        """Whom it concerns: an agent, or "" for nobody."""
+        return str(self.event.get("fromAgentId") or self.event.get("agentId") or "")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the event with its sentence."""
+        return {**self.event, "said": self.said}
+
+
+class Story(Record):
+    """What a story is about, and what happened, oldest first."""
+
+    subject: Subject
+    told: list[Told]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `events story`."""
+        about = self.subject
+        return {
+            "kind": about.kind,
+            "id": about.id,
+            "name": about.name or None,
+            "owner": about.owner or None,
+            "traceId": about.trace or None,
+            "events": [one.to_record() for one in self.told],
+        }
+
+
+def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
+    """Tell everything that happened to something.
+
+    Args:
+        place: The workspace.
+        wanted: The id or name of a conversation, channel, context, task, turn,
+            agent, trace or artifact.
+        lang: In which language.
+        newest: How many of the newest events are wanted, 0 for all.
+
+    Raises:
+        NotFoundError: Nothing of that name is known and no event names it.
+    """
+    about = subject(place, wanted)
+    found = [one for one in tail(place.paths) if belongs(one, about)]
+    if not found and not about.name:
+        raise NotFoundError(
+            f"nothing is known of {wanted!r}",
+            "give the id or name of a conversation, channel, context, task, agent or trace",
+        )
+    # Several processes write: what one of them wrote down late still comes in its place.
+    found.sort(key=lambda one: str(one.get("at")))
+    if newest:
+        found = found[-newest:]
+    names = _names(place) if about.kind in _OF_SEVERAL else {}
+    told = []
+    for event in found:
+        owner = str(event.get("conversationId") or "")
+        where = names.get(owner, owner) if about.kind in _OF_SEVERAL else ""
+        told.append(Told(event=event, said=sentence(event, lang), where=where))
+    return Story(subject=about, told=told)
+
+
+def _names(place: Place) -> dict[str, str]:
+    """Return what conversations were called, by their ids, as far as the log tells."""
+    opened = (one for one in tail(place.paths) if one.get("type") == "conversation.opened")
+    return {str(one["conversationId"]): str(one["data"].get("name")) for one in opened}
+
+
+def subject(place: Place, wanted: str) -> Subject:
+    """Return what people mean by an id or a name; what nobody knows counts as a trace."""
+    if wanted.startswith("art_"):
+        return Subject(kind="artifact", id=wanted)
+    for known in (_conversation, _channel, _context, _turn, _agent):
+        found = known(place, wanted)
+        if found is not None:
+            return found
+    return Subject(kind="trace", id=wanted.replace("-", "").lower() or wanted)
+
+
+def _conversation(place: Place, wanted: str) -> Subject | None:
+    from council.operations.conversations.recalling import recall
+    from council.store.conversations.naming import pointer_of
+
+    for name in place.conversations.names():
+        # The note of the name tells its id even where the file itself is broken.
+        conversation_id = pointer_of(place.paths, name)
+        if conversation_id and wanted in (name, conversation_id):
+            return _of_owner("conversation", conversation_id, name, _trace_of(place, name))
+    try:
+        found = recall(place, wanted).state
+    except CouncilError:
+        return None
+    return _of_owner("conversation", found.conversation_id, found.name, found.trace)
+
+
+def _trace_of(place: Place, name: str) -> str:
+    try:
+        return place.conversations.read(name).trace
+    except CouncilError:
+        return ""
+
+
+def _channel(place: Place, wanted: str) -> Subject | None:
+    return _of_owner("channel", wanted, wanted) if wanted in channel_ids(place.paths) else None
+
+
+def _context(place: Place, wanted: str) -> Subject | None:
+    from council.core.protocol.context_ids import is_context
+    from council.store.protocol.contexts import Contexts
+
+    if not is_context(wanted):
+        return task_of_context(wanted)
+    if not Contexts(place.paths).exists(wanted):
+        return None
+    try:
+        trace = Contexts(place.paths).read(wanted).exchange.trace_id
+    except CouncilError:
+        trace = ""
+    return _of_owner("context", wanted, wanted, trace)
+
+
+def _turn(_place: Place, wanted: str) -> Subject | None:
+    return turn_of(wanted)
+
+
+def _agent(place: Place, wanted: str) -> Subject | None:
+    """Return an agent, by its id or that which it bears in messages."""
+    from council.store.protocol.protocol_registry import load
+
+    try:
+        entries = load(place.paths).entries.values()
+    except CouncilError:
+        entries = {}.values()
+    for entry in entries:
+        if wanted in (entry.id, entry.agent):
+            name = entry.agent or entry.id
+            return Subject(kind="agent", id=name, name=name, also=entry.id)
+    known = wanted in known_agents(place.root, place.settings)
+    return Subject(kind="agent", id=wanted, name=wanted) if known else None
+
+
+def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
+    return Subject(kind=kind, id=owner, name=name, trace=trace or trace_of(owner))

@@ -1,0 +1,1 @@
+"""Conversations on the disk: locked, journalled, recovered, closed, forgotten."""

@@ -1,0 +1,128 @@
+"""The end of a conversation: its minutes are written once, its files cleared away.
+
+Each step can be repeated. The journal first names the file that the minutes
+will have, then says that they are there; whoever finds the first line without
+the second goes on from it, so that one conversation never has two minutes.
+
+Source: C0-030, C0-031, XC-018, `trust.md` (forgetting).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from council.core.events import Event
+from council.store import events as event_log
+from council.store import files
+from council.store.conversations import journal, live, sealed, snapshots
+from council.store.conversations.naming import pointer_of
+from council.store.conversations.places import Places, is_closed
+from council.store.conversations.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.paths import Workspace
+
+_NUMBERS = 1000
+
+
+def write_minutes(session: Session, wanted: str, text: str) -> str:
+    """Write the minutes under the wanted path or the next free one, and mark the end.
+
+    Args:
+        session: The conversation, settled.
+        wanted: The path without `-2` and `.md`.
+        text: The minutes.
+
+    Returns:
+        The path they have.
+    """
+    data = text.encode("utf-8")
+    planned = session.last.get("closing", {})
+    if planned and _is_ours(planned["path"], planned["digest"], session.conversation_id):
+        path = str(planned["path"])
+        with files.explaining("write", path):
+            files.sync_folder(os.path.dirname(path))  # its writer may have died before this
+    else:
+        path = _write_first_free(session, wanted.removesuffix(".md"), data)
+    done = {"path": path, "digest": snapshots.digest_of(data), "done": True}
+    shown = os.path.relpath(path, session.workspace.root)
+    session.note_closing(done, [Event(type="conversation.archived", data={"path": shown})])
+    return path
+
+
+def _write_first_free(session: Session, stem: str, data: bytes) -> str:
+    with files.explaining("write", stem):
+        files.make_folder(os.path.dirname(stem))
+    for number in range(1, _NUMBERS):
+        path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
+        if os.path.lexists(path):
+            continue
+        plan = {"path": path, "digest": snapshots.digest_of(data), "done": False}
+        session.note_closing(plan, [])
+        if files.write_new(path, data):
+            return path
+    raise FileExistsError(17, "all names are taken", f"{stem}.md")
+
+
+def _is_ours(path: str, digest: str, conversation_id: str) -> bool:
+    """Tell whether minutes at a planned path are of this conversation, edited since or not."""
+    standing = files.read_stable(path)
+    return standing is not None and (
+        snapshots.digest_of(standing.data) == digest
+        or conversation_id.encode("utf-8") in standing.data
+    )
+
+
+def finish(session: Session) -> None:
+    """Clear away what an archived conversation needs no more. Repeatable.
+
+    The journal stays, the last snapshot of each phase, and whatever could not
+    be merged.
+    """
+    if not is_closed(session.tail):
+        raise AssertionError("only an archived conversation is cleared away")
+    places = session.places
+    event_log.append(session.workspace, session.last["events"])
+    reading = files.read_stable(places.live)
+    if reading is not None and session.conversation_id.encode("utf-8") in reading.data:
+        target = f"{places.folder}/closed.md"
+        if os.path.lexists(target):
+            target = f"{places.conflicts}/saved-after-the-end-{os.urandom(4).hex()}.md"
+        os.rename(places.live, target)
+        files.sync_folder(os.path.dirname(places.live))
+        files.sync_folder(os.path.dirname(target))
+    _prune(session)
+    # The name goes last: as long as it is there, somebody comes and finishes this.
+    if pointer_of(session.workspace, session.name) == session.conversation_id:
+        files.remove(f"{session.workspace.open_names}/{session.name}")
+        files.sync_folder(session.workspace.open_names)
+
+
+def _prune(session: Session) -> None:
+    places = session.places
+    records = list(journal.records(places.journal))
+    wanted = {record["phase"]: record["digest"] for record in records}
+    wanted["last"] = session.last["digest"]
+    kept = set(wanted.values())
+    for name in os.listdir(places.history):
+        if name not in kept:
+            files.remove(f"{places.history}/{name}")
+    known = {record[key] for record in records for key in ("digest", "seen")}
+    unmerged = live.late_writes(places.displaced, places.history, known.__contains__)
+    spared = {late.path for late in unmerged}
+    for name in os.listdir(places.displaced):
+        path = f"{places.displaced}/{name}"
+        if path not in spared and stat.S_ISREG(os.lstat(path).st_mode):
+            files.remove(path)
+    used = sealed.names_of(session.state) if hasattr(session, "state") else set()
+    for name in os.listdir(places.sealed):
+        if name not in used:
+            files.remove(f"{places.sealed}/{name}")
+
+
+def minutes_path(workspace: Workspace, conversation_id: str) -> str:
+    """Return where the minutes of an archived conversation were written, "" if it is not."""
+    tail = journal.read_tail(Places(workspace, "active", conversation_id).journal)
+    return str(tail.record["closing"]["path"]) if tail is not None and is_closed(tail) else ""

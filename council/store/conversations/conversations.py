@@ -1,0 +1,370 @@
+"""The conversations of a workspace: read, changed, closed.
+
+`edit` is the one way to change a conversation: whatever is done to it is a
+pure function from state to state, applied under its lock to what really
+stands, committed once and published. Reading takes no lock and writes
+nothing. How that is done is the matter of `session`; how a conversation ends,
+of `closing`.
+
+Source: C0-001, C0-002, C0-034, C0-077, C0-078, XC-001, XC-002, `store.md`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversations.conversation import Conversation, SealedText
+from council.core.errors import ConflictError, NotFoundError
+from council.core.events import Event
+from council.core.record import Record
+from council.core.step import Step
+from council.store import files
+from council.store.conversations import closing, journal, naming, revisions, sealed, snapshots
+from council.store.conversations.opening import Door, refuse_ended
+from council.store.conversations.places import Places, is_closed
+from council.store.conversations.session import Session, says_the_same
+from council.store.conversations.settling import read_live, settle
+from council.store.conversations.twins import twin
+from council.store.lock import DEFAULT_TIMEOUT_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Any
+
+    from council.store.conversations.revisions import Revision
+    from council.store.conversations.views import View
+    from council.store.paths import Workspace
+
+
+class Edited(Record):
+    """What an edit came to.
+
+    `events` are the records of the revision it made. `repeated` tells that
+    the operation stood in the journal already; `result` is then what was
+    stored: `outcome`, and phase and round before and after.
+    """
+
+    state: Conversation
+    events: list[dict[str, Any]] = []  # noqa: RUF012 - Record copies it
+    outcome: str = ""
+    result: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    repeated: bool = False
+    changed: bool = False
+
+
+class Conversations:
+    """The conversations of one workspace.
+
+    Args:
+        workspace: Where they lie.
+        allow_network_fs: Whether they may lie on a network file system.
+        timeout_s: How long to wait for the lock of a conversation.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        allow_network_fs: bool = False,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        self.workspace = workspace
+        self._door = Door(workspace, allow_network_fs, timeout_s)
+
+    def names(self) -> list[str]:
+        """Return the names of the open conversations, sorted."""
+        with files.explaining("list", self.workspace.shared):
+            return naming.open_names(self.workspace)
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether a conversation of this name is open, one that cannot be read included."""
+        return naming.is_open(self.workspace, name)
+
+    def clear_ended(self, name: str, now: datetime) -> None:
+        """Clear away what archiving left behind when its process died on the way.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        with files.explaining("clear away", self.workspace.shared):
+            self._door.clear_ended(name, now)
+
+    def read(self, name: str, *, with_sealed: bool = False) -> Conversation:
+        """Return a conversation as it stands, edits of people included; see `page`.
+
+        Args:
+            name: Which.
+            with_sealed: Whether to read the texts of the blind phase under way.
+        """
+        from council.store.conversations.unchanged import standing_state
+
+        state = standing_state(self.workspace, name) or self.page(name).state
+        if with_sealed:
+            places = Places(self.workspace, name, state.conversation_id)
+            state.sealed = {**sealed.read_sealed(places.sealed, state), **state.sealed}
+        return state
+
+    def page(self, name: str, now: datetime | None = None) -> View:
+        """Return what a conversation looks like now, without lock and without writing.
+
+        What a person edited and no command has taken in yet is taken in here
+        in memory; a damaged file reads as the last revision.
+
+        Raises:
+            NotFoundError: There is no such conversation.
+            InvalidStateError: Neither file nor journal can be read.
+        """
+        from council.store.conversations import views
+
+        path = self.workspace.conversation_file(name)
+        with files.explaining("read", path):
+            return views.view(self.workspace, name, now)
+
+    def create(
+        self,
+        state: Conversation,
+        *,
+        now: datetime,
+        events: list[Event] | tuple[Event, ...] = (),
+        actor: str = "",
+        op_id: str = "",
+    ) -> Edited:
+        """Open a conversation under its name.
+
+        Raises:
+            ConflictError: The name is open already.
+            RefusedError: The place is on a network file system, or forbidden.
+        """
+        with files.explaining("write", self.workspace.conversation_file(state.name)):
+            session, repeated = self._door.create(
+                state, now, events=events, actor=actor, op_id=op_id
+            )
+            return Edited(
+                state=session.state,
+                events=session.last["events"],
+                result=session.last["result"],
+                repeated=repeated,
+                changed=not repeated,
+            )
+
+    def edit(
+        self,
+        name: str,
+        change: Callable[[Conversation], Step],
+        *,
+        op_id: str = "",
+        actor: str = "",
+        now: datetime,
+    ) -> Edited:
+        """Apply a change to what stands, once: the one write path.
+
+        What a person edited meanwhile becomes a revision of its own first. A
+        change that makes the same file writes nothing.
+
+        Args:
+            name: Which conversation.
+            change: From state to step; pure (it changes nothing in the state it is given), and
+                called under the lock.
+            op_id: The idempotency key; one that stands in the journal is not applied again.
+            actor: Who does it, for the history.
+            now: The time of the change.
+
+        Raises:
+            NotFoundError: There is no such conversation.
+            InvalidStateError: Its file cannot be read, or is of a newer version.
+            LockTimeoutError: Somebody held its lock for too long.
+            CouncilError: What `change` raises, or the disk.
+        """
+        path = self.workspace.conversation_file(name)
+        with files.explaining("write", path), self._door.open(name, now) as session:
+            if op_id:
+                known = journal.find_operation(session.places.journal, op_id)
+                if known is not None:
+                    result = known["result"]
+                    return Edited(
+                        state=self._with_sealed(session),
+                        events=known["events"],
+                        outcome=result.get("outcome", ""),
+                        result=result,
+                        repeated=True,
+                    )
+            return self._apply(session, change, op_id, actor)
+
+    def _apply(
+        self, session: Session, change: Callable[[Conversation], Step], op_id: str, actor: str
+    ) -> Edited:
+        before = self._with_sealed(session)
+        step = change(before)
+        result = {
+            "outcome": step.outcome,
+            "phase": before.phase,
+            "tour": before.tour,
+            "to": step.state.phase,
+            "toTour": step.state.tour,
+        }
+        if says_the_same(before, step.state):
+            said = session.say(step.events)
+            return Edited(state=before, events=said, outcome=step.outcome, result=result)
+        session.commit(
+            step.state,
+            session.page,
+            events=step.events,
+            op_id=op_id,
+            actor=actor,
+            result=result,
+            seal=step.seal,
+        )
+        return Edited(
+            state=session.state,
+            events=session.last["events"],
+            outcome=step.outcome,
+            result=result,
+            changed=True,
+        )
+
+    def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
+        """Take in what somebody made of an earlier text, as if it were saved over the live file.
+
+        Who edits a copy cannot overwrite what others save meanwhile.
+
+        Raises:
+            NotFoundError: There is no such conversation.
+            CouncilError: As for `edit`.
+        """
+        from council.store.conversations import settling
+
+        path = self.workspace.conversation_file(name)
+        with files.explaining("write", path), self._door.open(name, now) as session:
+            settling.take_in(session, theirs)
+
+    def history(self, name: str) -> list[Revision]:
+        """Return the revisions of a conversation, oldest first.
+
+        Args:
+            name: The name of an open conversation, or the id of any.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        return revisions.history(self.workspace, name)
+
+    def text_at(self, name: str, rev: int) -> str:
+        """Return the text of one revision.
+
+        Raises:
+            NotFoundError: There is no such revision, or archiving pruned it.
+            InvalidStateError: Its snapshot is damaged.
+        """
+        return revisions.text_at(self.workspace, name, rev)
+
+    def foreign_text_at(self, name: str, rev: int) -> str:
+        """Return the file as somebody else saved it, which revision `rev` took in (C0-078).
+
+        Raises:
+            NotFoundError: That revision took nothing in, or archiving pruned it.
+        """
+        return revisions.foreign_text_at(self.workspace, name, rev)
+
+    def restore(self, name: str, rev: int, *, now: datetime, actor: str = "") -> Edited:
+        """Make an older revision the newest.
+
+        Raises:
+            NotFoundError: There is no such revision.
+        """
+        from council.store.statefile import statefile
+
+        with (
+            files.explaining("write", self.workspace.conversation_file(name)),
+            self._door.open(name, now) as session,
+        ):
+            text = self.text_at(session.conversation_id, rev)
+            state, page = statefile.load(text, f"revision {rev}")
+            event = Event(
+                type="conversation.restored", data={"from": session.last["rev"], "to": rev}
+            )
+            session.commit(state, page, events=[event], actor=actor)
+            return Edited(state=session.state, events=session.last["events"], changed=True)
+
+    def adopt(self, name: str, *, now: datetime, actor: str = "") -> Edited:
+        """Take the live file as it stands, contributions included, as the newest revision.
+
+        Raises:
+            NotFoundError: There is no file.
+            InvalidStateError: It holds no conversation.
+        """
+        from council.store.statefile import handwritten
+
+        path = self.workspace.conversation_file(name)
+        with files.explaining("write", path):
+            conversation_id = naming.pointer_of(self.workspace, name)
+            if not conversation_id:
+                with self._door.open(name, now) as session:
+                    return Edited(state=session.state, events=session.last["events"])
+            with self._door.session(name, conversation_id, now) as session:
+                refuse_ended(session)
+                session.reading = read_live(session)
+                if session.reading is None:
+                    raise NotFoundError(f"{path} is not there", "see: council restore")
+                if session.tail is None:
+                    settle(session)
+                data = session.reading.data
+                text = data.decode("utf-8", "replace")
+                state, page = handwritten.import_page(text, name, now)
+                snapshots.keep(session.places.history, data)
+                event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
+                session.commit(
+                    state.copy(conversation_id=conversation_id), page, events=[event], actor=actor
+                )
+                return Edited(state=session.state, events=session.last["events"], changed=True)
+
+    def close(
+        self,
+        name: str,
+        wanted: str,
+        minutes: str,
+        *,
+        now: datetime,
+        made_of: Conversation | None = None,
+    ) -> str:
+        """Write the minutes of a finished conversation once, and clear its files away.
+
+        Args:
+            name: Which.
+            wanted: The path of the minutes, absolute or from the root, without `-2`
+                and with or without `.md`.
+            minutes: Their text.
+            now: The time of the end.
+            made_of: The state that the minutes tell, None to ask nothing. Whatever
+                was said since would be in no minutes.
+
+        Returns:
+            The path of the minutes: the wanted one, or with `-2`, `-3` when it is taken.
+
+        Raises:
+            NotFoundError: There is no such open conversation.
+            ConflictError: It went on, or is another one, since `made_of` was read.
+        """
+        stem = wanted if os.path.isabs(wanted) else self.workspace.inside(wanted)
+        with (
+            files.explaining("write", stem),
+            self._door.open(name, now, ended_too=True) as session,
+        ):
+            if is_closed(session.tail):
+                path = str(session.last["closing"]["path"])
+            else:
+                if made_of is not None and not _is_of(made_of, session.state):
+                    raise ConflictError(f"{name!r} went on meanwhile", "try again")
+                path = closing.write_minutes(session, stem, minutes)
+            closing.finish(session)
+            return path
+
+    def _with_sealed(self, session: Session) -> Conversation:
+        state = session.state
+        found: dict[str, SealedText] = sealed.read_sealed(session.places.sealed, state)
+        return twin(state, sealed=found)
+
+
+def _is_of(state: Conversation, standing: Conversation) -> bool:
+    return (state.conversation_id, state.rev) == (standing.conversation_id, standing.rev)

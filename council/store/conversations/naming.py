@@ -1,0 +1,119 @@
+"""Which conversation an open name stands for.
+
+`.council/open/<name>` holds the id. It is made by a link, so of many who
+convene under one name exactly one succeeds, and removed under the lock of the
+conversation it names. Where it is missing (the folder `.council` is gone, a
+file was written by hand) the id in the live file counts.
+
+Source: C0-002, `cli.md` section 4, `store.md` section 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import CouncilError
+from council.core.ids import is_name
+from council.store import files
+from council.store.conversations import journal
+from council.store.conversations.places import Places, is_closed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.store.paths import Workspace
+
+_README = """This folder belongs to the command `council`.
+
+It keeps, for each conversation beside it, a lock, the journal of all changes,
+every version of the file, and edits that could not be merged. Do not edit
+anything here. When it is removed, open conversations go on from their files
+alone; only their history is lost.
+"""
+
+
+def pointer_of(workspace: Workspace, name: str) -> str:
+    """Return the id that an open name stands for, "" when nothing says."""
+    standing = files.read_stable(f"{workspace.open_names}/{name}")
+    if standing is None:
+        return ""
+    text = standing.data.decode("utf-8", "replace").strip()
+    return text if is_name(text.lower()) else ""
+
+
+def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:
+    """Let a name stand for a conversation, durably; False when it stands for one already."""
+    files.make_folder(workspace.open_names)
+    return files.write_new(
+        f"{workspace.open_names}/{name}", conversation_id.encode("ascii") + b"\n"
+    )
+
+
+def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
+    """Return the id of a live file that nothing points to, "" when there is no file.
+
+    Raises:
+        InvalidStateError: The file holds no conversation.
+    """
+    reading = files.read_stable(workspace.conversation_file(name))
+    if reading is None:
+        return ""
+    from council.store.statefile import statefile  # only where nothing points to the file
+
+    text = reading.data.decode("utf-8", "replace")
+    said = (statefile.parse(text).record or {}).get("conversationId")
+    if isinstance(said, str) and is_name(said.lower()):
+        return said
+    from council.store.statefile import (
+        handwritten,  # only a file that no command has seen yet needs it
+    )
+
+    return handwritten.import_page(text, name, now)[0].conversation_id
+
+
+def open_names(workspace: Workspace) -> list[str]:
+    """Return the names of the open conversations, sorted."""
+    return sorted(name for name in _known_names(workspace) if is_open(workspace, name))
+
+
+def is_open(workspace: Workspace, name: str) -> bool:
+    """Tell whether a name stands for an open conversation, one that cannot be read included."""
+    return not standing_of(workspace, name)[1]
+
+
+def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
+    """Return the id behind a name, "" when nothing can say, and whether it has ended.
+
+    It has ended when it is archived and only not cleared away yet, or when no
+    file is there any more.
+    """
+    try:
+        conversation_id = pointer_of(workspace, name) or id_in_file(workspace, name, None)
+        if not conversation_id:
+            return "", True  # its file went between two looks
+        tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
+        return conversation_id, is_closed(tail)
+    except CouncilError:
+        return "", False  # whoever works on it gets told what is wrong
+
+
+def _known_names(workspace: Workspace) -> set[str]:
+    """Return every name that a live file or a pointer bears."""
+    live = map(workspace.conversation_name, _listed(os.path.dirname(workspace.control)))
+    return {name for name in (*live, *_listed(workspace.open_names)) if is_name(name)}
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def prepare_control(workspace: Workspace) -> None:
+    """Make the folder `.council`, with a word for strangers in it."""
+    files.make_folder(workspace.control)
+    path = f"{workspace.control}/README"
+    if not os.path.lexists(path):
+        files.write_new(path, _README.encode("ascii"))

@@ -1,0 +1,277 @@
+"""Forgetting one conversation everywhere: which one is meant, where it is, taking it away.
+
+Each step can be repeated. First the file and the name go, so that nobody
+opens it any more, then its folder is set aside; whoever finds it set aside
+goes on from there. What others wrote is left alone: it is only named.
+
+Source: XC-018, `trust.md` (forgetting).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
+from council.core.ids import is_name, is_uuid4, split_task_id
+from council.core.record import Record
+from council.core.telling.trace_context import trace_of
+from council.store import files
+from council.store.conversations import journal, naming
+from council.store.conversations.erasing import erase_events, mask_mentions
+from council.store.conversations.pruning import folders
+from council.store.delegation.artifact_care import forget
+from council.store.delegation.forgotten_calls import call_runs, forget_calls
+from council.store.delegation.traces import delegation_folder
+from council.store.lock import Lock
+from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
+from council.store.slots import Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from council.store.paths import Workspace
+
+SET_ASIDE = ".purging-"
+
+
+class Purged(Record):
+    """What was taken away: paths (or numbers of events) by kind, and what still mentions it."""
+
+    conversation_id: str
+    files: list[str] = []  # noqa: RUF012 - Record copies it
+    minutes: list[str] = []  # noqa: RUF012 - Record copies it
+    tasks: list[str] = []  # noqa: RUF012 - Record copies it
+    runs: list[str] = []  # noqa: RUF012 - Record copies it
+    calls: list[str] = []  # noqa: RUF012 - Record copies it
+    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
+    history: int = 0
+    events: int = 0
+    size_bytes: int = 0
+    left: list[str] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing of it."""
+        lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
+        return not any((*lists, self.history, self.events))
+
+
+def find(workspace: Workspace, wanted: str) -> str:
+    """Return the id of the conversation that a name or an id means.
+
+    A name means the open conversation, else the archived one that had it.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: Several archived ones had that name.
+    """
+    if not is_name(wanted.lower()):
+        raise UsageError(f"neither a name nor an id: {wanted!r}", "see: council list --archived")
+    if is_uuid4(wanted):
+        return wanted
+    if is_name(wanted):
+        found = naming.pointer_of(workspace, wanted)
+        try:
+            found = found or naming.id_in_file(workspace, wanted, None)
+        except CouncilError:
+            found = ""  # the file holds nothing that can be read; its folder may still be known
+        if found:
+            return found
+        had = [one for one, tail in folders(workspace) if tail.record["name"] == wanted]
+        if len(had) > 1:
+            raise UsageError(
+                f"{len(had)} conversations had the name {wanted!r}",
+                f"say which by its id: {', '.join(had)}",
+            )
+        if had:
+            return had[0]
+    if os.path.isdir(f"{workspace.control}/{wanted}") and wanted not in _own_folders(workspace):
+        return wanted
+    raise NotFoundError(f"no conversation {wanted!r}", "see: council list --archived")
+
+
+def _own_folders(workspace: Workspace) -> frozenset[str]:
+    channels = f"{workspace.control}/channels"
+    own = (workspace.open_names, workspace.runs, delegation_folder(workspace), channels)
+    return frozenset(os.path.basename(path) for path in own)
+
+
+def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
+    """Take away everything that is kept of a conversation.
+
+    Raises:
+        ConflictError: A run for it is under way.
+        LockTimeoutError: Somebody works on it for too long.
+        CouncilError: The system refuses; repeated, it goes on.
+    """
+    _refuse_running(workspace, conversation_id, max_runs)
+    done = Purged(conversation_id=conversation_id)
+    folder = workspace.conversation_folder(conversation_id)
+    aside = f"{workspace.control}/{SET_ASIDE}{conversation_id}"
+    with files.explaining("purge", folder):
+        if os.path.isdir(folder):
+            with Lock(f"{folder}/lock"):
+                _close_doors(workspace, conversation_id, done)
+                _merge_into(folder, aside)
+        else:
+            _close_doors(workspace, conversation_id, done)
+        _remove_minutes(workspace, conversation_id, aside, done)
+        for path in _tasks(workspace, conversation_id):
+            _remove(path, done.tasks, done)
+        for path in _listed(workspace.runs, f"{conversation_id}."):
+            _remove(path, done.runs, done)
+        done.calls = forget_calls(workspace, conversation_id)
+        done.events = erase_events(workspace, conversation_id)
+        for path in _listed(workspace.control):
+            if os.path.isfile(path) and not os.path.islink(path):
+                mask_mentions(path, conversation_id)  # notes of heartbeats, counts, failures
+        for within, _, names in os.walk(aside):
+            done.history += len(names)
+            done.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
+        if os.path.lexists(aside):
+            shutil.rmtree(aside)
+        if os.path.isdir(folder):  # somebody who waited for the lock made it anew, empty
+            shutil.rmtree(folder)
+        files.remove(f"{workspace.control}/board.json")  # it holds topics; it is a cache
+        files.sync_folder(workspace.control)
+        for path, size in forget(workspace, trace_of(conversation_id)):
+            done.artifacts.append(path)
+            done.size_bytes += size
+    done.left = sorted(_mentions(workspace, conversation_id))
+    return done
+
+
+def _refuse_running(workspace: Workspace, conversation_id: str, max_runs: int) -> None:
+    running = Slots(workspace.places, max_runs).running_agents()
+    own = _listed(workspace.runs, f"{conversation_id}.")
+    for path in (*own, *call_runs(workspace, conversation_id)):
+        task = split_task_id(os.path.basename(path).removesuffix(".log"))
+        if task is None or task[2] not in running:
+            continue
+        reading = files.read_stable(path)
+        if reading is not None and b"\nexit: " not in reading.data:
+            raise ConflictError(
+                f"a run of {task[2]} for this conversation is under way",
+                "wait until it has ended: council status",
+            )
+
+
+def _close_doors(workspace: Workspace, conversation_id: str, done: Purged) -> None:
+    """Take away the live file, copies of it, and the name: nobody opens it any more."""
+    for path, name in _live_files(workspace):
+        pointed = naming.pointer_of(workspace, name)
+        if pointed == conversation_id or _holds(path, conversation_id, workspace, name):
+            _remove(path, done.files, done)
+    for path in _listed(workspace.open_names):
+        if naming.pointer_of(workspace, os.path.basename(path)) == conversation_id:
+            _remove(path, [], done)
+    if os.path.isdir(workspace.open_names):
+        files.sync_folder(workspace.open_names)
+
+
+def _live_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    for path in _listed(os.path.dirname(workspace.control)):
+        name = workspace.conversation_name(os.path.basename(path))
+        if name:
+            yield path, name
+
+
+def _holds(path: str, conversation_id: str, workspace: Workspace, name: str) -> bool:
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        return False
+    try:
+        return naming.id_in_file(workspace, name, None) == conversation_id
+    except CouncilError:
+        return _contains(path, (conversation_id.encode(),))
+
+
+def _merge_into(folder: str, aside: str) -> None:
+    """Set a folder aside; one that an earlier attempt left there is done away with."""
+    if os.path.lexists(aside):
+        shutil.rmtree(aside)
+    os.rename(folder, aside)
+    files.sync_folder(os.path.dirname(folder))
+
+
+def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done: Purged) -> None:
+    told = {
+        str(record["closing"]["path"])
+        for record in journal.records(f"{aside}/journal.jsonl")
+        if "closing" in record
+    }
+    mark = (conversation_id.encode(),)
+    for path in sorted(told | set(_listed(workspace.minutes))):
+        if not path.endswith(".md") or not os.path.isfile(path) or os.path.islink(path):
+            continue
+        with open(path, "rb") as file:
+            said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
+        if said == conversation_id or (path in told and _contains(path, mark)):
+            _remove(path, done.minutes, done)
+
+
+def _tasks(workspace: Workspace, conversation_id: str) -> Iterator[str]:
+    for folder in _listed(workspace.agents):
+        if is_name(os.path.basename(folder)):
+            yield from _listed(f"{folder}/tasks", f"{conversation_id}.")
+
+
+def _remove(path: str, told: list[str], done: Purged) -> None:
+    facts = os.lstat(path)
+    if stat.S_ISDIR(facts.st_mode):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+    done.size_bytes += facts.st_size
+    told.append(path)
+
+
+def _mentions(workspace: Workspace, conversation_id: str) -> Iterator[str]:
+    """Yield the files of the workspace, histories of other conversations left out, that name it."""
+    marks = (conversation_id.encode(), trace_of(conversation_id).encode())
+    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
+        for within, subfolders, names in os.walk(top):
+            if within == workspace.control:
+                subfolders[:] = [one for one in subfolders if one in _own_folders(workspace)]
+            for name in names:
+                if _contains(f"{within}/{name}", marks):
+                    yield f"{within}/{name}"
+
+
+def _contains(path: str, marks: tuple[bytes, ...]) -> bool:
+    try:
+        reading = files.read_stable(path)
+    except CouncilError:
+        return False
+    return reading is not None and any(mark in reading.data for mark in marks)
+
+
+def _listed(folder: str, prefix: str = "") -> list[str]:
+    try:
+        return [f"{folder}/{one}" for one in sorted(os.listdir(folder)) if one.startswith(prefix)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def leftovers(workspace: Workspace) -> list[str]:
+    """Return the folders that a purge set aside and did not come to remove."""
+    return _listed(workspace.control, SET_ASIDE)
+
+
+def topic_of(workspace: Workspace, conversation_id: str) -> str:
+    """Return what people know a conversation by, "" when nothing says."""
+    for path, name in _live_files(workspace):
+        if _holds(path, conversation_id, workspace, name):
+            from council.store.statefile.statefile import parse
+
+            reading = files.read_stable(path)
+            return "" if reading is None else parse(reading.data.decode("utf-8", "replace")).topic
+    for path in _listed(workspace.minutes):
+        if path.endswith(".md") and os.path.isfile(path):
+            with open(path, "rb") as file:
+                head = read_minutes_head(file.read(HEAD_BYTES))
+            if head.get("conversation") == conversation_id:
+                return str(head.get("title", ""))
+    return ""

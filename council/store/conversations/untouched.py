@@ -1,0 +1,137 @@
+"""A conversation file in which nobody else has written: its bytes to the state and back.
+
+The journal says of a revision whether its text holds anything of people
+besides the items. Where it does not, what stands between the items is known,
+and reading needs no search for them: the marks and the state block are
+enough. That the bytes are those of the revision is the caller's to make sure,
+by their digest; then each text is the one that was digested, too.
+
+Files that people have written in are the matter of `statefile`. Bytes are cut
+before they are decoded, because one emoji would make a long text four times
+as large.
+
+Source: `store.md` section 7.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation
+from council.core.conversations.records import from_record
+from council.core.errors import InvalidStateError
+from council.store.conversations import written
+from council.store.statefile.headings import split_title
+from council.store.statefile.layout import default_gap, items, titles_of
+from council.store.statefile.marks import (
+    BRIEF,
+    END,
+    ENTRY,
+    EOF,
+    STATE,
+    read_block,
+    unescape,
+    without_prefix,
+)
+
+_CLOSE = b"\n-->"
+_BRIEF = f"\n{BRIEF}\n".encode()
+_END = f"\n{END}".encode()
+_ENTRY = f"\n{ENTRY}".encode()
+_LAST = f"\n{EOF}\n".encode()
+_STATE = f"\n{STATE}\n".encode()
+_LEDGER, _LEDGER_END = b'\n "ledger": [\n  ', b"\n ]"
+
+
+def render(state: Conversation) -> bytes:
+    """Write a conversation as its file, with nothing between the items but what belongs there."""
+    found = items(state, bare=True)
+    entries = {f"e:{one.id}": one for one in state.entries}
+    parts: list[bytes | memoryview] = []
+    for number, (key, text) in enumerate(found):
+        following = found[number + 1][0] if number + 1 < len(found) else ""
+        if not text:
+            parts.append(written.text_of(entries[key]))
+        parts.append((text + default_gap(key, following)).encode("utf-8"))
+    return b"".join(parts)
+
+
+def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
+    """Read what `render` wrote.
+
+    Args:
+        data: The file, known to be a text of ours.
+        where: Its name, for the message.
+        by_us: Whether this very version wrote it, so that it would write the
+            same again; what it has read of entries is then remembered.
+
+    Raises:
+        NewerVersionError: A newer council wrote it.
+        InvalidStateError: It is none of ours after all.
+    """
+    block = data.rfind(_STATE)
+    close = data.find(_CLOSE, block)
+    record = read_block(data[block + len(_STATE) : close].decode("utf-8")) if block >= 0 else None
+    if record is None or data[close + len(_CLOSE) :] != _LAST:
+        raise InvalidStateError(f"{where}: it is not as it was written", "see: council check")
+    texts, regions = _texts(data)
+    bare = titles_of(record.get("titles") or {}).get("title") == ""
+    state = from_record(record, topic=_topic(data, bare), brief=_brief(data), texts=texts)
+    for entry in state.entries:
+        if entry.id not in texts:
+            raise InvalidStateError(
+                f"{where}: the text of {entry.id} is missing", "see: council check"
+            )
+    if by_us:
+        _remember(data, block, close, state, regions)
+    return state
+
+
+def _remember(
+    data: bytes, block: int, close: int, state: Conversation, regions: dict[str, memoryview]
+) -> None:
+    """Spare the next writing what stands here already."""
+    lines = []
+    start = data.find(_LEDGER, block, close)
+    if start > 0:
+        end = data.find(_LEDGER_END, start, close)
+        lines = data[start + len(_LEDGER) : end].decode("utf-8").split(",\n  ")
+    if len(lines) == len(state.entries):
+        for entry, line in zip(state.entries, lines, strict=True):
+            written.remember_line(entry, line)
+    for entry in state.entries:
+        region = regions.get(entry.id)
+        if region is not None:
+            written.remember_text(entry, region)
+
+
+def _topic(data: bytes, bare: bool) -> str:
+    heading = data[: data.find(b"\n")].decode("utf-8").partition(" ")[2].strip()
+    said = None if bare else split_title(heading)
+    return heading if said is None else said[1]
+
+
+def _brief(data: bytes) -> str:
+    start = data.find(_BRIEF) + len(_BRIEF)
+    return unescape(data[start : data.find(_END, start - 1)].decode("utf-8"))
+
+
+def _texts(data: bytes) -> tuple[dict[str, str], dict[str, memoryview]]:
+    """Return the text of each entry, and of those that nobody else tells of all they look like.
+
+    No line of a text can be taken for a mark.
+    """
+    texts, regions, whole = {}, {}, memoryview(data)
+    at = data.find(_ENTRY)
+    while at >= 0:
+        line_end = data.find(b"\n", at + 1)
+        end = data.find(_END, line_end)
+        words = data[at + len(_ENTRY) : line_end - 3].decode("utf-8").split()
+        said = dict(word.partition("=")[::2] for word in words)
+        start = line_end + 1
+        if "told" in said:
+            start = data.find(b"\n", start, end) + 1
+        else:
+            regions[said["id"]] = whole[at + 1 : end + len(_END)]
+        body = data[start:end].decode("utf-8")
+        texts[said["id"]] = unescape(without_prefix(body))
+        at = data.find(_ENTRY, end)
+    return texts, regions

@@ -1,0 +1,153 @@
+"""A conversation as it looks to somebody who only reads.
+
+No lock is taken and nothing is written, so this works on a read-only mount
+and while others write. The journal tells which text is the last one; what
+stands in the live file beyond that is taken in, in memory.
+
+Source: C0-034, `store.md` sections 2 and 5.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
+from council.core.conversations.records import from_record
+from council.core.errors import NewerVersionError, NotFoundError
+from council.core.events import Event
+from council.core.record import Record
+from council.store import files
+from council.store.conversations import journal, naming, sealed, snapshots
+from council.store.conversations.places import Places, is_closed, is_lost_revision
+from council.store.statefile import statefile
+from council.store.statefile.statefile import Page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.store.conversations.journal import Tail
+    from council.store.files import Reading
+    from council.store.paths import Workspace
+
+_TRIES = 8
+
+
+class View(Record):
+    """What a reader finds.
+
+    `text` is the live file as it is, "" when it is missing. `standing` tells
+    how it relates to the journal: `clean`, `unpublished` (a command died
+    before it could show its revision), `edited` (somebody else wrote it),
+    `missing`, `unknown` (no journal) or `newer` (written by a newer council).
+    `events` are those that taking it in will bring. `last` is the text of the
+    last revision.
+    """
+
+    name: str
+    path: str
+    state: Conversation
+    page: Page
+    text: str
+    last: str
+    standing: str
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+
+
+def view(workspace: Workspace, name: str, now: datetime | None) -> View:
+    """Return what a conversation looks like now.
+
+    Raises:
+        NotFoundError: There is none of that name.
+        InvalidStateError: Neither file nor journal can be read.
+    """
+    path = workspace.conversation_file(name)
+    for _ in range(_TRIES):
+        conversation_id = naming.pointer_of(workspace, name)
+        conversation_id = conversation_id or naming.id_in_file(workspace, name, now)
+        if not conversation_id:
+            break
+        places = Places(workspace, name, conversation_id)
+        tail = journal.read_tail(places.journal)
+        if is_closed(tail):
+            break
+        reading = files.read_stable(path)
+        standing = _standing(places, tail, reading)
+        if standing == "clean" or _end(journal.read_tail(places.journal)) == _end(tail):
+            return _view(name, places, tail, reading, now)
+        # Somebody commits right now: what was read belongs to two revisions.
+    else:
+        return _view(name, places, tail, None, now)
+    raise NotFoundError(f"no open conversation is named {name!r}", "see: council list")
+
+
+def _end(tail: Tail | None) -> int:
+    return 0 if tail is None else tail.end
+
+
+def _standing(places: Places, tail: Tail | None, reading: Reading | None) -> str:
+    if tail is None:
+        return "unknown"
+    if reading is None:
+        return "missing"
+    digest = snapshots.digest_of(reading.data)
+    if digest == tail.record["digest"] or is_lost_revision(places, tail, reading.data):
+        return "clean"
+    return "unpublished" if digest in (tail.record["parent"], tail.record["seen"]) else "edited"
+
+
+def _view(
+    name: str, places: Places, tail: Tail | None, reading: Reading | None, now: datetime | None
+) -> View:
+    standing = _standing(places, tail, reading)
+    text = "" if reading is None else reading.data.decode("utf-8", "replace")
+    events: list[Event] = []
+    try:
+        if tail is None:
+            from council.store.statefile.merging import begin
+
+            start = begin(text, name, places.live, now, strict=places.strict)
+            state, page, events, last = start.state, start.page, start.events, ""
+        elif standing == "clean":
+            state, page = statefile.load(text, places.live)
+            last = text
+        else:
+            ours = snapshots.get(places.history, tail.record["digest"])
+            last = ours.decode("utf-8")
+            state, page = statefile.load(last, f"revision {tail.record['rev']}")
+            if standing == "edited" and reading is not None:
+                from council.store.statefile.merging import merge
+
+                at = now or state.updated_at
+                hidden = sealed.read_sealed(places.sealed, state, just_looking=True)
+                merged = merge(places, reading.data, ours, hidden, at)
+                state, page, events = merged.state, merged.page, merged.events
+                state.sealed = {one.agent: one for one in merged.seal}
+    except NewerVersionError:
+        state, page = _newer(text, name)
+        standing, last = "newer", text
+    return View(
+        name=name,
+        path=places.live,
+        state=state,
+        page=page,
+        text=text,
+        last=last,
+        standing=standing,
+        events=events,
+    )
+
+
+def _newer(text: str, name: str) -> tuple[Conversation, Page]:
+    """Read as much of a file of a newer version as this one understands (XC-013).
+
+    Raises:
+        NewerVersionError: It is too different.
+        InvalidStateError: It is too different.
+    """
+    page = statefile.parse(text)
+    record = dict(page.record or {})
+    found = record.get("schemaVersion")
+    record["schemaVersion"] = SCHEMA_VERSION
+    state = from_record(record, topic=page.topic, brief=statefile.brief_of(page), texts=page.texts)
+    state.schema_version = found if isinstance(found, int) else SCHEMA_VERSION
+    state.name = state.name or name
+    return state, page

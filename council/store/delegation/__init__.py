@@ -1,0 +1,1 @@
+"""Artifacts, briefs, policies, ledgers and transcripts on the disk."""

@@ -1,0 +1,398 @@
+"""Artifacts on the disk: bytes named by their digest, and what is known of them.
+
+Bytes are written under a temporary name while their digest is worked out, and
+get their own name when they are durable; then come the metadata, which make
+the artifact one. So a process that dies leaves nothing that anybody sees, or
+bytes that are right and only lack metadata. Nothing here is held in memory
+but a piece at a time, except where a caller asks for bytes.
+
+Only coming and going happens under the lock; whoever reads needs none.
+
+Source: P8-031 to P8-037, XC-001, XC-009, XC-107.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from council.core.delegation import artifacts as rules
+from council.core.delegation.artifacts import Artifact, checked_id, id_of_bytes
+from council.core.errors import (
+    CouncilError,
+    DamagedArtifactError,
+    InvalidInputError,
+    InvalidStateError,
+    NotFoundError,
+)
+from council.core.events import Event
+from council.store import events, files
+from council.store.conversations.naming import prepare_control
+from council.store.lock import Lock
+from council.store.paths import Workspace, resolve_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from typing import Any, BinaryIO, Protocol
+
+    class Reader(Protocol):
+        """Whatever gives bytes piece by piece, such as an open file."""
+
+        def read(self, size: int, /) -> bytes:
+            """Return up to `size` bytes, none at the end."""
+
+    Seen = Callable[[int], object]
+
+CONTENT = ".json"
+METADATA = ".meta.json"
+TEMPORARY = ".tmp-"
+PIECE_BYTES = 1024 * 1024
+_MODE = 0o444
+
+
+def content_path(workspace: Workspace, artifact_id: str) -> str:
+    """Return where the bytes of an artifact lie (P8-032)."""
+    return resolve_inside(workspace.artifacts, checked_id(artifact_id) + CONTENT)
+
+
+def metadata_path(workspace: Workspace, artifact_id: str) -> str:
+    """Return where the metadata of an artifact lie (P8-033)."""
+    return resolve_inside(workspace.artifacts, checked_id(artifact_id) + METADATA)
+
+
+def publish(
+    workspace: Workspace,
+    data: bytes | Reader,
+    *,
+    content_type: str = "",
+    publisher: str = "",
+    trace: str = "",
+    now: datetime,
+) -> Artifact:
+    """Publish bytes and return what is known of them; bytes that are there stay as they are.
+
+    The arguments are those of `put`.
+
+    Raises:
+        CouncilError: The system refuses; nothing was published.
+    """
+    return put(
+        workspace, data, content_type=content_type, publisher=publisher, trace=trace, now=now
+    )[0]
+
+
+def put(
+    workspace: Workspace,
+    data: bytes | Reader,
+    *,
+    content_type: str = "",
+    publisher: str = "",
+    trace: str = "",
+    now: datetime,
+    seen: Seen | None = None,
+) -> tuple[Artifact, bool]:
+    """Publish bytes; return what is known of them and whether they are new.
+
+    Args:
+        workspace: Where.
+        data: The bytes, or where they are read from, piece by piece.
+        content_type: What they are, such as `text/plain`; "" is any bytes.
+        publisher: Who publishes them, "" for nobody that is known.
+        trace: The trace they belong to, "" for none.
+        now: The present.
+        seen: Told after each piece how many bytes have been read.
+
+    Raises:
+        CouncilError: The system refuses; nothing was published.
+    """
+    folder = workspace.artifacts
+    files.make_folder(folder)
+    prepare_control(workspace)
+    temporary = ""
+    with files.explaining("publish in", folder):
+        try:
+            if isinstance(data, bytes):
+                wanted, size = id_of_bytes(data), len(data)
+            else:
+                temporary = os.path.join(folder, TEMPORARY + os.urandom(8).hex())
+                wanted, size = _streamed(temporary, data, seen)
+            path = content_path(workspace, wanted)
+            whole = _is_whole(path, wanted, size)
+            given = Artifact(
+                artifact_id=wanted,
+                size_bytes=size,
+                content_type=content_type or rules.DEFAULT_TYPE,
+                publisher=publisher,
+                trace=trace,
+                created_at=now,
+            )
+            with Lock(workspace.artifacts_lock):
+                if not whole or not os.path.lexists(path):
+                    if isinstance(data, bytes):
+                        temporary = files.write_temporary(folder, data, mode=_MODE, like=None)
+                    os.rename(temporary, path)
+                    temporary = ""
+                    files.sync_folder(folder)
+                standing, is_new = _described(workspace, given)
+                _tell(workspace, "artifact.publish", standing, publisher, trace, now, new=is_new)
+        finally:
+            if temporary:
+                files.remove(temporary)
+    return standing, is_new
+
+
+def _streamed(path: str, data: Reader, seen: Seen | None) -> tuple[str, int]:
+    """Write what a reader gives to a new file, durably; return its id and size."""
+    import hashlib
+
+    digest, size = hashlib.sha256(), 0
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, _MODE)
+    try:
+        while piece := data.read(PIECE_BYTES):
+            digest.update(piece)
+            files.write_all(descriptor, piece)
+            size += len(piece)
+            if seen is not None:
+                seen(size)
+        files.sync(descriptor)
+    finally:
+        os.close(descriptor)
+    return rules.artifact_id(digest.hexdigest()), size
+
+
+def _is_whole(path: str, wanted: str, size: int) -> bool:
+    """Tell whether a file holds the bytes of an artifact."""
+    try:
+        facts = os.lstat(path)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size != size:
+            return False
+        with open(_opened(path), "rb", buffering=0) as file:
+            return _id_of(file) == wanted
+    except FileNotFoundError:
+        return False
+
+
+def _described(workspace: Workspace, given: Artifact) -> tuple[Artifact, bool]:
+    """Write the metadata of an artifact unless they are there; return those that hold."""
+    path = metadata_path(workspace, given.artifact_id)
+    try:
+        standing = _metadata(path)
+    except InvalidStateError:
+        standing = None
+    if standing is not None and standing.artifact_id == given.artifact_id:
+        return standing, False
+    text = json.dumps(given.to_record(), ensure_ascii=False, indent=2) + "\n"
+    files.replace(path, text.encode("utf-8", "replace"))
+    return given, True
+
+
+def _metadata(path: str) -> Artifact | None:
+    standing = files.read_stable(path)
+    if standing is None:
+        return None
+    try:
+        return rules.artifact_of(json.loads(standing.data))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CouncilError):
+        raise InvalidStateError(
+            f"{path} cannot be understood", "publish the same bytes again: it is written anew"
+        ) from None
+
+
+def _tell(
+    workspace: Workspace,
+    kind: str,
+    one: Artifact,
+    agent: str,
+    trace: str,
+    now: datetime,
+    **more: Any,
+) -> None:
+    """Write an event about an artifact; it belongs to the trace that is named, if one is."""
+    event = Event(
+        type=kind,
+        agent=agent,
+        trace=trace,
+        artifacts=[one.artifact_id],
+        data={"size": one.size_bytes, "contentType": one.content_type, **more},
+    )
+    events.append(workspace, events.loose_records([event], "", now))
+
+
+def tell_fetch(
+    workspace: Workspace, one: Artifact, *, agent: str, trace: str = "", now: datetime
+) -> None:
+    """Write the event of a fetch (P8-037)."""
+    _tell(workspace, "artifact.fetch", one, agent, trace, now)
+
+
+def find(workspace: Workspace, artifact_id: str) -> Artifact:
+    """Return what is known of an artifact.
+
+    Bytes that lack metadata, because their publisher died, are an artifact of
+    an unknown type.
+
+    Raises:
+        NotFoundError: There is none.
+        RefusedError: The id is a path, or the file a link.
+        InvalidStateError: Its metadata cannot be understood.
+    """
+    wanted = checked_id(artifact_id)
+    path = content_path(workspace, wanted)
+    with files.explaining("read", path):
+        try:
+            facts = os.lstat(path)
+        except FileNotFoundError:
+            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
+    known = _metadata(metadata_path(workspace, wanted))
+    if known is not None:
+        return known
+    from datetime import UTC, datetime
+
+    at = datetime.fromtimestamp(int(facts.st_mtime), UTC)
+    return Artifact(artifact_id=wanted, size_bytes=facts.st_size, created_at=at)
+
+
+def ids(workspace: Workspace) -> Iterator[str]:
+    """Yield the ids of all artifacts that have content, in order."""
+    try:
+        names = sorted(os.listdir(workspace.artifacts))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in names:
+        wanted = name.removesuffix(CONTENT)
+        if wanted != name and rules.is_artifact_id(wanted):
+            yield wanted
+
+
+def open_verified(
+    workspace: Workspace, artifact_id: str, *, now: datetime, seen: Seen | None = None
+) -> BinaryIO:
+    """Open an artifact for reading once all its bytes were found to be right.
+
+    Raises:
+        NotFoundError: There is none.
+        DamagedArtifactError: Its bytes are not those that its id names; the event is written.
+        RefusedError: The id is a path, or the file a link.
+    """
+    path = content_path(workspace, artifact_id)
+    wanted = checked_id(artifact_id)
+    with files.explaining("read", path):
+        try:
+            file = open(_opened(path), "rb", buffering=0)  # noqa: SIM115 - the caller closes it
+        except FileNotFoundError:
+            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
+        try:
+            found = _id_of(file, seen)
+            if found != wanted:
+                raise damage(workspace, wanted, found, now)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+    return file
+
+
+def damage(workspace: Workspace, wanted: str, found: str, now: datetime) -> DamagedArtifactError:
+    """Write the event of a damaged artifact; return the refusal."""
+    path = content_path(workspace, wanted)
+    event = Event(type="artifact.damaged", artifacts=[wanted], data={"found": found})
+    try:  # noqa: SIM105 - contextlib is slow to import
+        events.append(workspace, events.loose_records([event], "", now))
+    except CouncilError:
+        pass  # a disk that takes no event must not hide the damage
+    return DamagedArtifactError(wanted, path, found)
+
+
+def read(
+    workspace: Workspace,
+    artifact_id: str,
+    max_bytes: int = files.MAX_FILE_BYTES,
+    *,
+    now: datetime,
+) -> bytes:
+    """Return the bytes of an artifact that is not too large for memory.
+
+    Raises:
+        InvalidInputError: It is larger than `max_bytes`.
+        CouncilError: As `open_verified`.
+    """
+    path = content_path(workspace, artifact_id)
+    wanted = checked_id(artifact_id)
+    with files.explaining("read", path):
+        try:
+            descriptor = _opened(path)
+        except FileNotFoundError:
+            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
+        try:
+            size = os.fstat(descriptor).st_size
+            if size > max_bytes:
+                raise InvalidInputError(
+                    f"{wanted} holds {size} bytes, more than {max_bytes}",
+                    f"council artifact fetch {wanted} --out FILE",
+                )
+            data = files.read_all(descriptor, size)
+        finally:
+            os.close(descriptor)
+    found = id_of_bytes(data)
+    if found != wanted:
+        raise damage(workspace, wanted, found, now)
+    return data
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Yield an open file piece by piece."""
+    while piece := file.read(PIECE_BYTES):
+        yield piece
+
+
+def _opened(path: str) -> int:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidStateError(f"{path} is not a regular file", "remove it, then publish it again")
+    return descriptor
+
+
+def _id_of(file: Reader, seen: Seen | None = None) -> str:
+    import hashlib
+
+    digest, size = hashlib.sha256(), 0
+    while piece := file.read(PIECE_BYTES):
+        digest.update(piece)
+        size += len(piece)
+        if seen is not None:
+            seen(size)
+    return rules.artifact_id(digest.hexdigest())
+
+
+def published_if_long(
+    workspace: Workspace,
+    text: str,
+    *,
+    limit: int = rules.OVERSIZE_CHARS,
+    publisher: str = "",
+    trace: str = "",
+    now: datetime,
+) -> tuple[str, str]:
+    """Return a text as `shortened` does, the whole of it published if it was cut.
+
+    Raises:
+        CouncilError: It is no text, or the system refuses.
+
+    Source: P8-025, P8-042.
+    """
+    short, whole = rules.shortened(text, limit)
+    if whole:
+        publish(
+            workspace,
+            rules.bytes_of(text),
+            content_type=rules.TEXT_TYPE,
+            publisher=publisher,
+            trace=trace,
+            now=now,
+        )
+    return short, whole

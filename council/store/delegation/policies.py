@@ -1,0 +1,46 @@
+"""The policies of agents on the disk: `policy.json` in the folder of each.
+
+Source: P8-002, P8-059.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.delegation.policies import Policy, policy_of
+from council.core.errors import InvalidStateError
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.paths import Workspace
+
+POLICY_FILE = "policy.json"
+
+
+def policy_path(workspace: Workspace, agent: str) -> str:
+    """Return the file of an agent's policy."""
+    return os.path.join(workspace.agent(agent), POLICY_FILE)
+
+
+def read_policy(workspace: Workspace, agent: str) -> Policy:
+    """Return the policy of an agent; without a file everybody may and nothing is loosened.
+
+    Raises:
+        InvalidStateError: The file cannot be understood; nobody reaches the agent until it is.
+        CouncilError: The system refuses.
+    """
+    path = policy_path(workspace, agent)
+    standing = files.read_stable(path)
+    if standing is None:
+        return Policy(agent=agent)
+    where = os.path.relpath(path, workspace.root)
+    try:
+        record = json.loads(standing.data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidStateError(
+            f"{where} is not JSON: {' '.join(str(error).split())[:120]}",
+            "correct it; until then nobody reaches the agent",
+        ) from None
+    return policy_of(agent, record, where)

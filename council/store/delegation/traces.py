@@ -1,0 +1,241 @@
+"""The ledgers of delegation on the disk, under `.council/delegation/`.
+
+Each trace has a file of its own with its accepted calls, under a lock of its
+own: whoever is about to call decides and writes within it, so that a ceiling
+holds however many call at once. What was let pass lately, over all traces,
+stands in one small file that is pruned as it is written. A note in `calls/`
+says of each call or message that is under way what it is; its process holds
+the kernel lock of the note. A note that nobody holds was left behind by
+somebody who died, and whoever comes next finishes it.
+
+Source: P8-053 to P8-057, XC-001, XC-106.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core import quick_json as json
+from council.core.delegation.briefs import checked_trace
+from council.core.delegation.delegation import Trace
+from council.core.delegation.delegation_records import (
+    SCHEMA_VERSION,
+    sent_from_record,
+    sent_to_record,
+    trace_from_record,
+    trace_to_record,
+)
+from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
+from council.core.record import Record
+from council.store import files
+from council.store.lock import Lock, try_lock
+from council.store.paths import resolve_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
+
+    from council.core.delegation.delegation import Sent
+    from council.store.paths import Workspace
+
+    _Result = TypeVar("_Result")
+
+_MODE = 0o600
+_END = ".json"
+_DAMAGED = ".damaged"
+
+
+def delegation_folder(workspace: Workspace) -> str:
+    """Return the folder of all ledgers."""
+    return resolve_inside(workspace.control, "delegation")
+
+
+def trace_path(workspace: Workspace, trace_id: str) -> str:
+    """Return the ledger of a trace."""
+    folder = os.path.join(delegation_folder(workspace), "traces")
+    return resolve_inside(folder, checked_trace(trace_id) + _END)
+
+
+def traces(workspace: Workspace) -> list[str]:
+    """Return the ids of all traces that have a ledger."""
+    try:
+        names = os.listdir(os.path.join(delegation_folder(workspace), "traces"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(one.removesuffix(_END) for one in names if one.endswith(_END))
+
+
+def read_trace(workspace: Workspace, trace_id: str) -> Trace:
+    """Return the ledger of a trace; of one nobody has called in, an empty one.
+
+    Raises:
+        InvalidStateError: The file cannot be understood: it guards, so it is not begun anew.
+        NewerVersionError: It was written by a newer version.
+    """
+    path = trace_path(workspace, trace_id)
+    standing = files.read_stable(path)
+    if standing is None:
+        return Trace(trace_id=trace_id)
+    try:
+        record = json.loads(standing.data)
+    except (ValueError, RecursionError):
+        raise InvalidStateError(
+            f"{path} is not JSON", "put back a copy, or remove it: the trace then counts from 0"
+        ) from None
+    version = record.get("schemaVersion") if isinstance(record, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise NewerVersionError(path, version, SCHEMA_VERSION)
+    return trace_from_record(record, path)
+
+
+def edit_trace(workspace: Workspace, trace_id: str, change: Callable[[Trace], _Result]) -> _Result:
+    """Change the ledger of a trace under its lock; what stays the same is not written.
+
+    Raises:
+        LockTimeoutError: Somebody else held it all the time.
+        CouncilError: The change or the system refuses; nothing was written.
+    """
+    path = trace_path(workspace, trace_id)
+    files.make_folder(os.path.dirname(path), mode=0o700)
+    with Lock(f"{path}.lock"):
+        trace = read_trace(workspace, trace_id)
+        before = trace_to_record(trace)
+        result = change(trace)
+        after = trace_to_record(trace)
+        if after != before:
+            files.replace(path, _as_json(after), mode=_MODE)
+        return result
+
+
+def edit_sent(
+    workspace: Workspace, change: Callable[[list[Sent]], tuple[list[Sent], _Result]]
+) -> _Result:
+    """Change what was let pass lately, under its lock.
+
+    A file that cannot be understood begins anew: it tells of the last minute only.
+
+    Raises:
+        CouncilError: The system refuses, or the lock was not free in time.
+    """
+    folder = delegation_folder(workspace)
+    path = os.path.join(folder, f"sent{_END}")
+    files.make_folder(folder, mode=0o700)
+    with Lock(f"{path}.lock"):
+        sent = _read_sent(path)
+        kept, result = change([one.copy() for one in sent])
+        if kept != sent:
+            files.replace(path, _as_json(sent_to_record(kept)), mode=_MODE)
+        return result
+
+
+def _read_sent(path: str) -> list[Sent]:
+    standing = files.read_stable(path)
+    try:
+        return sent_from_record(json.loads(standing.data), path) if standing else []
+    except (ValueError, RecursionError, CouncilError):
+        return []
+
+
+def _as_json(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+class Note(Record):
+    """Something that is under way, or was when its process died; we hold its lock."""
+
+    path: str
+    record: dict[str, Any]
+    descriptor: int
+
+    def end(self) -> None:
+        """Take the note away: nothing is left to be done."""
+        files.remove(self.path)
+        self.let_go()
+
+    def set_aside(self) -> None:
+        """Keep a note that cannot be understood, out of the way; `doctor` names it."""
+        with files.explaining("set aside", self.path):
+            os.rename(self.path, self.path + _DAMAGED)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leave the note to whoever comes next."""
+        os.close(self.descriptor)
+
+
+def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
+    """Note durably that something is under way, until `end` or until this process is gone.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    folder = _notes(workspace)
+    files.make_folder(folder, mode=0o700)
+    path, descriptor = "", None
+    while descriptor is None:  # somebody who only looks may have had it for a moment
+        path = f"{folder}/{os.urandom(8).hex()}{_END}"
+        descriptor = try_lock(path)
+    try:
+        with files.explaining("write", path):
+            files.write_all(descriptor, _as_json(record))
+            files.sync(descriptor)
+            files.sync_folder(folder)
+    except BaseException:
+        files.remove(path)
+        os.close(descriptor)
+        raise
+    return Note(path=path, record=record, descriptor=descriptor)
+
+
+def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
+    """Yield the notes whose processes are gone, each under our lock."""
+    folder = _notes(workspace)
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in sorted(names):
+        path = f"{folder}/{name}"
+        descriptor = try_lock(path) if name.endswith(_END) else None
+        if descriptor is None:
+            continue
+        record = _record_of(path, descriptor)
+        if record is None:  # it was done while we looked, or its writer did not come to write
+            os.close(descriptor)
+        else:
+            yield Note(path=path, record=record, descriptor=descriptor)
+
+
+def damaged_notes(workspace: Workspace) -> list[str]:
+    """Return the notes that could not be understood and were set aside."""
+    folder = _notes(workspace)
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [f"{folder}/{one}" for one in names if one.endswith(_DAMAGED)]
+
+
+def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:
+    """Return what a note of ours says; one that says nothing is taken away."""
+    ours = os.fstat(descriptor)
+    try:
+        named = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino):
+        return None
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        record = json.loads(files.read_all(descriptor, ours.st_size))
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        files.remove(path)
+        return None
+    return record
+
+
+def _notes(workspace: Workspace) -> str:
+    return os.path.join(delegation_folder(workspace), "calls")

@@ -1,0 +1,255 @@
+"""The first minute of the minutes: outcome, decision, dissent, next step, absentees.
+
+It takes the decision from the synthesis alone and the dissent from the
+ledger by rule; where neither says anything, it says so.
+
+Source: C0-063, C0-073, C0-079, C0-080, XC-014.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.account import (
+    Blocker,
+    absences,
+    display_label,
+    display_name,
+    is_agreed,
+    last_contributions,
+    open_blockers,
+    stances,
+)
+from council.core.conversations.conversation import (
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+)
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.excerpts import excerpt, first_paragraph
+from council.core.times import render_duration
+from council.store.minutes.minute_quotations import quotation_block
+from council.store.minutes.synthesis_parts import (
+    DECISION,
+    DISSENT,
+    NEXT_STEP,
+    RECOMMENDATION,
+    Part,
+    synthesis_parts,
+)
+from council.store.statefile.quoting import entry_mark, inline, quoted
+
+LAST_WORDS_MAX_CHARS = 240
+
+
+def outcome_of(state: Conversation) -> str:
+    """Return how the conversation ended: the `outcome` of the front matter (C0-079)."""
+    if state.closed_reason is None:
+        return "open"
+    if state.closed_reason is ClosedReason.CANCELLED:
+        return "cancelled"
+    if is_agreed(state):
+        return "consensus"
+    if state.closed_reason is ClosedReason.TIMEOUT:
+        return "timeout"
+    if state.blocking_issues:
+        return "disagreement"
+    return "declared" if state.closed_reason is ClosedReason.CONSENSUS else "no-consensus"
+
+
+def synthesis_of(state: Conversation) -> Entry | None:
+    """Return the synthesis, or the digest that stands in its place."""
+    written = [one for one in state.entries if one.kind is EntryKind.SYNTHESIS]
+    return written[-1] if written else None
+
+
+def minute(instant: datetime) -> str:
+    """Return an instant as people read it, to the minute."""
+    return f"{instant:%Y-%m-%d %H:%M}Z"
+
+
+def names(state: Conversation, agents: list[str], words: dict[str, str]) -> str:
+    """Return the display names of agents, joined."""
+    return ", ".join(inline(display_name(state, one)) for one in agents) or words["nobody"]
+
+
+def round_name(tour: int, phase: str, words: dict[str, str]) -> str:
+    """Return how a round is named inside a sentence."""
+    return words["round.short"].format(tour=tour, phase=inline(phase))
+
+
+def origin_word(entry: Entry, words: dict[str, str]) -> str:
+    """Return the word that says how sure the author of an entry is (XC-014)."""
+    return words[str(entry.origin)]
+
+
+def summary(state: Conversation, ended_at: datetime, words: dict[str, str]) -> list[str]:
+    """Return the blocks of the first minute, in order, without the title."""
+    synthesis = synthesis_of(state)
+    by_tool = synthesis is None or synthesis.origin is Origin.TOOL
+    parts = [] if synthesis is None or by_tool else synthesis_parts(synthesis.text)
+    blocks = ["\n".join(_box(state, ended_at, synthesis, words))]
+    if synthesis is None:
+        blocks += [f"## {words['synthesis']}", words["no-synthesis"]]
+    found = _of_kind(parts, DECISION)
+    if synthesis is not None and not found:
+        blocks += whole_synthesis(state, synthesis, words)
+    if found and synthesis is not None:
+        blocks += [f"## {words[DECISION]}", _source(state, synthesis, words)]
+        blocks += _quotes(found)
+    blocks += [f"## {words['dissent']}", *_dissent(state, words)]
+    if from_author := _of_kind(parts, DISSENT):
+        blocks += [f"{words['dissent.synthesis']}{words['colon'].rstrip()}", *_quotes(from_author)]
+    for kind in (RECOMMENDATION, NEXT_STEP):
+        if others := _of_kind(parts, kind):
+            blocks += [f"## {words[kind]}", *_quotes(others)]
+    if absent := absent_lines(state, words):
+        blocks += [f"## {words['absent']}", "\n".join(absent)]
+    if synthesis is not None and found:
+        blocks += whole_synthesis(state, synthesis, words)
+    return blocks
+
+
+def whole_synthesis(state: Conversation, entry: Entry, words: dict[str, str]) -> list[str]:
+    """Return the synthesis, or the digest, whole under its own title."""
+    title = words["digest" if entry.origin is Origin.TOOL else "synthesis"]
+    author = inline(display_label(state, entry.agent))
+    return [
+        f"## {title}",
+        f"{entry_mark(entry.id, entry.tour, entry.digest)}\n"
+        f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*",
+        quoted(entry.text),
+        *([] if entry.origin is Origin.TOOL else quotation_block(state, entry, words)),
+    ]
+
+
+def _box(
+    state: Conversation, ended_at: datetime, synthesis: Entry | None, words: dict[str, str]
+) -> list[str]:
+    stood = stances(state)
+    taking_part = [agent for agent in state.participants if agent not in stood.silent]
+    rows = [("outcome", _outcome_sentence(state, words))]
+    labels = ", ".join(inline(display_label(state, one)) for one in taking_part)
+    rows.append(("took-part", labels or words["nobody"]))
+    if missing := absent_row(state, words):
+        rows.append(("absent", missing))
+    played = [one.phase for one in state.rounds] or [state.phase]
+    rows.append(("rounds", f"{len(played)} ({inline(', '.join(played))})"))
+    span = words["duration.span"].format(
+        took=render_duration(ended_at - state.created_at),
+        start=minute(state.created_at),
+        end=minute(ended_at),
+    )
+    rows.append(("duration", span))
+    rows.append(("synthesis-by", synthesis_author(state, synthesis, words)))
+    if authorship := authorship_row(state, words):
+        rows.append(("authorship", authorship))
+    return [f"- **{words[key]}**{words['colon']}{value}" for key, value in rows]
+
+
+def absent_row(state: Conversation, words: dict[str, str]) -> str:
+    """Return who missed at least one round, "" when nobody did."""
+    missing = [one.agent for one in absences(state)]
+    return f"{names(state, missing, words)} ({words['absent.some']})" if missing else ""
+
+
+def _outcome_sentence(state: Conversation, words: dict[str, str]) -> str:
+    discussed = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    stopped = bool(discussed) and discussed[-1].reason == "stopped"
+    agreed = stances(state).agreed
+    return words[f"outcome.{outcome_of(state)}"].format(
+        agreed=names(state, agreed or list(state.participants), words),
+        count=len(agreed),
+        all=len(state.participants),
+        blockers=len(state.blocking_issues),
+        end=words["end.stopped" if stopped else "end.played"],
+    )
+
+
+def synthesis_author(state: Conversation, synthesis: Entry | None, words: dict[str, str]) -> str:
+    """Return who wrote the synthesis, as the box of the first minute says it."""
+    if synthesis is None:
+        return words["synthesis.none"]
+    if synthesis.origin is Origin.TOOL:
+        return words["synthesis.digest"]
+    author = inline(display_label(state, synthesis.agent))
+    return f"{author} ({origin_word(synthesis, words)})"
+
+
+def authorship_row(state: Conversation, words: dict[str, str]) -> str:
+    """Return how many texts are verified, "" when there are none (XC-014)."""
+    texts = [
+        one
+        for one in state.entries
+        if one.kind is not EntryKind.INJECTION and one.origin is not Origin.TOOL
+    ]
+    verified = sum(1 for one in texts if one.origin is Origin.VERIFIED)
+    if not texts:
+        return ""
+    key = "authorship.all" if verified == len(texts) else "authorship.short"
+    return words[key].format(verified=verified, all=len(texts))
+
+
+def _source(state: Conversation, synthesis: Entry, words: dict[str, str]) -> str:
+    key = "agreed-note" if outcome_of(state) == "consensus" else "not-agreed-note"
+    return f"*{words[key].format(author=inline(display_name(state, synthesis.agent)))}*"
+
+
+def _of_kind(parts: list[Part], kind: str) -> list[Part]:
+    return [part for part in parts if part.kind == kind]
+
+
+def _quotes(parts: list[Part]) -> list[str]:
+    """Quote parts of one kind; from the second on each keeps its own heading."""
+    blocks = []
+    for at, part in enumerate(parts):
+        if at:
+            blocks.append(f"*{inline(part.heading)}*")
+        blocks.append(quoted(part.text))
+    return blocks
+
+
+def _dissent(state: Conversation, words: dict[str, str]) -> list[str]:
+    blockers = open_blockers(state)
+    stood = stances(state)
+    lines = [_blocker_line(state, blocker, words) for blocker in blockers]
+    if stood.agreed:
+        last = last_contributions(state)
+        lines += [_dissenter_line(state, last[agent], words) for agent in stood.not_agreed]
+    if lines:
+        return ["\n".join(lines)]
+    if stood.agreed:
+        return [words["dissent.none"].format(agreed=names(state, stood.agreed, words))]
+    return [words["dissent.unknown" if stood.not_agreed else "dissent.nothing"]]
+
+
+def _blocker_line(state: Conversation, blocker: Blocker, words: dict[str, str]) -> str:
+    line = f"- BLOCKING{words['colon']}{inline(blocker.text)}"
+    who = dict.fromkeys(
+        f"{inline(display_name(state, one.agent))}, {round_name(one.tour, one.phase, words)}"
+        for one in blocker.raised_in
+    )
+    raised = words["blocker.raised"].format(who="; ".join(who))
+    return f"{line} ({raised})" if who else line
+
+
+def _dissenter_line(state: Conversation, last: Entry, words: dict[str, str]) -> str:
+    said = inline(excerpt(first_paragraph(last.text), LAST_WORDS_MAX_CHARS))
+    sentence = words["dissent.not-agreed"].format(
+        who=inline(display_name(state, last.agent)), round=round_name(last.tour, last.phase, words)
+    )
+    return f"- {sentence}{words['colon']}{words['open-quote']}{said}{words['close-quote']}"
+
+
+def absent_lines(state: Conversation, words: dict[str, str]) -> list[str]:
+    """Return the absentees, each as the exact line that others look for (C0-073)."""
+    lines = []
+    for one in absences(state):
+        lines.append(f"- {inline(display_name(state, one.agent))}: NO RESPONSE ({one.cause})")
+        for tour, phase, reason in one.missed:
+            line = f"  - {round_name(tour, phase, words)}"
+            kept = inline(reason) if reason and reason != one.cause else ""
+            lines.append(f"{line}{words['colon']}{kept}" if kept else line)
+    return lines

@@ -1,0 +1,133 @@
+"""The folder of the minutes: which files there are minutes, and which one is meant.
+
+People keep other files there, rename minutes and edit them. What is no
+minutes is passed over; nothing outside the folder is ever opened.
+
+Source: C0-030, DL-104, XC-009, `cli.md` sections 2 and 4.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import InvalidStateError, NotFoundError, RefusedError
+from council.store import files
+from council.store.minutes.minutes import HEAD_BYTES, conversation_in, read_minutes_head
+from council.store.paths import DEFAULT_NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.conversations.conversation import Conversation
+    from council.store.paths import Workspace
+
+SUFFIX = ".md"
+_DATE_CHARS = len("2026-02-08-")
+
+
+def minutes_files(workspace: Workspace) -> list[str]:
+    """Return the paths of all files that may be minutes, sorted."""
+    folder = workspace.minutes
+    with files.explaining("read", folder):
+        try:
+            names = sorted(os.listdir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+    return [f"{folder}/{name}" for name in names if name.endswith(SUFFIX) and name[0] != "."]
+
+
+def minutes_text(path: str) -> str:
+    """Return the text of a file of minutes.
+
+    Raises:
+        NotFoundError: It is not there any more.
+        InvalidStateError: It is no regular file, or not UTF-8.
+    """
+    reading = files.read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"no such file: {path}", "see: council list --archived")
+    try:
+        return reading.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidStateError(f"{path} is not UTF-8", "save it as UTF-8") from None
+
+
+def find_minutes(workspace: Workspace, wanted: str) -> str:
+    """Return the path of the minutes that a name, a slug, a file name, a path or an id means.
+
+    Of several the newest; `active`, or nothing, means the newest of all.
+
+    Raises:
+        NotFoundError: There are none.
+        RefusedError: A path leads out of the folder of the minutes.
+    """
+    if "/" in wanted or wanted.endswith(SUFFIX):
+        return _at_path(workspace, wanted)
+    found = [
+        (str(front.get("date", "")), path)
+        for path in minutes_files(workspace)
+        if (front := front_matter(path)) and _is_meant(path, front, wanted)
+    ]
+    if not found:
+        called = f" called {wanted!r}" if wanted else ""
+        raise NotFoundError(
+            f"there are no minutes{called} in {workspace.minutes}", "see: council list --archived"
+        )
+    newest = max(day for day, _ in found)
+    latest = [path for day, path in found if day == newest]
+    return max(latest, key=_ended_at) if len(latest) > 1 else latest[0]
+
+
+def _at_path(workspace: Workspace, wanted: str) -> str:
+    folder = os.path.realpath(workspace.minutes)
+    bases = (os.getcwd(), workspace.root, workspace.minutes)
+    places = [os.path.join(base, os.path.expanduser(wanted)) for base in bases]
+    path = next((one for one in places if os.path.lexists(one)), "")
+    if not path:
+        raise NotFoundError(f"no such file: {wanted}", "see: council list --archived")
+    if os.path.dirname(os.path.realpath(path)) != folder:
+        raise RefusedError(
+            f"{wanted} does not lie in {workspace.minutes}", "name minutes of this workspace"
+        )
+    return os.path.realpath(path)
+
+
+def _is_meant(path: str, front: dict[str, Any], wanted: str) -> bool:
+    stem = os.path.basename(path).removesuffix(SUFFIX)
+    if wanted in ("", DEFAULT_NAME):
+        return "conversation" in front
+    ids = (front.get("name"), front.get("conversation"), front.get("id"))
+    return wanted in (stem, stem[_DATE_CHARS:], *ids)
+
+
+def front_matter(path: str) -> dict[str, Any]:
+    """Return the beginning of the front matter of a file, `{}` where it has none we can read."""
+    try:
+        with open(path, "rb") as file:
+            return read_minutes_head(file.read(HEAD_BYTES))
+    except OSError:
+        return {}
+
+
+def _ended_at(path: str) -> str:
+    """Return when the conversation of some minutes ended, "" where nothing says."""
+    try:
+        state = conversation_in(minutes_text(path))
+    except (InvalidStateError, NotFoundError):
+        return ""
+    return state.finished_at.isoformat() if state.finished_at else ""
+
+
+def archived_conversation(workspace: Workspace, wanted: str) -> tuple[Conversation, str]:
+    """Return a conversation as its minutes keep it, and their path.
+
+    Raises:
+        NotFoundError: There are no such minutes.
+        InvalidStateError: What they keep of it cannot be read.
+    """
+    path = find_minutes(workspace, wanted)
+    try:
+        return conversation_in(minutes_text(path)), path
+    except InvalidStateError as error:
+        raise InvalidStateError(f"{path}: {error.message}", error.hint) from None

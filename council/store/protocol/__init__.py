@@ -1,0 +1,1 @@
+"""Contexts, inboxes, registry, log and signatures of document 002 on the disk."""

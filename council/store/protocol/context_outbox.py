@@ -1,0 +1,140 @@
+"""What follows from one revision of a context for other files, and how it gets there.
+
+The outbox stands in the document of the context and is told from it: events,
+lines of the log, letters, the answer to the user. Told again, nothing is there
+twice: it holds from which offset on a copy can stand that was made before.
+
+Source: XC-001, XC-008, PR-585, PR-586, `store.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.ids import text_digest
+from council.core.protocol.exchange import Exchange
+from council.core.record import Record
+from council.core.times import render_instant
+from council.store import events as event_log
+from council.store import files
+from council.store.protocol import inboxes, protocol_log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from council.core.events import Event
+    from council.store.paths import Workspace
+
+
+class Post(Record):
+    """A letter on its way: whose inbox it goes to and what it says."""
+
+    inbox: str
+    sender: str
+    receiver: str
+    text: str
+    priority: str = "P1"
+    task: str = ""
+
+
+class Change(Record):
+    """What one revision of a context is and what follows from it.
+
+    Args:
+        exchange: The context from now on.
+        events: What happened.
+        log: The lines of the log, in order.
+        posts: The letters, in order.
+        answer: What is put down for the user to read, "" for nothing.
+    """
+
+    exchange: Exchange
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    log: list[str] = []  # noqa: RUF012 - Record copies it
+    posts: list[Post] = []  # noqa: RUF012 - Record copies it
+    answer: str = ""
+
+
+def outbox_of(workspace: Workspace, change: Change, rev: int, now: datetime) -> dict[str, Any]:
+    """Return what stands in the document of a revision for others."""
+    exchange, at = change.exchange, render_instant(now)
+    digest = text_digest(exchange.trace_id)
+    letters = []
+    for number, post in enumerate(change.posts):
+        letter = inboxes.Letter(
+            id=f"{exchange.context}:{rev}-{digest[:8]}:{number}",
+            at=at,
+            sender=post.sender,
+            receiver=post.receiver,
+            text=post.text,
+            priority=post.priority,
+            context=exchange.context,
+            task=post.task,
+            trace=exchange.trace_id,
+        )
+        letters.append({"inbox": post.inbox, "letter": letter.to_record()})
+    return {
+        "events": event_log.revision_records(
+            change.events, exchange.context, rev, digest, now, exchange.trace_id
+        ),
+        "day": at[:10],
+        "log": change.log,
+        "letters": letters,
+        "answer": change.answer,
+        # From where on a copy can stand that a process made before it died.
+        "since": {
+            "log": protocol_log.log_size(workspace, at[:10]) if change.log else 0,
+            "inbox": {
+                one: inboxes.inbox_size(workspace, one)
+                for one in sorted({post.inbox for post in change.posts})
+            },
+        },
+    }
+
+
+def tell(workspace: Workspace, outbox: dict[str, Any], answer_path: str, *, is_fresh: bool) -> None:
+    """Copy an outbox to where its parts belong. Repeatable.
+
+    Args:
+        workspace: Where that is.
+        outbox: The outbox.
+        answer_path: The file of the answer to the user.
+        is_fresh: Whether it was written a moment ago by ourselves: no copy can be there.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    since = outbox["since"]
+    event_log.append(workspace, outbox["events"])
+    known = None if is_fresh else since["log"]
+    protocol_log.log(workspace, outbox["day"], outbox["log"], since=known)
+    by_inbox: dict[str, list[inboxes.Letter]] = {}
+    for one in outbox["letters"]:
+        by_inbox.setdefault(one["inbox"], []).append(inboxes.letter_of(one["letter"]))
+    for owner, letters in by_inbox.items():
+        known = None if is_fresh else since["inbox"][owner]
+        inboxes.deliver(workspace, owner, letters, since=known)
+    if outbox["answer"]:
+        files.make_folder(os.path.dirname(answer_path))
+        files.replace(answer_path, outbox["answer"].encode("utf-8", "replace"))
+
+
+def checked_outbox(outbox: Any) -> dict[str, Any]:
+    """Return an outbox that can be told from.
+
+    Raises:
+        ValueError: It cannot; also TypeError and LookupError.
+    """
+    for one in outbox["events"]:
+        if not (isinstance(one["eventId"], str) and isinstance(one["at"], str)):
+            raise ValueError("an event of its outbox is none")
+    for one in outbox["letters"]:
+        inboxes.letter_of(one["letter"])
+        int(outbox["since"]["inbox"][one["inbox"]])
+    lines, since = outbox["log"], outbox["since"]["log"]
+    words = (outbox["day"], outbox["answer"], *lines)
+    if not all(isinstance(word, str) for word in words) or not isinstance(since, int):
+        raise ValueError("its outbox is none")
+    return dict(outbox)

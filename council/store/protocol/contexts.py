@@ -1,0 +1,294 @@
+"""The contexts of document 002 on the disk: one JSON document each, one lock each.
+
+`protocol/contexts/<CTX>.json` while a context is open, under `closed/` once it
+is over. Everything that follows from a revision for other files (events, lines
+of log, letters in inboxes, the answer to the user) stands in the document
+together with the revision and is copied after it. Whoever finds that a copy is
+missing makes it up before anything else happens to that context; a small note
+beside the documents says which revision has been told. It is a cache: when in
+doubt, it is looked up what is there already.
+
+Source: XC-001, XC-008, PR-571, PR-585, `store.md` section 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
+from council.core.protocol.context_ids import is_context
+from council.core.protocol.exchange import Exchange
+from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
+from council.core.record import Record
+from council.store import files
+from council.store.lock import Lock
+from council.store.paths import resolve_inside
+from council.store.protocol.context_outbox import Change, checked_outbox, outbox_of, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Any
+
+    from council.store.paths import Workspace
+
+    Rule = Callable[[Exchange], "Change"]
+
+SCHEMA_VERSION = 1
+CLOSED = "closed"
+_SUFFIX = ".json"
+
+
+class Kept(Record):
+    """A context as it stands on the disk; `outbox` is what follows from its revision."""
+
+    exchange: Exchange
+    is_closed: bool
+    outbox: dict[str, Any]
+
+
+class Contexts:
+    """The contexts of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.folder = resolve_inside(workspace.protocol, "contexts")
+        self.closed_folder = resolve_inside(self.folder, CLOSED)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the open contexts, in no order.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        return _ids_in(self.folder)
+
+    def closed_ids(self) -> list[str]:
+        """Return the ids of those that are over, in no order."""
+        return _ids_in(self.closed_folder)
+
+    def exists(self, context: str) -> bool:
+        """Tell whether there is or was such a context."""
+        return any(os.path.lexists(path) for path in self._paths(context))
+
+    def answer_path(self, context: str) -> str:
+        """Return the file of the answer to the user."""
+        return self._beside("answers", f"{context}.md")
+
+    def answer(self, context: str) -> str:
+        """Return the last answer that the user got, "" before the first.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        standing = files.read_stable(self.answer_path(context))
+        return "" if standing is None else standing.data.decode("utf-8", "replace").rstrip("\n")
+
+    def read(self, context: str) -> Kept:
+        """Return a context as it stands, without lock and without writing.
+
+        Raises:
+            NotFoundError: There is no such context.
+            InvalidStateError: Its document is broken; it is left as it is.
+        """
+        # It may be put among those that are over between the first look and the second.
+        for path in (*self._paths(context), self._paths(context)[0]):
+            standing = files.read_stable(path)
+            if standing is not None:
+                return _kept(standing.data, path)
+        raise _unknown(context)
+
+    def open(self, make: Callable[[str], Change], now: datetime, *, context: str = "") -> Kept:
+        """Make a new context.
+
+        Args:
+            make: Makes its first revision, given its id.
+            now: The present.
+            context: The id it is to have, "" for the next free number.
+
+        Raises:
+            InvalidStateError: There is one with that id.
+            CouncilError: The system refuses.
+        """
+        while True:
+            chosen = context or self.reserve()
+            self._make_folders()
+            with self._lock(chosen):
+                if not self.exists(chosen):
+                    return self._commit(make(chosen), 1, now, self._paths(chosen)[0])
+            if context:
+                raise InvalidStateError(f"there is a context {context}", "choose another id")
+
+    def edit(self, context: str, rule: Rule, now: datetime) -> Kept:
+        """Change a context while nobody else does; what stays the same is not written.
+
+        Raises:
+            NotFoundError: There is no such context.
+            InvalidStateError: Its document is broken; it is left as it is.
+            CouncilError: The rule or the system refuses.
+        """
+        if not self.exists(context):
+            raise _unknown(context)
+        with self._lock(context):
+            kept = self.read(context)
+            self._tell(kept, context)
+            change = rule(kept.exchange)
+            follows = change.events or change.log or change.posts or change.answer
+            if not follows and change.exchange == kept.exchange:
+                return self._put_away(kept, context)
+            at = self._paths(context)[kept.is_closed]
+            return self._commit(change, kept.exchange.rev + 1, now, at)
+
+    def is_told(self, kept: Kept) -> bool:
+        """Tell whether everything that follows from a revision is known to be done."""
+        exchange = kept.exchange
+        is_put_away = exchange.is_open or kept.is_closed
+        return is_put_away and _number_in(self._told_path(exchange.context)) == exchange.rev
+
+    def catch_up(self, context: str) -> None:
+        """Do what somebody who died has left undone. Repeatable.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        with self._lock(context):
+            kept = self.read(context)
+            self._tell(kept, context)
+            self._put_away(kept, context)
+
+    def _commit(self, change: Change, rev: int, now: datetime, path: str) -> Kept:
+        """Write a revision, then tell of it."""
+        context = change.exchange.context
+        kept = Kept(
+            exchange=change.exchange.copy(rev=rev, updated_at=now),
+            is_closed=path == self._paths(context)[1],
+            outbox=outbox_of(self.workspace, change, rev, now),
+        )
+        document = {
+            "schemaVersion": SCHEMA_VERSION,
+            "exchange": exchange_to_record(kept.exchange),
+            "outbox": kept.outbox,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        files.replace(path, text.encode("utf-8", "replace"))
+        self._tell(kept, context, is_fresh=True)
+        return self._put_away(kept, context)
+
+    def _tell(self, kept: Kept, context: str, *, is_fresh: bool = False) -> None:
+        """Tell others of a revision, unless it is known that they were told."""
+        told_path = self._told_path(context)
+        if is_fresh or _number_in(told_path) != kept.exchange.rev:
+            tell(self.workspace, kept.outbox, self.answer_path(context), is_fresh=is_fresh)
+            _write_quickly(told_path, str(kept.exchange.rev))
+
+    def _put_away(self, kept: Kept, context: str) -> Kept:
+        """Put a context that is over among the others that are."""
+        if kept.is_closed or kept.exchange.is_open:
+            return kept
+        live, closed = self._paths(context)
+        with files.explaining("move", live):
+            os.rename(live, closed)
+        return kept.copy(is_closed=True)
+
+    def reserve(self) -> str:
+        """Return the id of a context that is to be made: the next number nobody was given."""
+        self._make_folders()
+        counter = self._beside(".told", "next")
+        with Lock(self._beside(".locks", "next")):
+            number = max(1, _number_in(counter))
+            while self.exists(f"S{number}"):
+                number += 1
+            # A power cut may take it back: the loop above finds what was given out.
+            _write_quickly(counter, str(number + 1))
+        return f"S{number}"
+
+    def _make_folders(self) -> None:
+        for folder in (self.closed_folder, *map(self._folder, (".locks", ".told"))):
+            files.make_folder(folder)
+
+    def _lock(self, context: str) -> Lock:
+        return Lock(self._beside(".locks", context))
+
+    def _told_path(self, context: str) -> str:
+        return self._beside(".told", context)
+
+    def _folder(self, name: str) -> str:
+        return resolve_inside(self.workspace.protocol, name)
+
+    def _beside(self, folder: str, name: str) -> str:
+        return resolve_inside(self._folder(folder), name)
+
+    def _paths(self, context: str) -> tuple[str, str]:
+        """Return where a context lies while it is open, and where once it is over."""
+        if not is_context(context):
+            raise NotFoundError(f"no context {context!r}", "a context is called S1 or so")
+        name = context + _SUFFIX
+        return os.path.join(self.folder, name), os.path.join(self.closed_folder, name)
+
+
+def _ids_in(folder: str) -> list[str]:
+    with files.explaining("list", folder):
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return []
+    ids = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+    return [one for one in ids if is_context(one)]
+
+
+def _unknown(context: str) -> NotFoundError:
+    return NotFoundError(f"no context {context}", "see: council task list --all")
+
+
+def _kept(data: bytes, path: str) -> Kept:
+    """Return what a document holds.
+
+    Raises:
+        InvalidStateError: It is broken.
+        NewerVersionError: A newer version wrote it.
+    """
+    try:
+        document = json.loads(data)
+        version = document["schemaVersion"]
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise NewerVersionError(path, version, SCHEMA_VERSION)
+        exchange = exchange_from_record(document["exchange"])
+        outbox = checked_outbox(document["outbox"])
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise InvalidStateError(
+            f"{path} is no context: {error}", "put back what it held, or move it away"
+        ) from None
+    is_closed = os.path.basename(os.path.dirname(path)) == CLOSED
+    return Kept(exchange=exchange, is_closed=is_closed, outbox=outbox)
+
+
+def _number_in(path: str) -> int:
+    """Return the number that a note holds, 0 when there is none that can be used."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        text = os.read(descriptor, 32)
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+    return int(text) if text.isdigit() and len(text) < 20 else 0
+
+
+def _write_quickly(path: str, text: str) -> None:
+    """Write a note that may be lost: without it, what it says is found out."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, text.encode("ascii"))
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Channels on the disk: the state document, the log of messages, accounts."""

@@ -1,0 +1,207 @@
+"""What a person changed in the document of a channel, taken in or put back.
+
+Mode, topic and members are theirs to change, in the lines or in the block,
+under the rules of the commands. Everything else that is rendered is put back,
+with an event that says so, and the file as it was saved is kept.
+
+Source: DG-037, DG-040, DG-066, DG-097, C0-078, `store.md` sections 3 and 5.
+"""
+
+from __future__ import annotations
+
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.record import Record
+from council.core.rooms import floor
+from council.core.rooms.channels import Mode
+from council.store.conversations import recovery, snapshots
+from council.store.conversations.places import decoded
+from council.store.rooms.channel_page import parse
+from council.store.rooms.channel_session import ChannelSession, text_of_revision
+from council.store.statefile.freetext import grafted_gaps, merged_gaps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.rooms.channels import Channel, ChannelStep
+    from council.store.statefile.statefile import Page
+
+_FREE_FIELDS = frozenset({"mode", "topic", "members"})
+_RENDERED = ("h1", "floor", "turns", "cycle")
+_TOPIC_MAX_CHARS = 300
+
+
+class _Wishes(Record):
+    """The state as far as the wishes are applied, and what is to be said of them."""
+
+    channel: Channel
+    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    refused: bool = False
+
+    def accept(self, field: str, old: object, new: object) -> None:
+        data = {"field": field, "from": old, "to": new}
+        self.events.append(Event(type="edit.accepted", data=data))
+
+    def refuse(self, field: str, value: object, reason: str) -> None:
+        data = {"field": field, "value": value, "reason": reason}
+        self.events.append(Event(type="edit.refused", data=data))
+        self.refused = True
+
+    def take(self, step: ChannelStep) -> None:
+        self.channel = step.channel
+        self.events += step.events
+
+
+def take_in(session: ChannelSession, theirs: bytes) -> None:
+    """Make a revision of what differs from the text that somebody had before them."""
+    page, ours = parse(decoded(theirs)), parse(decoded(session.text))
+    wishes, base = _wishes(session, page)
+    if base is None:
+        gaps = grafted_gaps(page, ours, decoded(session.text))
+    else:
+        gaps, lost = merged_gaps(base, page, ours)
+        for text in lost:
+            session.keep("text that gave way to a later one", text)
+    if wishes.refused:
+        session.keep_bytes("a file of which not everything was taken in", theirs)
+    if not wishes.events and gaps == ours.gaps:
+        return  # other line ends, say: the file is left as its owner likes it
+    recovery.affirm(session)
+    snapshots.keep(session.places.history, theirs)
+    ours.gaps = gaps
+    session.commit(
+        wishes.channel,
+        page=ours,
+        events=wishes.events,
+        actor="external",
+        seen=snapshots.digest_of(theirs),
+    )
+
+
+def foreseen(session: ChannelSession, theirs: bytes) -> list[Event]:
+    """Return what taking in would accept and refuse; nothing is written."""
+    return _wishes(session, parse(decoded(theirs)))[0].events
+
+
+def _wishes(session: ChannelSession, page: Page) -> tuple[_Wishes, Page | None]:
+    """Return what a person wants, and the text they had before them, None if it is not known."""
+    wishes = _Wishes(channel=session.channel.copy())
+    base = text_of_revision(session, (page.record or {}).get("rev"))
+    if base is None or page.record is None:
+        reason = "its state block is damaged, or of a revision that is not kept any more"
+        wishes.refuse("file", None, reason)
+        return wishes, None
+    base_page = parse(decoded(base))
+    _apply(session, wishes, base_page, page)
+    return wishes, base_page
+
+
+def _apply(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Page) -> None:
+    old, new = base.record or {}, theirs.record or {}
+    for key in [*old, *(key for key in new if key not in old)]:
+        if key not in _FREE_FIELDS and old.get(key) != new.get(key):
+            wishes.refuse(key, new.get(key), "it is set by commands only")
+    for key in _RENDERED:
+        if key in theirs.lines and theirs.lines[key] != base.lines.get(key):
+            wishes.refuse(key, theirs.lines[key], "it is rendered from the state")
+    _apply_topic(wishes, base, theirs)
+    _apply_mode(session, wishes, base, theirs)
+    _apply_members(session, wishes, base, theirs)
+
+
+def _wish(wishes: _Wishes, base: Page, theirs: Page, key: str) -> Any:
+    """Return the value that a person gave a field, None when they left it alone."""
+    old, new = (base.record or {}).get(key), (theirs.record or {}).get(key)
+    was, said = base.lines.get(key), theirs.lines.get(key, base.lines.get(key))
+    if new != old:
+        if said not in (was, new):
+            data = {"field": key, "block": new, "line": said}
+            wishes.events.append(Event(type="edit.conflict", data=data))
+        return "" if new is None else new
+    return said if said != was else None
+
+
+def _apply_topic(wishes: _Wishes, base: Page, theirs: Page) -> None:
+    wish = _wish(wishes, base, theirs, "topic")
+    if wish is None or wish == wishes.channel.topic:
+        return
+    if not isinstance(wish, str) or len(wish) > _TOPIC_MAX_CHARS or "\n" in wish:
+        wishes.refuse("topic", wish, "it is not one short line")
+        return
+    topic = "" if wish == "-" else wish
+    wishes.accept("topic", wishes.channel.topic, topic)
+    wishes.channel = wishes.channel.copy(topic=topic)
+
+
+def _apply_mode(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Page) -> None:
+    wish = _wish(wishes, base, theirs, "mode")
+    if wish is None or wish == wishes.channel.mode:
+        return
+    if wish not in tuple(Mode):
+        wishes.refuse("mode", wish, f"it is none of {', '.join(Mode)}")
+        return
+    before = str(wishes.channel.mode)
+    try:
+        step = floor.change_mode(wishes.channel, Mode(wish), session.now, rules=session.rules)
+    except CouncilError as error:
+        wishes.refuse("mode", wish, error.message)
+        return
+    wishes.accept("mode", before, wish)
+    wishes.take(step)
+
+
+def _apply_members(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Page) -> None:
+    members = dict(wishes.channel.members)
+    gone, come = _changed_members(base, theirs)
+    for account in gone:
+        if account in members:
+            del members[account]
+            wishes.accept(f"members.{account}", account, None)
+    for account in come:
+        if account in members:
+            continue
+        try:
+            one = session.resolve(account)
+        except CouncilError as error:
+            wishes.refuse(f"members.{account}", account, error.message)
+            continue
+        members[one.account] = one
+        wishes.accept(f"members.{one.account}", None, one.agent or one.account)
+    if list(members) != list(wishes.channel.members):
+        wishes.take(
+            floor.members_changed(wishes.channel, members, session.now, rules=session.rules)
+        )
+    old, new = (base.record or {}).get("members"), (theirs.record or {}).get("members")
+    if isinstance(old, dict) and isinstance(new, dict):
+        for account in old.keys() & new.keys():
+            if old[account] != new[account]:
+                wishes.refuse(f"members.{account}", new[account], "take it out and add it anew")
+
+
+def _changed_members(base: Page, theirs: Page) -> tuple[list[str], list[str]]:
+    """Return the accounts that were taken out and those that were added, in lines or block."""
+    gone: dict[str, None] = {}
+    come: dict[str, None] = {}
+    for old, new in (
+        (
+            _accounts((base.record or {}).get("members")),
+            _accounts((theirs.record or {}).get("members")),
+        ),
+        (_lines_of(base), _lines_of(theirs)),
+    ):
+        if new is None or old is None:
+            continue
+        gone.update(dict.fromkeys(one for one in old if one not in new))
+        come.update(dict.fromkeys(one for one in new if one not in old))
+    return list(gone), list(come)
+
+
+def _accounts(members: object) -> list[str] | None:
+    return list(members) if isinstance(members, dict) else None
+
+
+def _lines_of(page: Page) -> list[str] | None:
+    if "members" not in page.order:
+        return None  # the whole section is gone: that says nothing of anybody
+    return [key[2:] for key in page.order if key.startswith("m:")]

@@ -1,0 +1,241 @@
+"""The messages of a channel: one JSON object a line, only ever added to.
+
+A message is the line it stands in. Ours say their number. A line that a
+person appended with an editor, as JSON or as plain text, has the number after
+the line before it: so nothing need be rewritten to take it for a message, and
+the next of ours counts on from there.
+
+The log is read from its end, so what a command costs does not grow with it. A
+line that its writer did not bring to its end was never acknowledged: the next
+writer cuts it off and keeps the bytes apart.
+
+Source: XC-001, A-20, `store.md` section 1.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from council.core import quick_json as json
+from council.core.errors import InvalidStateError
+from council.core.record import Record
+from council.core.rooms.channel_records import message_from_record, message_to_record
+from council.core.rooms.channels import Message
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from typing import Any
+
+NEWEST = 20
+SOMEBODY = "somebody"
+_BLOCK_BYTES = 8 * 1024
+_OURS = b'{"id":'
+_HIGHEST = 2**53
+DELETES = "deletes"
+
+
+class Tail(Record):
+    """The end of a log.
+
+    `messages` are the newest, oldest first, `last_id` the number of the last line.
+    `torn` is what stands after the last whole line and is none, `open_line` tells
+    that the last line lacks only its end.
+    """
+
+    messages: list[Message] = []  # noqa: RUF012 - Record copies it
+    last_id: int = 0
+    torn: bytes = b""
+    open_line: bool = False
+
+
+def read_tail(path: str, begun_at: datetime, *, count: int = NEWEST, after: int = -1) -> Tail:
+    """Return the newest messages.
+
+    Args:
+        path: The log; one that is not there is empty.
+        begun_at: The time of a first line that names none.
+        count: How many messages at least, as far as there are so many.
+        after: All messages after this one, however many; -1 for `count` alone.
+
+    Raises:
+        InvalidStateError: It is no regular file.
+        CouncilError: The system refuses.
+    """
+    with files.explaining("read", path):
+        try:
+            descriptor = _opened(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return Tail()
+        try:
+            return _tail_of(descriptor, begun_at, count, after)
+        finally:
+            os.close(descriptor)
+
+
+def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tail:
+    size = os.fstat(descriptor).st_size
+    span = _BLOCK_BYTES
+    while True:
+        start = max(0, size - span)
+        block = _read_at(descriptor, start, size)
+        if start:
+            block = block[block.find(b"\n") + 1 :] if b"\n" in block else b""
+        lines, torn, open_line = _split(block)
+        messages, last_id, first_known = _numbered(lines, begun_at, whole=start == 0)
+        enough = len(messages) >= count and (after < 0 or 0 < first_known <= after + 1)
+        if start == 0 or (enough and first_known):
+            kept = [one for one in messages if one.id > after] if after >= 0 else []
+            shown = messages[-max(count, len(kept)) :] if count or kept else []
+            return Tail(messages=shown, last_id=last_id, torn=torn, open_line=open_line)
+        span *= 4
+
+
+def _read_at(descriptor: int, start: int, end: int) -> bytes:
+    pieces = []
+    while start < end:
+        piece = os.pread(descriptor, end - start, start)
+        if not piece:
+            break
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)
+
+
+def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
+    """Return the lines, what is torn at the end, and whether the last line lacks its end."""
+    whole, _, rest = block.rpartition(b"\n")
+    lines = whole.split(b"\n") if whole else []
+    if not rest:
+        return lines, b"", False
+    if _is_torn(rest):
+        return lines, rest, False
+    return [*lines, rest], b"", True
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Tell a line of ours that was cut from one that a person left without its end."""
+    if b"\x00" in rest:
+        return True
+    ours = rest.startswith(_OURS) or _OURS.startswith(rest)
+    return ours and _parsed(rest) is None
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _numbered(
+    lines: list[bytes], begun_at: datetime, *, whole: bool
+) -> tuple[list[Message], int, int]:
+    """Return messages, the last number, and the first number that is sure (0 for none).
+
+    Lines before the first with a number of its own are only counted where the
+    block begins with the log.
+    """
+    messages: list[Message] = []
+    number, first, at = 0, 1 if whole else 0, begun_at
+    for line in lines:
+        if not line.strip():
+            continue
+        record = _parsed(line)
+        said = record.get("id") if record is not None else None
+        own = type(said) is int and number < said < _HIGHEST
+        if not own and not first:
+            continue
+        number = said if own and type(said) is int else number + 1
+        first = first or number
+        message = _message(line, record, number, at)
+        at = message.at
+        messages.append(message)
+    deleted = {one.extra[DELETES] for one in messages if type(one.extra.get(DELETES)) is int}
+    kept = [one for one in messages if one.id not in deleted and DELETES not in one.extra]
+    return kept, number, first
+
+
+def _message(line: bytes, record: dict[str, Any] | None, number: int, at: datetime) -> Message:
+    if record is not None:
+        try:
+            message = message_from_record({**record, "id": number}, default_at=at)
+        except InvalidStateError:
+            pass  # a line that somebody wrote otherwise is still something that was said
+        else:
+            return message if message.author else message.copy(author=message.agent or SOMEBODY)
+    text = line.decode("utf-8", "replace").strip()
+    return Message(id=number, at=at, author=SOMEBODY, content=text)
+
+
+def append(path: str, messages: Sequence[Message], tail: Tail, size: int) -> None:
+    """Add messages and bring them to the disk: from here on they hold.
+
+    Args:
+        path: The log.
+        messages: With their numbers, which follow on `tail`.
+        tail: The end as it was read under the lock; what is torn is cut off.
+        size: Where the log is cut if that is necessary.
+
+    Raises:
+        OSError: The system refuses; the log is as it was.
+    """
+    data = b"".join(_line(one) for one in messages)
+    if tail.open_line:
+        data = b"\n" + data
+    descriptor = _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        if tail.torn:
+            os.ftruncate(descriptor, size - len(tail.torn))
+        before = os.fstat(descriptor).st_size
+        try:
+            files.write_all(descriptor, data)
+            files.sync_data(descriptor)
+        except BaseException as error:
+            _cut(descriptor, before)
+            if isinstance(error, OSError):
+                error.filename = path
+            raise
+    finally:
+        os.close(descriptor)
+    if not before:
+        files.sync_folder(os.path.dirname(path))
+
+
+def _cut(descriptor: int, end: int) -> None:
+    try:
+        os.ftruncate(descriptor, end)
+    except OSError:
+        return  # the line stays without having been promised
+
+
+def _line(message: Message) -> bytes:
+    text = json.dumps(message_to_record(message), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def every(path: str, begun_at: datetime) -> Iterator[Message]:
+    """Yield all messages, oldest first: for minutes, never for a turn."""
+    tail = read_tail(path, begun_at, count=_HIGHEST)
+    yield from tail.messages
+
+
+def size_of(path: str) -> int:
+    """Return how long the log is, 0 where there is none."""
+    try:
+        return os.lstat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _opened(path: str, flags: int) -> int:
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidStateError(f"{path} is not a regular file", "put the message log back")
+    return descriptor

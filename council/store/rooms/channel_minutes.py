@@ -1,0 +1,130 @@
+"""The minutes of a completed discussion, in the folder of all minutes.
+
+They name summary, participants and reason and hold the whole talk and the
+state. Whoever writes them again finds them by what they say of themselves, so
+a discussion has minutes once.
+
+Source: DG-124, C0-030.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import ConflictError
+from council.core.ids import slug
+from council.core.rooms.channel_records import channel_to_record
+from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
+from council.core.times import render_duration, render_instant
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from council.store.paths import Workspace
+
+_NUMBERS = 1000
+_HEAD_BYTES = 4096
+
+
+def write_minutes(
+    workspace: Workspace, channel: Channel, messages: Iterable[Message], summary: str
+) -> str:
+    """Write the minutes of a completed discussion, unless they are there; return their path.
+
+    Args:
+        workspace: Where.
+        channel: The discussion, completed.
+        messages: All that was said, oldest first.
+        summary: The text of the summary.
+
+    Raises:
+        ConflictError: All names are taken.
+        CouncilError: The system refuses.
+    """
+    about = channel.discussion
+    assert about is not None
+    assert about.completed_at is not None
+    stem = f"{workspace.minutes}/{about.completed_at:%Y-%m-%d}-{slug(channel.name)}"
+    mark = f"channel: {channel.channel_id}\ncreated: {render_instant(channel.created_at)}\n"
+    data = render(channel, messages, summary).encode("utf-8", "replace")
+    files.make_folder(workspace.minutes)
+    for number in range(1, _NUMBERS):
+        path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
+        if not os.path.lexists(path) and files.write_new(path, data):
+            return path
+        standing = files.read_stable(path)
+        if standing is not None and mark.encode() in standing.data[:_HEAD_BYTES]:
+            return path
+    raise ConflictError(f"all names like {stem}.md are taken", "move some minutes away")
+
+
+def render(channel: Channel, messages: Iterable[Message], summary: str) -> str:
+    """Return the minutes of a completed discussion."""
+    about = channel.discussion
+    assert about is not None
+    assert about.completed_at is not None
+    participants = list(agents_of(channel.members))
+    head = {
+        "title": f"Discussion: {channel.name}",
+        "date": f"{about.completed_at:%Y-%m-%d}",
+        "channel": channel.channel_id,
+        "created": render_instant(channel.created_at),
+        "procedure": "discussion",
+        "mode": str(channel.mode),
+        "initiator": about.initiator,
+        "participants": participants,
+        "outcome": "completed",
+        "rounds": channel.cycle,
+        "duration": render_duration(about.completed_at - channel.created_at),
+        "closed_reason": about.closed_reason,
+        "summary": about.summary,
+        "tags": ["council", "discussion"],
+    }
+    # A scalar of JSON is one of YAML, too; the two lines that find the minutes again are plain.
+    plain = ("channel", "created")
+    lines = [
+        f"{key}: {value if key in plain else json.dumps(value, ensure_ascii=False)}"
+        for key, value in head.items()
+    ]
+    record = json.dumps(channel_to_record(channel), ensure_ascii=False, indent=1)
+    return "\n".join(
+        (
+            "---",
+            *lines,
+            "---",
+            "",
+            f"# Discussion: {channel.name}",
+            "",
+            f"Completed by {about.initiator}; participants: {', '.join(participants) or '-'}.",
+            f"Closed: {about.closed_reason}. Summary: `{about.summary}`.",
+            "",
+            "## Summary",
+            "",
+            *_quoted(summary),
+            "",
+            "## What was said",
+            *(line for message in messages for line in _said(message)),
+            "",
+            "## State",
+            "",
+            "```json",
+            record.replace("```", "\\u0060\\u0060\\u0060"),
+            "```",
+            "",
+        )
+    )
+
+
+def _said(message: Message) -> list[str]:
+    kind = "" if message.kind is MessageKind.MESSAGE else f" ({message.kind})"
+    who = " ".join((message.agent or message.author).split())
+    head = f"### {message.id}. {who}{kind}, {render_instant(message.at)}"
+    return ["", head, "", *_quoted(message.content)]
+
+
+def _quoted(text: str) -> list[str]:
+    """Return a text as a quotation, so that no line of it can be taken for one of ours."""
+    return [f"> {line}".rstrip() for line in text.rstrip().splitlines()] or [">"]

@@ -1,0 +1,194 @@
+"""The channels of a workspace: looked at without a lock, opened under it, made once.
+
+Source: A-20, DG-003, DG-006, DG-007, `store.md`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.errors import ConflictError, NotFoundError
+from council.core.record import Record
+from council.core.rooms.channel_records import channel_from_record
+from council.core.rooms.channels import Channel
+from council.store import files
+from council.store.conversations import journal
+from council.store.conversations.places import decoded, snapshot_of
+from council.store.rooms import channel_messages as log
+from council.store.rooms import channel_page
+from council.store.rooms.channel_places import ChannelPlaces, channel_ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from council.core.events import Event
+    from council.core.rooms.channels import FloorRules, Message
+    from council.store.paths import Workspace
+    from council.store.rooms.channel_session import ChannelSession, Resolve
+
+
+class Seen(Record):
+    """A channel as it was seen without its lock.
+
+    `settled` tells that nothing is left to be taken in or finished in its files.
+    """
+
+    channel: Channel
+    messages: list[Message]
+    newest: int
+    settled: bool
+
+
+class Channels:
+    """The channels of one workspace.
+
+    Args:
+        workspace: Where they lie.
+        resolve: Tells of the name of a member who that is.
+        rules: What may be chosen of the floor.
+        allow_network_fs: Whether they may lie on a network file system.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        resolve: Resolve,
+        rules: FloorRules,
+        *,
+        allow_network_fs: bool = False,
+    ) -> None:
+        self.workspace = workspace
+        self._resolve = resolve
+        self._rules = rules
+        self._allow_network_fs = allow_network_fs
+
+    def ids(self) -> list[str]:
+        """Return the ids of all channels, sorted."""
+        return channel_ids(self.workspace)
+
+    def exists(self, channel_id: str) -> bool:
+        """Tell whether there is such a channel."""
+        places = ChannelPlaces(self.workspace, channel_id)
+        return os.path.lexists(places.live) or os.path.lexists(places.journal)
+
+    def see(self, channel_id: str) -> Seen:
+        """Return a channel as it stands, without lock and without writing.
+
+        What a person edited and no command has taken in yet does not count.
+
+        Raises:
+            NotFoundError: There is no such channel.
+            InvalidStateError: It cannot be read.
+        """
+        places = ChannelPlaces(self.workspace, channel_id)
+        with files.explaining("read", places.live):
+            reading = files.read_stable(places.live)
+            tail = journal.read_tail(places.journal)
+            settled = False
+            if reading is not None and tail is not None and reading.digest == tail.record["digest"]:
+                channel = channel_page.read_block_of(reading.data, places.live)
+                settled = not os.path.lexists(places.signal)
+            elif tail is not None:
+                channel = channel_page.read_block_of(snapshot_of(places, tail), places.live)
+            elif reading is not None:
+                record = channel_page.parse(decoded(reading.data)).record
+                channel = channel_from_record(record)
+            else:
+                raise _unknown(channel_id)
+        end = log.read_tail(places.messages, channel.created_at, after=channel.seen)
+        return Seen(channel=channel, messages=end.messages, newest=end.last_id, settled=settled)
+
+    def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
+        """Return what becomes of an edit that no command has taken in yet; [] without one.
+
+        Nothing is written and no lock is taken.
+
+        Raises:
+            InvalidStateError: The channel cannot be read.
+        """
+        places = ChannelPlaces(self.workspace, channel_id)
+        reading = files.read_stable(places.live)
+        tail = journal.read_tail(places.journal)
+        if reading is None or tail is None or reading.digest == tail.record["digest"]:
+            return []
+        known = {(one["digest"], one["seen"]) for one in journal.records(places.journal)}
+        if any(reading.digest in pair for pair in known):
+            return []  # an older text: a commit that was cut short is finished by the next one
+        from council.store.rooms.channel_edits import foreseen
+        from council.store.rooms.channel_session import ChannelSession
+
+        session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
+        data = snapshot_of(places, tail)
+        session.stand(channel_page.read_block_of(data, places.live), None, data)
+        return foreseen(session, reading.data)
+
+    def open(self, channel_id: str, now: datetime) -> ChannelSession:
+        """Return a session that is entered and settled; the caller's `with` ends it.
+
+        Raises:
+            NotFoundError: There is no such channel.
+            LockTimeoutError: Somebody held its lock for too long.
+            CouncilError: It cannot be read, or the system refuses.
+        """
+        if not self.exists(channel_id):
+            raise _unknown(channel_id)
+        from council.store.rooms.channel_settling import settle  # who only looks needs none
+
+        session = self._session(channel_id, now)
+        session.enter()
+        try:
+            with files.explaining("write", session.files.live):
+                settle(session)
+        except BaseException:
+            session.leave()
+            raise
+        return session
+
+    def create(self, channel: Channel, now: datetime, events: Sequence[Event]) -> Channel:
+        """Make a channel that is not there yet.
+
+        Raises:
+            ConflictError: There is one with that id.
+            CouncilError: The system refuses.
+        """
+        session = self._session(channel.channel_id, now)
+        with files.explaining("write", session.files.live), session:
+            session.reading = files.read_stable(session.files.live)
+            if session.tail is not None or session.reading is not None:
+                raise ConflictError(
+                    f"there is a channel {channel.channel_id!r} already", "choose another name"
+                )
+            session.commit(channel, page=None, events=events, actor=channel.created_by)
+            return session.channel
+
+    def messages(self, channel: Channel) -> Iterator[Message]:
+        """Yield all messages of a channel, oldest first."""
+        places = ChannelPlaces(self.workspace, channel.channel_id)
+        return log.every(places.messages, channel.created_at)
+
+    def newest(self, channel: Channel, count: int) -> list[Message]:
+        """Return the newest messages of a channel, oldest first."""
+        places = ChannelPlaces(self.workspace, channel.channel_id)
+        return log.read_tail(places.messages, channel.created_at, count=count).messages[-count:]
+
+    def _session(self, channel_id: str, now: datetime) -> ChannelSession:
+        from council.store.rooms.channel_session import ChannelSession  # who only looks needs none
+
+        session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
+        if not os.path.isdir(session.files.folder):
+            from council.store.conversations import naming
+
+            naming.prepare_control(self.workspace)
+            if not self._allow_network_fs:
+                from council.store.filesystems import refuse_network
+
+                refuse_network(self.workspace.control)
+        return session
+
+
+def _unknown(channel_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"no channel {channel_id!r}", "see: council channel list; council channel create"
+    )

@@ -1,0 +1,103 @@
+"""The identity registry on the disk: one JSON file, `paths.identities`.
+
+It is read whole and replaced whole, under a lock of its own that lies beside
+it, so that several workspaces may share one file. A file that is broken is
+never written over. Nothing else of a workspace depends on it: without it every
+agent is known by its own id.
+
+Source: DG-007, DG-011, DG-012, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import InvalidStateError
+from council.core.rooms.identities import Registry, registry_of
+from council.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from council.store.paths import Workspace
+    from council.store.settings import Settings
+
+
+def load(workspace: Workspace) -> Registry:
+    """Read the registry; without a file it is empty.
+
+    Raises:
+        InvalidStateError: The file is no list in JSON.
+        CouncilError: The system refuses.
+    """
+    path = workspace.identities
+    standing = files.read_stable(path)
+    if standing is None:
+        return Registry()
+    try:
+        items = json.loads(standing.data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise _broken(path, "is not UTF-8") from None
+    except ValueError as error:
+        raise _broken(path, f"is not JSON: {error}") from None
+    except RecursionError:
+        raise _broken(path, "is nested too deeply") from None
+    if not isinstance(items, list):
+        raise _broken(path, "is not a list of entries")
+    return registry_of(items)
+
+
+def _broken(path: str, what: str) -> InvalidStateError:
+    return InvalidStateError(
+        f"{path} {what}", "correct it or move it away; it was not written, and channels go on"
+    )
+
+
+def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Registry:
+    """Change the registry while nobody else does; what stays the same is not written.
+
+    Raises:
+        InvalidStateError: The file is broken; it is left as it is.
+        LockTimeoutError: Somebody else held it all the time.
+        CouncilError: The rule or the system refuses.
+    """
+    from council.store.lock import Lock  # those who only look need none
+
+    path = workspace.identities
+    folder, name = os.path.split(path)
+    files.make_folder(folder)
+    with Lock(os.path.join(folder, f".{name}.lock")):
+        standing = load(workspace)
+        changed = rule(standing)
+        if changed.items != standing.items:
+            files.replace(path, _as_json(changed))
+    return changed
+
+
+def _as_json(registry: Registry) -> bytes:
+    try:
+        return (json.dumps(registry.items, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        return (json.dumps(registry.items, indent=2) + "\n").encode("ascii")
+
+
+def resolve(workspace: Workspace, settings: Settings, accounts: Iterable[str]) -> dict[str, str]:
+    """Tell for each account or agent id which agent it means, "" for nobody's.
+
+    Raises:
+        InvalidStateError: The registry is broken.
+    """
+    from council.store.agents import known_agents
+
+    return load(workspace).resolve(accounts, known_agents(workspace.root, settings))
+
+
+def account_of(workspace: Workspace, agent: str) -> str:
+    """Return the account of an agent, its own id when it has none.
+
+    Raises:
+        InvalidStateError: The registry is broken.
+    """
+    return load(workspace).account_of(agent)

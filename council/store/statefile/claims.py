@@ -1,0 +1,187 @@
+"""Contributions that agents with file access alone write into their own section.
+
+Text in the section of the round under way becomes the agent's contribution
+once its status says that it has answered, whichever of the two was saved
+first; where one speaks after the other, only when it has the floor. An agent
+that is asked once more has said so already: what it adds is its answer anew.
+Any other text there is a note and stays where it is.
+
+Source: C0-001, C0-067, DL-013, DL-021, A-10.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.answers import respond
+from council.core.conversations.conversation import (
+    Conversation,
+    ParticipantStatus,
+    SealedText,
+    has_answered,
+)
+from council.core.conversations.owed import is_asked_again
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.ids import text_digest
+from council.store.statefile.facts import Facts
+from council.store.statefile.layout import items
+from council.store.statefile.marks import NOTE, same_lines, without_prefix
+from council.store.statefile.people import People
+from council.store.statefile.sections import (
+    current_section,
+    phase_of,
+    section_of,
+    sections_of,
+    takes_text,
+    tour_of,
+)
+from council.store.statefile.statefile import free_text
+
+
+def section_keys(state: Conversation) -> dict[str, list[str]]:
+    """Return the keys of the items in each agent's subsection, by `SECTION:agent`."""
+    found: dict[str, list[str]] = {}
+    section = ""
+    for key, _ in items(state):
+        if key.startswith("a:"):
+            section = key[2:]
+        elif not key.startswith(("e:", "s:")):
+            section = ""
+        if section:
+            found.setdefault(section, []).append(key)
+    return found
+
+
+def section_text(gaps: dict[str, str], keys: list[str]) -> str:
+    """Return the unmarked free text in a section."""
+    said = [free_text(gaps.get(key, "")) for key in keys]
+    return "\n\n".join(one for one in said if one and NOTE not in one)
+
+
+def drop_said(state: Conversation, gaps: dict[str, str], before: dict[str, str]) -> None:
+    """Drop texts from sections that were taken in from an earlier save. Changes `gaps`.
+
+    A program that saves its old copy of the file again brings its text back.
+    """
+    for place, keys in section_keys(state).items():
+        section, agent = place.split(":", 1)
+        texts = _texts_in(state, section, agent)
+        again = section == current_section(state) and is_asked_again(state, agent)
+        for key in keys:
+            gap = gaps.get(key, "")
+            if gap == before.get(key, "") or NOTE in gap:
+                continue
+            said = without_prefix(free_text(gap))
+            for text in sorted(map(_comparable, texts), key=len, reverse=True):
+                if text and (_comparable(said) + "\n").startswith(text + "\n"):
+                    rest = free_text(_comparable(said)[len(text) :])
+                    if rest and again:
+                        break  # its answer anew, which may well begin like the first
+                    gaps[key] = f"\n\n{rest}\n\n" if rest else ""
+                    break
+            if not gaps.get(key):
+                gaps.pop(key, None)
+
+
+def _texts_in(state: Conversation, section: str, agent: str) -> list[str]:
+    """Return what an agent has said in a section, sealed texts too."""
+    texts = [
+        one.text
+        for one in state.entries
+        if one.agent == agent and section_of(state.procedure, one.phase, one.tour) == section
+    ]
+    sealed = state.sealed.get(agent) if section == current_section(state) else None
+    return texts if sealed is None else [*texts, sealed.text, sealed.draft]
+
+
+def _comparable(text: str) -> str:
+    return free_text(same_lines(text))
+
+
+def take_claims(
+    people: People, gaps: dict[str, str], nonce: str, strict: bool = False
+) -> list[SealedText]:
+    """Take in texts together with the wished statuses. Changes the state and `gaps`.
+
+    With `strict` no text is taken in: nothing shows who wrote it (XC-014).
+
+    Returns:
+        The texts that must be sealed before the state is committed.
+    """
+    facts = people.facts
+    seal: list[SealedText] = []
+    section = current_section(facts.state)
+    keys = section_keys(facts.state)
+    for agent in sections_of(facts.state)[section]:
+        one = facts.state.participants.get(agent)
+        status = people.statuses.get(agent, one.status if one is not None else None)
+        said = section_text(gaps, keys.get(f"{section}:{agent}", []))
+        open_yet = takes_text(facts.state, agent, section) and not _has_left(facts, agent)
+        if said and open_yet and (one is None or status is not ParticipantStatus.WAITING):
+            text = without_prefix(said)
+            taken = None
+            if strict:
+                why = "nothing shows who wrote it, and trust is strict"
+                facts.refuse(f"contribution.{agent}", text, why)
+            else:
+                taken = _claim(facts, agent, status, text, nonce)
+            if taken is not None:
+                seal += taken
+                for key in keys[f"{section}:{agent}"]:
+                    if NOTE not in gaps.get(key, ""):
+                        gaps.pop(key, None)
+                continue
+            if one is not None and not has_answered(one):
+                continue
+        if one is not None and status is not None:
+            people.set_status(agent, status)
+    return seal
+
+
+def _has_left(facts: Facts, agent: str) -> bool:
+    """Tell whether an agent was DONE before this round began."""
+    one = facts.state.participants.get(agent)
+    if one is None or one.status is not ParticipantStatus.DONE or not facts.state.rounds:
+        return False
+    return one.last_action is None or one.last_action < facts.state.rounds[-1].started_at
+
+
+def _claim(
+    facts: Facts, agent: str, status: ParticipantStatus | None, text: str, nonce: str
+) -> list[SealedText] | None:
+    """Record a text as the contribution it claims to be; None when the rules refuse it."""
+    state = facts.state.copy()
+    one = state.participants.get(agent)
+    before = None if one is None else str(one.status)
+    if one is not None:
+        one.status = ParticipantStatus.WAITING
+    word = "responded" if status is None else str(status).lower()
+    salt = text_digest(f"{nonce}\n{agent}")[:32]
+    try:
+        step = respond(state, agent, text, now=facts.now, nonce=salt, status=word)
+    except CouncilError as error:
+        facts.refuse(f"contribution.{agent}", text, error.message)
+        return None
+    facts.state = step.state
+    if before is not None and before != str(status):
+        facts.accept(f"participants.{agent}.status", before, str(status), agent)
+    facts.events += step.events
+    facts.touched = True
+    return step.seal
+
+
+def found_notes(
+    state: Conversation, gaps: dict[str, str], theirs: dict[str, str], base: dict[str, str]
+) -> list[Event]:
+    """Return an event for each text that is new in a section and stays a note."""
+    events = []
+    keys = section_keys(state)
+    for section, agents in sections_of(state).items():
+        for agent in agents:
+            place = f"{section}:{agent}"
+            said = section_text(gaps, keys.get(place, []))
+            if said and place in theirs and theirs[place] != base.get(place):
+                data: dict[str, object] = {"phase": phase_of(section), "chars": len(said)}
+                if tour_of(section):
+                    data["tour"] = tour_of(section)
+                events.append(Event(type="note.found", agent=agent, data=data))
+    return events

@@ -1,0 +1,273 @@
+"""The facts that a person may change in a conversation file, and what becomes of each change.
+
+A fact stands in the state block and often in a readable line too; either may
+be edited, and the block wins where both were and disagree. This module finds
+the wishes and checks them one by one; texts are decided elsewhere.
+
+Source: C0-005 to C0-010, C0-019, A-07, `store.md` section 3.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.conversation import Conversation, Status
+from council.core.conversations.machine import last_word
+from council.core.conversations.procedures import MODES
+from council.core.conversations.records import to_record
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.ids import is_name
+from council.core.record import Record
+from council.core.times import parse_instant, render_instant
+from council.store.statefile.headings import WORDS
+from council.store.statefile.statefile import Page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MISSING = object()
+_VALUE_MAX_CHARS = 200
+
+
+class Kept(Record):
+    """A text that could not stay in the file; it goes to `conflicts/` and is never lost."""
+
+    what: str
+    text: str
+
+
+class RefusedEditError(Exception):
+    """A wish that cannot be granted; the message is the reason."""
+
+
+class Facts:
+    """One reading of a person's wishes: what they changed, applied to the state that is ours now.
+
+    `state` is changed in place. `lines_count` tells whether readable lines
+    are wishes too; `phase_wish` is the phase to go on to, "" for none.
+    """
+
+    def __init__(
+        self,
+        base: tuple[Conversation, Page],
+        theirs: Page,
+        state: Conversation,
+        *,
+        now: datetime,
+        lines_count: bool,
+    ) -> None:
+        self.base, self.base_page = base
+        self.theirs, self.state, self.now = theirs, state, now
+        self.lines_count = lines_count
+        self.old: dict[str, Any] = self.base_page.record or {}
+        self.new: dict[str, Any] = self.old if theirs.record is None else theirs.record
+        self.events: list[Event] = []
+        self.kept: list[Kept] = []
+        self.phase_wish = ""
+        self.touched = False
+
+    def take(self) -> None:
+        """Read every wish that is not about participants; all but the phase is applied."""
+        self._topic()
+        self._plain("mode", "meta:mode", str.lower, self._set_mode)
+        self._plain("timeoutAt", "meta:timeout", _instant, self._set_timeout)
+        self._plain("status", "meta:status", str.upper, self._set_status)
+        self._plain("currentPhase", "meta:phase", str.upper, self._set_phase)
+        self._blockers()
+        for field, check in (
+            ("lang", lambda value: value in WORDS),
+            ("coordinator", lambda value: not value or is_name(value)),
+            ("synthesizer", lambda value: not value or is_name(value)),
+        ):
+            self._named(field, check)
+        self._unknown()
+
+    # Wishes
+
+    def wish(self, field: str, old: Any, new: Any, line: str, canon: Callable[[str], Any]) -> Any:
+        """Return the value wished for a fact, `MISSING` for none; the block wins over the line."""
+        was = canon(old) if isinstance(old, str) else old
+        block = canon(new) if isinstance(new, str) else new
+        said: Any = MISSING
+        if line and self.lines_count and line in self.theirs.lines:
+            before = self.base_page.lines.get(line, "")
+            if canon(self.theirs.lines[line]) != canon(before):
+                said = canon(self.theirs.lines[line])
+        if new is MISSING:
+            self.refuse(field, None, "it was removed")
+            block = was
+        if block == was:
+            return said
+        if said is not MISSING and said != block:
+            values = {"field": field, "json": clipped(block), "line": clipped(said)}
+            self.events.append(Event(type="edit.conflict", data=values))
+            self.kept.append(Kept(what=f"{field}, as the readable line had it", text=str(said)))
+        return block
+
+    def _plain(
+        self,
+        field: str,
+        line: str,
+        canon: Callable[[str], Any],
+        change: Callable[[Any], tuple[Any, Any]],
+    ) -> None:
+        value = self.wish(field, self.old.get(field), self.new.get(field, MISSING), line, canon)
+        if value is not MISSING:
+            self.apply(field, value, change)
+
+    def apply(self, field: str, value: Any, change: Callable[[Any], tuple[Any, Any]]) -> None:
+        """Apply a wish; `change` returns (old, new) or refuses."""
+        try:
+            if isinstance(value, dict) or value is None:
+                raise RefusedEditError("it is not a text")
+            old, new = change(value)
+        except RefusedEditError as no:
+            self.refuse(field, value, str(no), keep=True)
+            return
+        if old != new:
+            self.accept(field, old, new)
+
+    def accept(self, field: str, old: Any, new: Any, agent: str = "") -> None:
+        """Report a wish that was granted."""
+        self.touched = True
+        data = {"field": field, "old": clipped(old), "new": clipped(new)}
+        self.events.append(Event(type="edit.accepted", agent=agent, data=data))
+
+    def refuse(self, field: str, value: Any, reason: str, *, keep: bool = False) -> None:
+        """Report a wish that was not granted; a value that a person wrote is kept."""
+        data = {"field": field, "value": clipped(value), "reason": reason}
+        self.events.append(Event(type="edit.refused", data=data))
+        if keep or len(str(value)) > _VALUE_MAX_CHARS:
+            self.kept.append(Kept(what=f"{field}, refused: {reason}", text=str(value)))
+
+    # The facts one by one
+
+    def _topic(self) -> None:
+        theirs, base = self.theirs, self.base_page
+        if "title" in theirs.order and theirs.topic != base.topic:
+            if not theirs.topic:
+                self.refuse("topic", "", "a conversation needs a topic")
+            elif theirs.topic != self.state.topic:
+                self.accept("topic", self.state.topic, theirs.topic)
+                self.state.topic = theirs.topic
+        wished = theirs.record.get("titles") if theirs.record is not None else None
+        titles = wished if isinstance(wished, dict) and wished != self.old.get("titles") else {}
+        for key in theirs.order:
+            said = theirs.titles.get(key)
+            if said != base.titles.get(key) and key in base.order:
+                titles = {**titles, key: said}
+        for key, title in titles.items():
+            if title is None and key in self.state.titles:
+                self.accept(f"titles.{key}", self.state.titles.pop(key), None)
+            elif isinstance(title, str) and self.state.titles.get(key) != title:
+                self.accept(f"titles.{key}", self.state.titles.get(key), title)
+                self.state.titles[key] = title
+
+    def _set_mode(self, value: Any) -> tuple[Any, Any]:
+        if value not in MODES:
+            raise RefusedEditError(f"the mode is one of {', '.join(MODES)}")
+        old, self.state.mode = self.state.mode, value
+        return old, value
+
+    def _set_timeout(self, value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, datetime):
+            raise RefusedEditError("it is not a time like 2026-02-08T20:00:00Z")
+        if value <= self.state.created_at:
+            raise RefusedEditError("it lies before the conversation began")
+        value = value.replace(microsecond=0)
+        old, self.state.timeout_at = self.state.timeout_at, value
+        return render_instant(old), render_instant(value)
+
+    def _set_status(self, value: Any) -> tuple[Any, Any]:
+        if value not in tuple(Status):
+            raise RefusedEditError(f"the status is one of {', '.join(Status)}")
+        old = self.state.status
+        if value != old and self.state.closed_reason is not None:
+            raise RefusedEditError("the rounds of this conversation are over")
+        self.state.status = Status(value)
+        return str(old), str(value)
+
+    def _set_phase(self, value: Any) -> tuple[Any, Any]:
+        phases = self.state.phases
+        if value not in phases:
+            raise RefusedEditError(f"the phase is one of {', '.join(phases)}")
+        if value == self.state.phase:
+            return value, value
+        if phases.index(value) < phases.index(self.state.phase):
+            raise RefusedEditError("phases only go forward")
+        before = last_word(self.state)
+        if phases.index(value) > phases.index(before):
+            raise RefusedEditError(f"{before} comes before {value}")
+        if self.state.finished_at is not None:
+            raise RefusedEditError("the conversation is finished")
+        self.phase_wish = value
+        return value, value
+
+    def _blockers(self) -> None:
+        old = _nested(self.old, "convergence", "blockingIssues")
+        new = _nested(self.new, "convergence", "blockingIssues")
+        value = self.wish("convergence.blockingIssues", old, new, "conv:blockers", _issues)
+        if value is MISSING:
+            return
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            self.refuse("convergence.blockingIssues", value, "it is not a list of texts", keep=True)
+        elif value != self.state.blocking_issues:
+            self.accept("convergence.blockingIssues", self.state.blocking_issues, value)
+            self.state.blocking_issues = list(value)
+
+    def _named(self, field: str, check: Callable[[str], bool]) -> None:
+        def change(value: Any) -> tuple[Any, Any]:
+            if not isinstance(value, str) or not check(value):
+                raise RefusedEditError("this value is not possible")
+            old = getattr(self.state, field)
+            setattr(self.state, field, value)
+            return old, value
+
+        self._plain(field, "", str, change)
+
+    def _unknown(self) -> None:
+        """Take in fields that we do not know: they belong to other programs."""
+        known = set(to_record(self.base)) - set(self.base.extra) | {"order"}
+        if self.state.rules is not None:
+            known |= {"config", "id"}
+        for field in dict.fromkeys([*self.base.extra, *self.new]):
+            if field in known or self.new.get(field) == self.old.get(field):
+                continue
+            self.accept(field, self.state.extra.get(field), self.new.get(field))
+            if field in self.new:
+                self.state.extra[field] = self.new[field]
+            else:
+                self.state.extra.pop(field, None)
+
+
+def clipped(value: Any) -> Any:
+    """Return a value as an event may carry it: JSON, and not long."""
+    if isinstance(value, datetime):
+        value = render_instant(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _VALUE_MAX_CHARS else text[: _VALUE_MAX_CHARS - 1] + "…"
+
+
+def _instant(text: str) -> Any:
+    try:
+        return parse_instant(text)
+    except CouncilError:
+        return text
+
+
+def _issues(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """Return a JSON object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _nested(record: dict[str, Any], outer: str, inner: str) -> Any:
+    return table_of(record.get(outer)).get(inner, MISSING)

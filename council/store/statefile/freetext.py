@@ -1,0 +1,161 @@
+"""The free text between the items of a file, when two people have changed it.
+
+Three versions of each piece: the one both started from, ours, theirs. What
+only one side changed is taken from that side; where both changed the same
+lines, the last save stands and the other text is kept apart.
+
+Source: C0-078, `store.md` sections 3 and 5.
+"""
+
+from __future__ import annotations
+
+from council.store.statefile.marks import same_lines
+from council.store.statefile.statefile import Page, free_text, joined
+
+
+def merged_gaps(base: Page, theirs: Page, ours: Page) -> tuple[dict[str, str], list[str]]:
+    """Return the free text after each item of `ours`, and the texts that had to give way."""
+    gaps = dict(ours.gaps)
+    lost: list[str] = []
+    before = _folded(base, theirs)
+    for key in dict.fromkeys(["", *base.order, *theirs.order]):
+        if key and key not in theirs.order:
+            continue
+        was, moved = before.get(key, ("", []))
+        now = theirs.gaps.get(key, "")
+        if same_lines(was) == same_lines(now):
+            continue
+        if not was.strip() and not now.strip() and _next(base, key) != _next(theirs, key):
+            continue  # the blank lines around an item that is gone
+        if moved and was.strip() == same_lines(now).strip():
+            continue
+        if _stands_elsewhere(free_text(now), key, base, ours):
+            continue
+        for gone in moved:
+            gaps.pop(gone, None)
+        merged, other = merged_lines(was, gaps.get(key, ""), now)
+        if other:
+            lost.append(other)
+        if merged.strip() or key in base.gaps:
+            gaps[key] = merged
+    return {key: gap for key, gap in gaps.items() if gap}, lost
+
+
+def _folded(base: Page, theirs: Page) -> dict[str, tuple[str, list[str]]]:
+    """Return what stood after each item that `theirs` still has, with the items gone from there."""
+    present = {"", *theirs.order}
+    folded: dict[str, tuple[str, list[str]]] = {"": (base.gaps.get("", ""), [])}
+    last = ""
+    for key in base.order:
+        gap = base.gaps.get(key, "")
+        if key in present:
+            last = key
+            folded[key] = (gap, [])
+        elif gap.strip():
+            text, gone = folded[last]
+            folded[last] = (joined(text, free_text(gap)), [*gone, key])
+    return folded
+
+
+def _stands_elsewhere(said: str, key: str, base: Page, ours: Page) -> bool:
+    """Tell whether a text came to us before and stands in another place by now."""
+    return bool(said) and any(
+        said in gap and said not in base.gaps.get(place, "")
+        for place, gap in ours.gaps.items()
+        if place != key
+    )
+
+
+def _next(page: Page, key: str) -> str:
+    at = page.order.index(key) + 1 if key in page.order else 0
+    return page.order[at] if at < len(page.order) else ""
+
+
+def merged_lines(was: str, ours: str, theirs: str) -> tuple[str, str]:
+    """Return the merged text and what gave way ("" for nothing)."""
+    if ours in (theirs, was):
+        return theirs, ""
+    if theirs == was:
+        return ours, ""
+    old, one, two = was.split("\n"), ours.split("\n"), theirs.split("\n")
+    one_start, one_end = _changed(old, one)
+    two_start, two_end = _changed(old, two)
+    new_one = one[one_start : len(one) - (len(old) - one_end)]
+    new_two = two[two_start : len(two) - (len(old) - two_end)]
+    apart = (one_start, one_end) != (two_start, two_end)
+    if apart and (one_end <= two_start or two_end <= one_start):
+        first, last = sorted([(one_start, one_end, new_one), (two_start, two_end, new_two)])
+        middle = old[first[1] : last[0]]
+        whole = [*old[: first[0]], *first[2], *middle, *last[2], *old[last[1] :]]
+        return "\n".join(whole), ""
+    if _holds(new_two, new_one):
+        return theirs, ""
+    if one_start == one_end and two_start == two_end:
+        both = new_one if _holds(new_one, new_two) else [*new_one, *new_two]
+        return "\n".join([*old[:one_start], *both, *old[one_end:]]), ""
+    return theirs, "\n".join(new_one).strip("\n")
+
+
+def _holds(lines: list[str], others: list[str]) -> bool:
+    """Tell whether every line of `others` that says something is among `lines`."""
+    return {line for line in others if line.strip()} <= set(lines)
+
+
+def _changed(old: list[str], new: list[str]) -> tuple[int, int]:
+    """Return the lines of `old` that differ in `new`: from the first to after the last."""
+    most = min(len(old), len(new))
+    start = 0
+    while start < most and old[start] == new[start]:
+        start += 1
+    same_end = 0
+    while same_end < most - start and old[-1 - same_end] == new[-1 - same_end]:
+        same_end += 1
+    return start, len(old) - same_end
+
+
+def without_torn_line(text: str, ours_text: str) -> str:
+    """Return a cut text without its last line, if that is the beginning of a line of ours."""
+    whole, _, last = text.rpartition("\n")
+    torn = any(line.startswith(last) for line in ours_text.split("\n"))
+    return whole + "\n" if torn and last else text
+
+
+def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
+    """Return our free text with the lines that a cut file adds, each where it stands there."""
+    known = set(same_lines(ours_text).split("\n"))
+    gaps = dict(ours.gaps)
+    for key, gap in theirs.gaps.items():
+        new = [line for line in same_lines(gap).split("\n") if line not in known]
+        said = "\n".join(new).strip("\n")
+        if said.strip() and key:
+            gaps[key] = joined(gaps.get(key, ""), said)
+        elif said.strip():
+            gaps[key] = f"{said}\n\n{gaps.get(key, '')}"
+    return gaps
+
+
+def without_item(gap: str, item: str) -> str:
+    """Return a gap without what is left of an item whose marks were damaged.
+
+    The text is cut out where it stands whole, and the marks with it;
+    otherwise the lines that are the item's are dropped, each as often as it
+    has them, and what somebody wrote among them stays.
+    """
+    there = same_lines(gap)
+    first, _, rest = same_lines(item).partition("\n")
+    whole, _, last = rest.rpartition("\n")
+    marks = {first, last}
+    if whole.strip() and whole in there:
+        there = there.replace(whole, "", 1)
+        return "\n".join(line for line in there.split("\n") if line not in marks)
+    counts: dict[str, int] = {}
+    for line in same_lines(item).split("\n"):
+        if line.strip():
+            counts[line] = counts.get(line, 0) + 1
+    left: list[str] = []
+    for line in there.split("\n"):
+        if counts.get(line, 0):
+            counts[line] -= 1
+        else:
+            left.append(line)
+    return "\n".join(left)

@@ -1,0 +1,114 @@
+"""The line under an agent's name that tells how it stands in a round.
+
+That its answer is sealed, that it has the floor, that it is asked once more and
+why, that it did not answer. Such a line is ours: it comes and goes with the
+state and is never part of a contribution.
+
+Source: C0-048, DL-013, DL-015, DL-021, DL-081.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.owed import awaited, owing, passed_over, takes_turns
+from council.core.conversations.procedures import PROCEDURES, Procedure
+from council.core.deliberation.fault_words import fault_in_words
+from council.store.statefile.headings import line_of
+from council.store.statefile.sections import current_section, section_of, tour_of
+
+_HINTS: dict[str, dict[str, str]] = {
+    "en": {
+        "sealed": "*(sealed until the phase closes)*",
+        "sealed_round": "*(sealed until the round closes)*",
+        "sealed_again": "*(sealed, and asked once more: write the whole answer anew below)*",
+        "again": "*(asked once more{what}: write the whole answer anew below)*",
+        "floor": "*(has the floor: write below, then set the status)*",
+        "later": "*(speaks later in this round)*",
+        "passed": "*(was passed over: {why}; may answer until the round closes)*",
+        "silent": "*(no answer: {why})*",
+    },
+    "fr": {
+        "sealed": "*(scellée jusqu'à la fin de la phase)*",
+        "sealed_round": "*(scellée jusqu'à la fin du tour)*",
+        "sealed_again": "*(scellée, et redemandée : récrire toute la réponse ci-dessous)*",
+        "again": "*(redemandée{what} : récrire toute la réponse ci-dessous)*",
+        "floor": "*(a la parole : écrire ci-dessous, puis changer le status)*",
+        "later": "*(parle plus tard dans ce tour)*",
+        "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
+        "silent": "*(pas de réponse : {why})*",
+    },
+}
+_OPENS, _CLOSES = "*(", ")*"
+_SEALED = frozenset(words["sealed"] for words in _HINTS.values())
+_WHOLE = frozenset(one for words in _HINTS.values() for one in words.values() if "{" not in one)
+_STARTS = tuple(
+    one[: one.index("{")] for words in _HINTS.values() for one in words.values() if "{" in one
+)
+
+
+def is_hint(line: str, judged: bool) -> bool:
+    """Tell whether a line is one of ours; only a `judged` conversation has more than the seal."""
+    said = line.strip()
+    if not judged or said in _SEALED:
+        return said in _SEALED
+    closed = said.startswith(_OPENS) and said.endswith(_CLOSES)
+    return closed and (said in _WHOLE or said.startswith(_STARTS))
+
+
+def has_hints(procedure: Procedure | None, order: object) -> bool:
+    """Tell whether a file may say more of an agent than that its answer is sealed."""
+    return bool(order) or (procedure is not None and procedure.verdict == "stances")
+
+
+def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
+    """Return the lines that stand in a file, by section and agent."""
+    words = _HINTS.get(state.lang, _HINTS["en"])
+    here = current_section(state)
+    found = {}
+    for one in state.participants.values():
+        if one.sealed:
+            kind = "sealed_round" if tour_of(here) else "sealed"
+            found[here, one.id] = words["sealed_again" if one.again == state.tour else kind]
+    procedure = PROCEDURES[state.procedure]
+    if not has_hints(procedure, state.order):
+        return found
+    known = {phase.name for phase in procedure.phases if phase.form != "text"}
+    for over in state.rounds:
+        if over.ended_at is not None and over.phase in known:
+            section = section_of(state.procedure, over.phase, over.tour)
+            for agent, why in over.absent.items():
+                found[section, agent] = words["silent"].format(why=line_of(why))
+    if state.finished_at is None:
+        found |= _under_way(state, words, found)
+    return found
+
+
+def _under_way(
+    state: Conversation, words: dict[str, str], sealed: dict[tuple[str, str], str]
+) -> dict[tuple[str, str], str]:
+    here = current_section(state)
+    found = {}
+    for one in state.participants.values():
+        if one.again == state.tour and (here, one.id) not in sealed:
+            found[here, one.id] = words["again"].format(what=_lacking(state, one))
+    if takes_turns(state):
+        out = passed_over(state)
+        kinds = dict.fromkeys(awaited(state), "later") | dict.fromkeys(out, "passed")
+        kinds |= dict.fromkeys(owing(state), "floor")
+        for agent, kind in kinds.items():
+            if (here, agent) not in found:
+                found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
+    return found
+
+
+def _lacking(state: Conversation, one: Participant) -> str:
+    """Return what the answer of one that is asked once more lacks, as an insertion."""
+    from council.core.deliberation.deliberation import faults_of  # only where a form is asked for
+
+    entry = state.entry_of(one.id, state.tour)
+    faults = [] if entry is None else faults_of(state, one.id, entry.text)
+    said = [
+        fault_in_words(fault.code, state.lang, agent=fault.agent, found=line_of(fault.found))
+        for fault in faults
+    ]
+    return f" ({'; '.join(said)})" if said else ""

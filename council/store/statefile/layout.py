@@ -1,0 +1,278 @@
+"""The managed items of a conversation file: which there are, in what order, how each reads.
+
+An item is a piece of the file that follows from the state: a heading, a line,
+a text between marks, the state block. It has a key that is unique in the file
+and no line end after it; everything between two items is somebody's free
+text. Reading and writing both ask this module, so they cannot disagree.
+
+Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, Status
+from council.core.conversations.owed import awaited, current_phase, next_phase, owing, takes_turns
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
+from council.core.conversations.records import to_record
+from council.core.times import render_instant
+from council.store.conversations import written
+from council.store.statefile.headings import label_line, line_of, section_key, words_of
+from council.store.statefile.hints import hints_of
+from council.store.statefile.marks import EOF, Listed, block_text, brief_text, entry_text
+from council.store.statefile.sections import (
+    SIDE_SECTIONS,
+    phase_of,
+    section_of,
+    sections_of,
+    tour_of,
+)
+
+_LISTS = ("meta:", "p:", "conv:", "next:")
+
+
+def label_of(state: Conversation, agent: str) -> str:
+    """Return emoji and display name of an agent in one line; the id for one who has none."""
+    known = state.participants.get(agent)
+    emoji, name = (known.emoji, known.name) if known is not None else ("", "")
+    return label_line(emoji, name, agent)
+
+
+def agent_headings(state: Conversation) -> dict[str, str]:
+    """Return the heading of each participant: its label, with the id where two would be alike."""
+    labels = {agent: label_of(state, agent) for agent in state.participants}
+    shared = list(labels.values())
+    return {
+        agent: f"{label} ({agent})" if shared.count(label) > 1 else label
+        for agent, label in labels.items()
+    }
+
+
+def titles_of(titles: dict[str, str]) -> dict[str, str]:
+    """Return the renamed headings that can be told apart; an empty title is the bare topic."""
+    kept: dict[str, str] = {}
+    for key, title in titles.items():
+        text = line_of(title)
+        if key == "title":
+            usable = not text
+        else:
+            usable = bool(text) and section_key(text) in ("", key) and text not in kept.values()
+        if usable:
+            kept[key] = text
+    return kept
+
+
+def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
+    """Return the text of a section's heading; `titles` come from `titles_of`."""
+    words = words_of(lang)
+    if key in titles:
+        return titles[key]
+    if not key.startswith("h:phase:"):
+        return words[key]
+    section = key[8:]
+    number = f", {words['round']} {tour_of(section)}" if tour_of(section) else ""
+    return f"{words['h:phase']} {phase_of(section)}{number}"
+
+
+def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return (key, text) of every item of the file, in order.
+
+    Where it is `bare`, the text of an entry that stands in its own section is "":
+    `written.text_of` knows it.
+    """
+    titles = titles_of(state.titles)
+    words = words_of(state.lang)
+
+    def heading(key: str) -> tuple[str, str]:
+        return key, f"## {heading_of(key, titles, state.lang)}"
+
+    before = "" if "title" in titles else f"{words['title']}: "
+    title = f"# {before}{line_of(state.topic)}"
+    found = [("title", title.rstrip()), heading("h:metadata")]
+    found += _lines(words, _metadata(state, words))
+    found += [heading("h:brief"), ("brief", brief_text(state.brief)), heading("h:participants")]
+    found += [
+        (f"p:{one.id}", f"- {label_of(state, one.id)} (agent:{one.id}): {one.status}")
+        for one in state.participants.values()
+    ]
+    labels = agent_headings(state)
+    told = _told(state)
+    hints = hints_of(state)
+    for section, agents in sections_of(state).items():
+        found.append(heading(f"h:phase:{section}"))
+        for agent in agents:
+            found.append((f"a:{section}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
+            for one in told.get((section, agent), ()):
+                plain = bare and one.kind is not EntryKind.DRAFT
+                found.append((f"e:{one.id}", "") if plain else _told_there(state, one, words))
+            if (section, agent) in hints:
+                found.append((f"s:{section}:{agent}", hints[section, agent]))
+    for kind, key in SIDE_SECTIONS.items():
+        aside = [one for one in state.entries if one.kind is kind]
+        if aside:
+            found += [heading(key), *(_aside(state, one, words) for one in aside)]
+    found += [heading("h:convergence"), *_lines(words, _convergence(state, words))]
+    found += [heading("h:next"), *_lines(words, _next(state, words))]
+    block = block_text(
+        to_record(state, Listed(lines=[written.line_of(one) for one in state.entries]))
+    )
+    return [*found, ("state", block), ("eof", EOF)]
+
+
+def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
+    return [
+        (key, f"- {words[key]}:{'' if value[:1] == chr(10) else ' '}{value}".rstrip())
+        for key, value in values.items()
+    ]
+
+
+def _metadata(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    speaker = _speaker(state, words)
+    return {
+        "meta:id": state.conversation_id,
+        "meta:mode": state.mode,
+        "meta:phase": state.phase,
+        "meta:tour": str(state.tour),
+        "meta:created": render_instant(state.created_at),
+        "meta:updated": render_instant(state.updated_at),
+        "meta:timeout": render_instant(state.timeout_at),
+        "meta:status": str(state.status),
+        **({"meta:speaker": speaker} if speaker else {}),
+    }
+
+
+def _speaker(state: Conversation, words: dict[str, str]) -> str:
+    """Return who has the floor and until when, "" where nobody has."""
+    who = owing(state) if takes_turns(state) else ()
+    if not who:
+        return ""
+    label = line_of(label_of(state, who[0]))
+    if state.paused_at is not None or not state.rounds or state.rounds[-1].speaker != who[0]:
+        return label
+    return words["until"].format(who=label, end=render_instant(state.timeout_at))
+
+
+def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
+    told: dict[tuple[str, str], list[Entry]] = {}
+    for one in state.entries:
+        if one.kind not in SIDE_SECTIONS:
+            section = section_of(state.procedure, one.phase, one.tour)
+            told.setdefault((section, one.agent), []).append(one)
+    return told
+
+
+def _entry(entry: Entry, said_by: str = "") -> str:
+    return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
+
+
+def _told_there(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
+    """Return what is said in a subsection; a draft stands before the answer that replaced it."""
+    if entry.kind is not EntryKind.DRAFT:
+        return f"e:{entry.id}", _entry(entry)
+    who = label_of(state, entry.agent)
+    return f"e:{entry.id}", _entry(entry, words["draft"].format(who=who, tour=entry.tour))
+
+
+def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
+    said_by = words[str(entry.kind) if entry.kind is EntryKind.LATE else "guidance"].format(
+        who=label_of(state, entry.agent),
+        phase=entry.phase,
+        tour=entry.tour,
+        target=label_of(state, entry.target) if entry.target else words["everybody"],
+    )
+    return f"e:{entry.id}", _entry(entry, line_of(said_by))
+
+
+def _convergence(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    total = len(state.participants)
+    blockers = [line_of(issue) for issue in state.blocking_issues]
+    listed = "".join(f"\n  - {issue}" for issue in blockers if issue)
+    return {
+        "conv:rate": f"{round(state.response_rate * total)}/{total}",
+        "conv:consensus": _consensus(state, words),
+        "conv:blockers": listed or words["none"],
+    }
+
+
+def _consensus(state: Conversation, words: dict[str, str]) -> str:
+    """Return what the statuses came to, or the stances of the last round that was judged."""
+    if PROCEDURES[state.procedure].verdict != "stances":
+        return words["yes" if state.has_consensus else "no"]
+    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), {})
+    if not verdict:
+        return words["unjudged"]
+    type_, who = str(verdict.get("type")), str(verdict.get("reference") or "")
+    counts = {key: verdict.get(key, 0) for key in ("agree", "partial", "disagree", "absent")}
+    towards = verdict.get("towards")
+    said = words["verdict"].format(
+        type=words[type_] if type_ in ("strong", "soft") else words["none"],
+        who=label_of(state, who) if who else words["nobody"],
+        total=len(towards) if isinstance(towards, dict) else len(state.participants),
+        threshold=verdict.get("threshold", 0),
+        **counts,
+    )
+    return line_of(said)
+
+
+def _next(state: Conversation, words: dict[str, str]) -> dict[str, str]:
+    writes = current_phase(state).speakers == "synthesizer"
+    who = ", ".join(label_of(state, agent) for agent in owing(state))
+    if state.finished_at is not None:
+        action = words["minutes"]
+    elif state.paused_at is not None:
+        action = words["paused"]
+    elif writes:
+        action = words["synthesis"].format(who=who or words["nobody"])
+    elif current_phase(state).form != "text" or takes_turns(state):
+        action = _next_turn(state, who, words)
+    else:
+        phase = next_phase(state) if state.status is Status.ACTIVE else SYNTHESIZE
+        action = words["answers" if who else "advance"].format(who=who, phase=phase)
+    in_turn = "when_spoken" if takes_turns(state) else "when"
+    return {
+        "next:condition": words["when_written" if writes else in_turn],
+        "next:actions": line_of(action),
+    }
+
+
+def _next_turn(state: Conversation, who: str, words: dict[str, str]) -> str:
+    """Return what is due where one speaks after the other, or where a form is asked for."""
+    form = current_phase(state).form
+    if state.status is not Status.ACTIVE:
+        from council.core.conversations.machine import (
+            last_word,  # only where a person has ended the rounds
+        )
+
+        return words["ended"].format(phase=last_word(state))
+    phase = next_phase(state)
+    if who and takes_turns(state):
+        others = ", ".join(label_of(state, agent) for agent in awaited(state)[1:])
+        close = words["close"] if form == "turn" else phase
+        return words["floor"].format(who=who, after=others or close)
+    if form == "turn":
+        return words["turns"].format(who=who) if who else words["judged"]
+    kind = "votes" if form == "vote" else "answers"
+    return words[kind if who else "advance"].format(who=who, phase=phase)
+
+
+def default_gap(key: str, following: str) -> str:
+    """Return what stands between two items when nobody wrote anything there."""
+    if not following:
+        return "\n"
+    if not key:
+        return ""
+    kinds = key.partition(":")[0], following.partition(":")[0]
+    gap = _gaps.get(kinds)
+    if gap is None:
+        gap = _gaps[kinds] = _gap(*kinds)
+    return gap
+
+
+_gaps: dict[tuple[str, str], str] = {}
+
+
+def _gap(kind: str, after: str) -> str:
+    if kind == after and kind + ":" in _LISTS:
+        return "\n"
+    if kind in ("h", "a") and after not in ("h", "state"):
+        return "\n\n" if kind == "a" and after == "a" else "\n"
+    return "\n" if kind == "state" and after == "eof" else "\n\n"

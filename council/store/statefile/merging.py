@@ -1,0 +1,228 @@
+"""What a text that somebody else wrote means for a conversation.
+
+It finds the text that the person had before them, hands all three to the
+rules of `edits`, and tells a file without history from one with it. Loaded
+only when such a text is there.
+
+Source: C0-019, `store.md` sections 2 (step 4), 3 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversations.conversation import Conversation, SealedText
+from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.events import Event
+from council.core.record import Record
+from council.store.conversations import journal, snapshots
+from council.store.statefile import statefile
+from council.store.statefile.statefile import Page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.store.conversations.places import Places
+    from council.store.statefile.facts import Kept
+
+_SAVES = 20
+
+
+class Merged(Record):
+    """The state after an edit was taken in; `changed` tells whether the file is another one."""
+
+    state: Conversation
+    page: Page
+    events: list[Event]
+    kept: list[Kept]
+    seal: list[SealedText]
+    changed: bool
+
+
+class Start(Record):
+    """The first state of a file that came without history.
+
+    `seal` holds the texts that must be hidden. `as_it_stands` tells that the
+    file needs no rewriting.
+    """
+
+    state: Conversation
+    page: Page
+    events: list[Event]
+    as_it_stands: bool
+    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+
+
+def merge(
+    places: Places, theirs: bytes, ours: bytes, hidden: dict[str, SealedText], now: datetime
+) -> Merged:
+    """Take in `theirs` over `ours`, the text of the last revision.
+
+    Args:
+        places: Where the earlier revisions lie.
+        theirs: What somebody wrote.
+        ours: The last revision.
+        hidden: The sealed texts of the round under way.
+        now: The time of the edit.
+
+    Raises:
+        NewerVersionError: It is of a newer version.
+        InvalidStateError: A snapshot that is needed is damaged.
+    """
+    from council.store.statefile.edits import take_in
+
+    base = _base_of(places, theirs, ours)
+    taken = take_in(
+        decoded(base),
+        decoded(theirs),
+        _without_common(base, theirs, ours),
+        now=now,
+        nonce=os.urandom(16).hex(),
+        sealed=hidden,
+        strict=places.strict,
+    )
+    return Merged(
+        state=taken.state,
+        page=taken.page,
+        events=taken.events,
+        kept=taken.kept,
+        seal=taken.seal,
+        changed=statefile.render(taken.state, taken.page) != decoded(ours),
+    )
+
+
+def _base_of(places: Places, theirs: bytes, ours: bytes) -> bytes:
+    """Return the text of which `theirs` is an edit: the revision that it names, or a later save.
+
+    Who saves twice before anybody else writes has, the second time, their own
+    first save before them; against the revision, what it added would be added
+    again.
+    """
+    digest = snapshots.digest_of(theirs)
+    named_rev = (statefile.parse(decoded(theirs)).record or {}).get("rev")
+    named, taken_in = "", list[str]()
+    for line in journal.records(places.journal):
+        if digest in (line["digest"], line["seen"]):
+            return theirs  # all of it was taken in before
+        if line["rev"] == named_rev:
+            named = line["digest"]
+        elif named and line["seen"] not in ("", line["parent"]):
+            taken_in.append(line["seen"])
+    if not named or not snapshots.has(places.history, named):
+        return ours
+    base = snapshots.get(places.history, named)
+    for seen in reversed(taken_in[-_SAVES:]):
+        if snapshots.has(places.history, seen):
+            save = snapshots.get(places.history, seen)
+            if _goes_on_from(save, base, theirs):
+                return save
+    return base
+
+
+def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:
+    """Tell whether `theirs` has all that an earlier save added to the revision `base`."""
+    added = set(save.splitlines()) - set(base.splitlines())
+    if not added or not added <= set(theirs.splitlines()):
+        return False
+    try:
+        statefile.load(decoded(save), "an earlier save")
+    except InvalidStateError:
+        return False
+    return True
+
+
+def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
+    """Return our text without the free lines that both sides have added in one place.
+
+    They come again with `theirs`. Without this, somebody who saves twice, or
+    so slowly that half of it was taken in, would find them there twice.
+    """
+    state, page = statefile.load(decoded(ours), "the last revision")
+    before, saved = statefile.parse(decoded(base)), statefile.parse(decoded(theirs), like=state)
+    found = False
+    for key, gap in saved.gaps.items():
+        was = before.gaps.get(key, "")
+        added = _lines_added(was, gap)
+        common = [line for line in _lines_added(was, page.gaps.get(key, "")) if line in added]
+        if common:
+            page.gaps[key] = _without_lines(page.gaps[key], common)
+            found = True
+    return statefile.render(state, page) if found else decoded(ours)
+
+
+def _lines_added(before: str, after: str) -> list[str]:
+    left = before.split("\n")
+    added = []
+    for line in after.split("\n"):
+        if line in left:
+            left.remove(line)
+        elif line.strip():
+            added.append(line)
+    return added
+
+
+def _without_lines(gap: str, lines: list[str]) -> str:
+    left = gap.split("\n")
+    for line in lines:
+        if line in left:
+            left.remove(line)
+    return "\n".join(left)
+
+
+def begin(text: str, name: str, where: str, now: datetime | None, *, strict: bool = False) -> Start:
+    """Return the first state of a file that has no journal.
+
+    Args:
+        text: The file.
+        name: The name under which it lies.
+        where: Its path, for messages.
+        now: The time of what it does not date.
+        strict: Whether text in a section stays a note, as nothing shows who wrote it.
+
+    Raises:
+        NewerVersionError: It is of a newer version.
+        InvalidStateError: It cannot be read as a conversation.
+    """
+    page = statefile.parse(text)
+    if page.complete:
+        try:
+            state, page = statefile.load(text, where)
+        except NewerVersionError:
+            raise
+        except InvalidStateError:
+            pass  # without history nobody can tell what stood there: it is taken as it stands
+        else:
+            return _begin_from_ours(state.copy(name=name), page, state, now, strict)
+    from council.store.statefile import (
+        handwritten,  # only a file that no command has seen yet needs it
+    )
+
+    state, page = handwritten.import_page(text, name, now)
+    imported = Event(type="conversation.imported", data={"name": name})
+    return Start(state=state, page=page, events=[imported], as_it_stands=False)
+
+
+def _begin_from_ours(
+    state: Conversation, page: Page, written: Conversation, now: datetime | None, strict: bool
+) -> Start:
+    """Go on from a file of ours, with what agents have written into it since."""
+    from council.store.statefile.edits import take_texts
+
+    warning = "the journal is gone; the file goes on from here, its history is lost"
+    lost = Event(type="history.lost", data={"rev": state.rev, "warning": warning})
+    taken = take_texts(
+        state, page, now=now or state.updated_at, nonce=os.urandom(16).hex(), strict=strict
+    )
+    same = written.name == state.name and taken.state == state
+    events = [lost, *taken.events]
+    if same:
+        return Start(state=state, page=page, events=events, as_it_stands=True)
+    return Start(
+        state=taken.state, page=taken.page, events=events, as_it_stands=False, seal=taken.seal
+    )
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file that a person may have saved in any encoding."""
+    return data.decode("utf-8", "replace")

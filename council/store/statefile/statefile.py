@@ -1,0 +1,299 @@
+"""A conversation file: text to values and back.
+
+The state block is the machine's truth; the readable lines are rendered from
+it; everything between the items of the file is free text of people and stays
+where it is, byte for byte. `parse` takes any text and reports what it finds,
+`load` is strict, `render` writes. Taking in what a person changed is decided
+in `edits`.
+
+Source: C0-002 to C0-018, XC-010, XC-012, XC-013, `store.md` section 4.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Entry
+from council.core.conversations.records import from_record
+from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.record import Record
+from council.store.statefile.anchors import Chosen, Piece, choose, own_regions, pieces
+from council.store.statefile.headings import NOTHING, folded, language_of, split_title
+from council.store.statefile.known import fits, known_of
+from council.store.statefile.layout import default_gap, items
+from council.store.statefile.marks import (
+    NOTE,
+    Marks,
+    Region,
+    plain,
+    read_block,
+    scan,
+)
+from council.store.statefile.sections import claims_its_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Page(Record):
+    """What was found in a conversation file.
+
+    `order` holds the keys of the items as they stand; `gaps` maps a key to
+    the raw text after that item where it is not the usual blank. `lines` maps
+    keys to the values of readable lines; `names` and `emoji` are what the
+    participant lines say. `sections` maps `SECTION:agent` to the unmarked text
+    in that agent's subsection. `raw` holds the one-line items as they stand,
+    `renamed` headings of agents that are unknown; `blocks` are state blocks
+    that are not used.
+    `complete` tells that state block and end mark are there.
+    """
+
+    topic: str = ""
+    brief: str | None = None
+    record: dict[str, Any] | None = None
+    texts: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    order: list[str] = []  # noqa: RUF012 - Record copies it
+    gaps: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    lines: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    names: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    emoji: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    sections: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    raw: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    renamed: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    lang: str = ""
+    blocks: list[str] = []  # noqa: RUF012 - Record copies it
+    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    complete: bool = False
+
+
+def parse(text: str, like: Conversation | None = None, *, trust_block: bool = True) -> Page:
+    """Read any text as a conversation file; what is wrong with it stands in `faults`.
+
+    Args:
+        text: The file.
+        like: A conversation whose file this is or was, for what the file does
+            not tell any more itself (a broken state block, renamed agents).
+        trust_block: Whether a state block counts; without it none does.
+    """
+    text = plain(text)
+    marks = scan(text)
+    page = Page()
+    block = _take_block(text, marks, page, trust_block)
+    known = known_of(page.record, like)
+    own = own_regions(marks.regions, block, known)
+    chosen = choose(text, pieces(text, marks.regions, own, known), known)
+    _take_items(page, chosen, own, known.bare_title)
+    page.raw = {one.key: text[one.start : one.end] for one in chosen.items if one.kind != "region"}
+    _take_gaps(page, text, chosen.items)
+    _take_sections(page)
+    _take_faults(page, text, marks, own)
+    return page
+
+
+def _take_block(text: str, marks: Marks, page: Page, trusted: bool) -> Region | None:
+    """Take the last state block that is a JSON object; the others are free text."""
+    found = None
+    for region in reversed([one for one in marks.regions if one.kind == "state"]):
+        usable = trusted and found is None and bool(region.body)
+        record = read_block(region.body) if usable else None
+        if record is not None:
+            found, page.record = region, record
+        else:
+            page.blocks.insert(0, text[region.start : region.end])
+    return found
+
+
+def _take_items(page: Page, chosen: Chosen, own: dict[str, Region], bare_title: bool) -> None:
+    page.titles = chosen.titles
+    for piece in chosen.items:
+        page.order.append(piece.key)
+        if piece.kind == "line" and piece.key.startswith("p:"):
+            page.lines[piece.key] = piece.text
+            page.emoji[piece.key[2:]], page.names[piece.key[2:]] = split_label(piece.agent)
+        elif piece.kind == "line":
+            page.lines[piece.key] = _line_value(piece)
+        elif piece.kind == "h1":
+            _take_title(page, piece.text, bare_title)
+        if piece.kind in ("h1", "h2") and not page.lang:
+            page.lang = language_of(piece.text)
+    page.renamed = chosen.renamed
+    for key, region in own.items():
+        if region.kind == "entry":
+            page.texts[region.id] = region.body
+        elif key == "brief":
+            page.brief = region.body
+    page.complete = "state" in own and "eof" in own
+
+
+def _take_title(page: Page, heading: str, bare: bool) -> None:
+    said = None if bare else split_title(heading)
+    page.topic = heading if said is None else said[1]
+    if said is None:
+        page.titles["title"] = ""
+
+
+def _line_value(piece: Piece) -> str:
+    if piece.key == "conv:blockers":
+        return "" if folded(piece.text) in NOTHING else piece.text
+    return piece.text
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return (emoji, name) of a label such as `🦉 Henry`; a first word with letters is the name."""
+    first, _, rest = label.partition(" ")
+    if any(sign.isalnum() for sign in first):
+        return "", label
+    return first, rest.strip()
+
+
+def _take_gaps(page: Page, text: str, found: list[Piece]) -> None:
+    """Keep the text after each item, unless it is what stands there anyway."""
+    start, before = 0, ""
+    for number in range(len(found) + 1):
+        end = found[number].start if number < len(found) else len(text)
+        key = found[number].key if number < len(found) else ""
+        gap = text[start:end]
+        if gap != default_gap(before, key) or (not before and not key):
+            page.gaps[before] = gap
+        if number < len(found):
+            start, before = found[number].end, key
+
+
+def _take_sections(page: Page) -> None:
+    section = ""
+    for key in page.order:
+        if key.startswith("a:"):
+            section = key[2:]
+        elif not key.startswith(("e:", "s:")):
+            section = ""
+        said = free_text(page.gaps.get(key, ""))
+        if section and said and NOTE not in said:
+            before = page.sections.get(section)
+            page.sections[section] = f"{before}\n\n{said}" if before else said
+
+
+def free_text(gap: str) -> str:
+    """Return what somebody wrote in a gap, without the blank lines around it."""
+    said = gap.rstrip()
+    if not said:
+        return ""
+    lead = len(said) - len(said.lstrip())
+    return said[said.rfind("\n", 0, lead) + 1 :]
+
+
+def _take_faults(page: Page, text: str, marks: Marks, own: dict[str, Region]) -> None:
+    def where(start: int) -> str:
+        return f"line {text.count(chr(10), 0, start) + 1}"
+
+    if page.record is None:
+        page.faults.append("there is no state block that is a JSON object")
+    if "eof" not in own:
+        page.faults.append("the end mark is missing: the file may be cut")
+    used = {region.start for region in own.values()}
+    unused = [one for one in marks.regions if one.start not in used and one.kind != "eof"]
+    for region in unused[:_FAULTS_MAX]:
+        what = "state block" if region.kind == "state" else f"marked text {region.id}".strip()
+        page.faults.append(f"{where(region.start)}: a {what} that is not ours")
+    for start, line in marks.strays[:_FAULTS_MAX]:
+        page.faults.append(f"{where(start)}: a mark without its counterpart: {line[:60]}")
+
+
+_FAULTS_MAX = 20
+
+
+def load(text: str, where: str) -> tuple[Conversation, Page]:
+    """Read a conversation file strictly: every text must be the one the ledger speaks of.
+
+    Args:
+        text: The file.
+        where: Its name, for the message.
+
+    Raises:
+        NewerVersionError: A newer council wrote it.
+        InvalidStateError: It has no state block, a field in it is wrong, or a
+            text is missing or altered.
+    """
+    page = parse(text)
+    if page.record is None:
+        raise InvalidStateError(
+            f"{where}: {page.faults[0]}", "repair it, or see: council doctor --repair"
+        )
+    try:
+        state = from_record(page.record, topic=page.topic, brief=brief_of(page), texts=page.texts)
+    except NewerVersionError:
+        raise
+    except InvalidStateError as error:
+        raise InvalidStateError(f"{where}: {error.message}", error.hint) from None
+    if "lang" not in page.record and page.lang:
+        state.lang = page.lang
+    for entry in state.entries:
+        if entry.id not in page.texts:
+            raise _broken(where, entry, "is missing")
+        if not fits(entry.text, entry.digest, entry.nonce):
+            raise _broken(where, entry, "was altered")
+    return state, page
+
+
+def _broken(where: str, entry: Entry, what: str) -> InvalidStateError:
+    return InvalidStateError(
+        f"{where}: the text of {entry.id} {what}", "put it back, or see: council check"
+    )
+
+
+def brief_of(page: Page) -> str:
+    """Return the brief: the marked one, or the lines of its section in a file without marks."""
+    return page.brief if page.brief is not None else free_text(page.gaps.get("h:brief", ""))
+
+
+def render(state: Conversation, page: Page | None = None) -> str:
+    """Write a conversation as its file, with the free text of `page` where it stood."""
+    found = items(state)
+    gaps = settled_gaps(page, [key for key, _ in found]) if page is not None else {}
+    _mark_notes(state, [key for key, _ in found], gaps)
+    parts = [gaps.get("", "")]
+    for number, (key, text) in enumerate(found):
+        following = found[number + 1][0] if number + 1 < len(found) else ""
+        gap = gaps.get(key)
+        if gap is None:
+            gap = default_gap(key, following)
+        elif following and not gap.endswith("\n"):
+            gap += "\n"
+        parts += (text, gap)
+    return "".join(parts)
+
+
+def settled_gaps(page: Page, keys: list[str]) -> dict[str, str]:
+    """Return the gaps for these items: text after one that is gone goes to the one before it."""
+    present, gaps, before = {"", *keys}, dict(page.gaps), ""
+    for key in page.order:
+        if key in present:
+            before = key
+            continue
+        said = free_text(gaps.pop(key, ""))
+        if said:
+            gaps[before] = joined(gaps.get(before, ""), said)
+    for key in [key for key in gaps if key not in present]:
+        said = free_text(gaps.pop(key))
+        if said:
+            gaps["eof"] = joined(gaps.get("eof", ""), said)
+    return gaps
+
+
+def joined(gap: str, said: str) -> str:
+    """Return a gap with one more text at its end, set apart by blank lines."""
+    there = gap.rstrip()
+    return f"{there}\n\n{said}\n\n" if there else f"\n\n{said}\n\n"
+
+
+def _mark_notes(state: Conversation, keys: list[str], gaps: dict[str, str]) -> None:
+    """Mark free text in a section that can no longer become a contribution. Changes `gaps`."""
+    section, agent = "", ""
+    for key in keys:
+        if key.startswith("a:"):
+            section, agent = key[2:].split(":", 1)
+        elif not key.startswith(("e:", "s:")):
+            agent = ""
+        gap = gaps.get(key, "") if agent else ""
+        said = free_text(gap)
+        if said and NOTE not in gap and not claims_its_section(state, agent, section):
+            gaps[key] = f"\n\n{NOTE}\n{said}\n\n"

@@ -1,0 +1,272 @@
+"""Runs of an exchange: claimed, queued, refused, failed, lost, set aside."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.core.protocol.exchange_owed import Compose, Split
+from council.core.protocol.exchange_runs import (
+    in_the_way,
+    run_ended,
+    run_failed,
+    run_queued,
+    run_refused,
+    run_started,
+    set_aside,
+)
+from council.core.protocol.orchestrator import cancel
+from council.core.protocol.registry import EntryStatus
+from tests.core.exchanges import LEASE, MINUTE, Context, registered
+
+
+def asked(**options: object) -> Context:
+    context = Context(**options)
+    context.ask()
+    context.deliver()
+    return context
+
+
+@pytest.mark.req("XC-016")
+def test_a_run_is_claimed_once():
+    context = asked()
+    [due] = context.runs()
+    context.start()
+
+    again = context.do(run_started, due, driver="command", now=context.now, ends_at=None)
+
+    assert (again.outcome, again.events) == ("", [])
+    assert context.runs() == []
+
+
+@pytest.mark.req("XC-016")
+def test_a_run_that_waits_for_a_place_is_owed_and_no_time_runs_for_it():
+    context = asked()
+    [due] = context.runs()
+    context.do(run_queued, due, driver="command", now=context.now)
+
+    context.beat(60 * 24 * MINUTE)
+
+    assert [one.run for one in context.runs()] == [due.run]
+    assert len(context.task().hops[0].attempts) == 1
+    assert context.do(run_queued, due, driver="command", now=context.now).events == []
+
+
+@pytest.mark.req("PR-580", "XC-008")
+def test_a_run_that_fails_makes_its_worker_unavailable_for_the_task():
+    context = asked()
+    due = context.start()
+
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.beat()
+
+    first, second = context.task().hops[0].attempts
+    assert (first.code, first.reason, second.worker) == ("E30", "exit 1", "W2")
+    assert context.last("task.failed")["reason"] == "exit 1"
+
+
+@pytest.mark.req("PR-580", "XC-105")
+def test_a_run_out_of_time_is_a_time_out_of_its_worker():
+    context = asked()
+    due = context.start()
+
+    context.do(run_failed, due.run, "120 s over", now=context.now, timed_out=True)
+    context.beat(MINUTE)
+
+    first, second = context.task().hops[0].attempts
+    assert (first.code, second.worker, second.retry) == ("E21", "W1", 1)
+
+
+@pytest.mark.req("PR-580", "XC-008")
+def test_a_run_that_died_without_a_word_is_given_up_with_its_lease():
+    context = asked()
+    context.start()
+
+    context.beat(LEASE)
+
+    assert context.last("task.lost")["task"] == "S1.1.W1.1"
+    assert context.task().hops[0].attempts[0].code == "E21"
+
+
+@pytest.mark.req("XC-008")
+def test_a_refusal_is_noted_once_and_the_run_stays_owed():
+    context = asked()
+    [due] = context.runs()
+
+    for _ in range(2):
+        context.do(run_refused, due, "cap reached", driver="command", now=context.now)
+
+    assert context.told().count("task.refused") == 1
+    assert [one.run for one in context.runs()] == [due.run]
+
+
+@pytest.mark.req("PR-580")
+def test_a_worker_that_rests_is_replaced():
+    context = asked()
+    [due] = context.runs()
+
+    context.do(run_refused, due, "rests", driver="command", now=context.now, elsewhere=True)
+    context.beat()
+
+    assert [one.worker for one in context.task().hops[0].attempts] == ["W1", "W2"]
+
+
+@pytest.mark.req("PR-554")
+def test_a_worker_that_only_told_of_its_progress_has_time_to_answer_by_itself():
+    context = asked()
+    due = context.start()
+    context.hear("M2|W1>O1|U|T1|P1|R|-|0|S1|B450|progress=50%", due.run)
+    context.do(run_ended, due.run, now=context.now)
+
+    context.beat(14 * MINUTE)
+    assert context.runs() == [], "it is not run again for the same message"
+    assert context.task().hops[0].attempt.state == "R"
+    context.beat(MINUTE)
+
+    assert context.task().hops[0].attempts[0].code == "E21"
+
+
+def test_a_run_that_ended_without_a_word_has_that_time_too():
+    context = asked()
+    due = context.start()
+    context.do(run_ended, due.run, now=context.now)
+
+    context.beat(15 * MINUTE)
+
+    assert context.task().hops[0].attempts[0].code == "E21"
+
+
+@pytest.mark.req("PR-309", "PR-410")
+def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
+    context = asked()
+    due = context.start()
+    assert [one.id for one in in_the_way(context.exchange, "W1")] == [due.run]
+
+    step = context.do(set_aside, due.run, now=context.now)
+
+    assert step.outcome == "set-aside"
+    assert context.last("task.set-aside")["task"] == due.run
+    [again] = context.runs()
+    assert (again.message, again.number, again.attempt) == (due.message, 2, due.attempt)
+    assert len(context.task().hops[0].attempts) == 1
+    assert context.task().hops[0].attempts[0].state == "R"
+
+
+@pytest.mark.req("PR-309", "PR-410")
+def test_the_answer_of_a_run_that_was_set_aside_too_late_counts():
+    context = asked()
+    due = context.start()
+    context.do(set_aside, due.run, now=context.now)
+
+    context.hear("M2|W1>O1|S|T1|P1|D|-|0|S1|B450|results=5", due.run)
+
+    assert context.task().state == "D"
+    assert context.runs() == []
+
+
+@pytest.mark.req("PR-410")
+@pytest.mark.parametrize("options", [{"atomic": True}, {"priority": "P0"}])
+def test_what_is_atomic_or_urgent_itself_is_not_interrupted(options: dict[str, object]):
+    context = Context()
+    context.ask(**options)
+    due = context.start()
+
+    assert in_the_way(context.exchange, "W1") == ()
+    assert context.do(set_aside, due.run, now=context.now).outcome == ""
+    assert context.runs() == []
+
+
+@pytest.mark.req("PR-553")
+def test_the_orchestrators_agent_is_asked_how_to_split_and_its_failure_gives_the_request_whole():
+    context = Context()
+    context.ask(orchestrator="comet")
+    [due] = context.runs()
+    assert (type(due), due.worker, due.task) == (Split, "comet", "T1")
+    assert context.lines == []
+    context.start("comet")
+
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.beat()
+
+    assert [line.split("|")[1] for line in context.lines] == ["O1>W1"]
+
+
+@pytest.mark.req("PR-553")
+def test_a_run_of_the_orchestrators_agent_that_is_lost_gives_the_request_whole():
+    context = Context()
+    context.ask(orchestrator="comet")
+    context.start("comet")
+
+    context.beat(LEASE)
+
+    assert [line.split("|")[1] for line in context.lines] == ["O1>W1"]
+
+
+@pytest.mark.req("PR-556")
+def test_an_answer_that_could_not_be_composed_is_made_of_the_results():
+    context = Context()
+    context.ask(orchestrator="comet")
+    context.start("comet")
+    context.beat(LEASE)
+    context.work("W1", "S|D|-|0|B1|results=5")
+    [due] = context.runs()
+    assert (type(due), due.worker) == (Compose, "comet")
+    context.start("comet")
+
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+
+    assert [type(one).__name__ for one in context.owed()] == ["Answer"]
+
+
+def test_a_run_that_nobody_knows_changes_nothing():
+    context = asked()
+
+    for rule in (run_failed, run_ended, set_aside):
+        options = {"reason": "x"} if rule is run_failed else {}
+        assert context.do(rule, "S1.9.W1.1", now=context.now, **options).events == []
+
+
+@pytest.mark.req("XC-016")
+def test_a_worker_with_a_name_of_its_own_gets_a_run_that_can_be_a_file():
+    registry = registered("W1.a")
+    context = Context(registry)
+    context.ask(caps=())
+    context.deliver()
+
+    assert [one.run for one in context.runs()] == ["S1.1.W1-a.1"]
+
+
+@pytest.mark.req("PR-580")
+def test_a_run_under_way_counts_as_a_sign_of_life():
+    context = asked()
+    context.start("W1")
+    gone = context.registry.entries["W1"].copy(status=EntryStatus.UNAVAILABLE)
+    context.registry = context.registry.with_entry(gone)
+
+    context.beat()
+
+    assert [one.worker for one in context.task().hops[0].attempts] == ["W1"]
+
+
+@pytest.mark.req("PR-571")
+def test_the_run_of_a_task_that_is_cancelled_is_given_up():
+    context = asked()
+    due = context.start("W1")
+
+    context.do(cancel, "T1", context.now)
+
+    assert context.exchange.runs[due.run].state == "X"
+    assert context.do(run_failed, due.run, "killed", now=context.now).events == []
+
+
+@pytest.mark.req("PR-556")
+def test_the_answer_waits_until_it_was_composed():
+    context = Context()
+    context.ask(orchestrator="comet")
+    context.start("comet")
+    context.beat(LEASE)
+    context.work("W1", "S|D|-|0|B1|results=5")
+    due = context.start("comet")
+
+    assert context.owed() == ()
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+    assert [type(one).__name__ for one in context.owed()] == ["Answer"]

@@ -1,0 +1,174 @@
+"""How a request falls into tasks, and how their results become one answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from council.core.protocol.answering import answer_of, answered, composed, readable
+from council.core.protocol.exchange_owed import Answer, Deliver
+from council.core.protocol.splitting import Part, divided, undivided
+from tests.core.exchanges import Context, registered
+
+PARTS = (
+    Part(text="find the news", caps=("web_search",)),
+    Part(text="sum them up", caps=("summarize",)),
+    Part(text="say it in French", caps=("translate",)),
+)
+
+
+def nothing(artifact: str) -> str:
+    return ""
+
+
+def split(context: Context, parts: tuple[Part, ...] = PARTS) -> None:
+    context.ask("the news in French", orchestrator="comet", caps=())
+    due = context.start("comet")
+    context.do(divided, parts, context.registry, context.now, run=due.run)
+
+
+def crew() -> Context:
+    return Context(registered(W1="web_search", W2="summarize", W3="translate"))
+
+
+@pytest.mark.req("PR-553", "PR-566", "PR-585")
+def test_each_part_is_a_task_for_who_can_do_it_with_a_share_of_the_budget():
+    context = crew()
+
+    split(context)
+
+    assert [line.split("|", 1)[1] for line in context.lines] == [
+        "O1>W1|R|T1|P1|N|-|0|S1|B168|call=web_search;query=find the news",
+        "O1>W2|R|T2|P1|N|-|0|S1|B166|call=summarize;query=sum them up",
+        "O1>W3|R|T3|P1|N|-|0|S1|B166|call=translate;query=say it in French",
+    ]
+    assert sum(task.budget or 0 for task in context.exchange.tasks.values()) == 500
+    assert context.last("request.split")["tids"] == ["T1", "T2", "T3"]
+
+
+@pytest.mark.req("PR-553")
+@pytest.mark.parametrize("parts", [(), PARTS[:1]])
+def test_what_is_not_split_goes_whole(parts: tuple[Part, ...]):
+    context = crew()
+
+    split(context, parts)
+
+    assert list(context.exchange.tasks) == ["T1"]
+    assert context.task().budget == 500
+
+
+@pytest.mark.req("PR-553")
+def test_a_request_that_was_split_is_not_split_again():
+    context = crew()
+    split(context)
+    before = context.exchange
+
+    step = context.do(undivided, context.registry, context.now)
+
+    assert (step.outcome, step.exchange.tasks) == ("", before.tasks)
+
+
+@pytest.mark.req("PR-556")
+def test_the_answer_is_due_when_all_tasks_are_over_and_closes_the_context():
+    context = crew()
+    split(context)
+    context.work("W1", "S|D|-|0|B1|results=5")
+    context.work("W2", "S|D|-|0|B1|summary=all is well")
+    assert not any(isinstance(one, Answer) for one in context.owed())
+    context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
+
+    due = context.start("comet")
+    context.do(composed, "All is well; I could not say it in French.", context.now, run=due.run)
+    assert [type(one) for one in context.owed()] == [Answer]
+    text = answer_of(context.exchange, nothing)
+    context.do(answered, context.now, text=text)
+
+    assert text == "All is well; I could not say it in French."
+    assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "complete")
+    assert [type(one) for one in context.owed()] == [Deliver]
+    assert context.exchange.posted[-1].to == ("User",)
+    context.deliver()
+    assert context.owed() == ()
+
+
+@pytest.mark.req("PR-556", "PR-557")
+def test_without_a_composer_the_answer_names_each_part_and_what_failed():
+    context = crew()
+    split(context)
+    context.work("W1", "S|D|-|0|B1|results=5;top_one=a, b;src=#REF:T1:raw")
+    context.work("W2", "S|D|-|0|B1|all is well")
+    context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
+    due = context.start("comet")
+    context.do(composed, " \n", context.now, run=due.run)
+
+    assert answer_of(context.exchange, nothing) == (
+        "find the news:\nresults: 5\ntop one: a, b\n\n"
+        "sum them up:\nall is well\n\n"
+        "say it in French:\nNot done: a file was not found."
+    )
+    assert "Pas fait : un fichier est introuvable." in answer_of(context.exchange, nothing, "fr")
+
+
+@pytest.mark.req("PR-536", "PR-557")
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("result=All is well.", "All is well."),
+        ("result=#REF:art_1", "a long text\nof two lines"),
+        ("done", "done"),
+        ("found=#REF:T1:S;note=#CTX:style", "found: 5 pages\nnote: short"),
+        ("prev=#MSG:M3;result=fine;retry=1;max=2;pid=M4", "fine"),
+        ('result="a; b"', "a; b"),
+        ("result=#REF:art_2", "what was said\nand more"),
+        ("result=#REF:gone", ""),
+    ],
+)
+def test_a_result_reads_without_marks_of_the_protocol(data: str, text: str):
+    context = crew()
+    context.ask()
+    context.exchange.values["style"] = "short"
+    context.task().fields["S"] = "5 pages"
+    stored = {
+        "art_1": "a long text\nof two lines",
+        "art_2": "M3|W1>O1|S|T1|P1|D|-|0|S1|B1|what was said\nand more",
+    }
+
+    assert readable(context.exchange, data, lambda name: stored.get(name, "")) == text
+
+
+@pytest.mark.req("PR-557")
+@pytest.mark.parametrize("lang", ["en", "fr"])
+@pytest.mark.parametrize("code", ["E10", "E16", "E17", "E18", "E19", "E20", "E30", "E43", "E99"])
+def test_a_failure_is_told_without_its_code(code: str, lang: str):
+    context = crew()
+    context.ask()
+    context.work("W1", f"E|F|{code}|0|B1|desc=no;needed=9")
+    while context.runs():
+        context.work(context.runs()[0].worker, f"E|F|{code}|0|B1|desc=no")
+
+    told = answer_of(context.exchange, nothing, lang)
+
+    assert told
+    assert not {"|", code, "W1", "T1", "S1"} & set(told.split())
+
+
+@pytest.mark.req("PR-556")
+def test_a_context_that_is_kept_open_answers_each_request_and_stays():
+    context = Context(kept_open=True)
+    for number, result in enumerate(("one", "two"), 1):
+        context.ask(f"request {number}")
+        worker = context.task(number).hops[0].attempts[0].worker
+        context.work(worker, f"S|D|-|0|B1|result={result}")
+        assert answer_of(context.exchange, nothing) == result
+        context.do(answered, context.now, text=result)
+        context.deliver()
+        assert context.owed() == ()
+    assert context.exchange.is_open
+
+
+def test_nothing_is_answered_twice():
+    context = crew()
+    context.ask()
+    context.work("W1", "S|D|-|0|B1|result=one")
+    context.do(answered, context.now, text="one")
+
+    assert context.do(answered, context.now, text="one").outcome == ""

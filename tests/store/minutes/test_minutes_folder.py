@@ -1,0 +1,108 @@
+"""Minutes are found by whatever people call them, and nothing else is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
+from council.store.minutes.minutes import render_minutes
+from council.store.minutes.minutes_folder import (
+    archived_conversation,
+    find_minutes,
+    minutes_files,
+    minutes_text,
+)
+from council.store.paths import Workspace
+from tests.core.debates import START, soft_debate
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    (tmp_path / "conseils").mkdir()
+    return Workspace(str(tmp_path))
+
+
+def keep(workspace: Workspace, file: str, **more: object) -> str:
+    path = f"{workspace.minutes}/{file}"
+    text = render_minutes(soft_debate(**more).state, now=START)
+    Path(path).write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "2026-02-08-a-bot",
+        "a-bot",
+        "weather",
+        "1f0e7c1a-5e0e-4c1e-9a44-3f0d3c6ad001",
+        "cm6v0f8o0abcdefghijklmnop",
+        "2026-02-08-a-bot.md",
+        "conseils/2026-02-08-a-bot.md",
+        "active",
+        "",
+    ],
+)
+def test_every_word_for_them_means_the_same_minutes(workspace: Workspace, wanted: str) -> None:
+    path = keep(workspace, "2026-02-08-a-bot.md", name="weather")
+    (Path(workspace.minutes) / "notes.md").write_text("# Notes\n")
+    assert find_minutes(workspace, wanted) == path
+    assert find_minutes(workspace, path) == path
+
+
+def test_of_several_the_newest_is_meant(workspace: Workspace) -> None:
+    keep(workspace, "2026-02-08-a-bot.md")
+    older = render_minutes(soft_debate().state, now=START).replace("2026-02-08", "2025-02-08")
+    (Path(workspace.minutes) / "z-older.md").write_text(older, encoding="utf-8")
+    assert find_minutes(workspace, "active").endswith("2026-02-08-a-bot.md")
+    later = soft_debate()
+    later.state.finished_at = later.now.replace(hour=23)
+    path = Path(workspace.minutes) / "2026-02-08-0-later.md"
+    path.write_text(render_minutes(later.state, now=START), encoding="utf-8")
+    assert find_minutes(workspace, "active") == str(path)
+
+
+@pytest.mark.req("XC-009")
+@pytest.mark.parametrize("wanted", ["../secret.md", "conseils/../secret.md", "/etc/passwd"])
+def test_a_path_out_of_the_folder_is_refused(workspace: Workspace, wanted: str) -> None:
+    keep(workspace, "2026-02-08-a-bot.md")
+    (Path(workspace.root) / "secret.md").write_text("secret")
+    with pytest.raises(RefusedError):
+        find_minutes(workspace, wanted)
+
+
+@pytest.mark.req("XC-009")
+def test_a_link_out_of_the_folder_is_refused(workspace: Workspace) -> None:
+    outside = Path(workspace.root) / "secret.md"
+    outside.write_text(Path(keep(workspace, "2026-02-08-a-bot.md")).read_text(encoding="utf-8"))
+    (Path(workspace.minutes) / "link.md").symlink_to(outside)
+    with pytest.raises(CouncilError):
+        minutes_text(find_minutes(workspace, "conseils/link.md"))
+    with pytest.raises(CouncilError):
+        archived_conversation(workspace, "link")
+
+
+def test_what_is_not_there_is_not_found(workspace: Workspace) -> None:
+    for wanted in ("nothing", "", "conseils/nothing.md"):
+        with pytest.raises(NotFoundError):
+            find_minutes(workspace, wanted)
+    Path(workspace.minutes).rmdir()
+    assert minutes_files(workspace) == []
+
+
+def test_a_file_that_keeps_no_conversation_is_named(workspace: Workspace) -> None:
+    path = Path(workspace.minutes) / "bare.md"
+    path.write_text("---\nname: bare\n---\n\n# Bare\n")
+    with pytest.raises(InvalidStateError, match=r"bare\.md: no state"):
+        archived_conversation(workspace, "bare")
+    path.write_bytes(b"---\nname: bare\n---\n\xff")
+    with pytest.raises(InvalidStateError, match="not UTF-8"):
+        archived_conversation(workspace, "bare")
+
+
+def test_a_conversation_comes_back_with_its_texts(workspace: Workspace) -> None:
+    path = keep(workspace, "2026-02-08-a-bot.md")
+    state, found = archived_conversation(workspace, "a-bot")
+    assert (state, found) == (soft_debate().state, path)
