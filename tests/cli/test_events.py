@@ -164,6 +164,22 @@ def test_everything_that_has_an_id_has_a_story(council):
     assert nothing.json()["error"]["code"] == "not-found"
 
 
+@pytest.mark.req("P8-082")
+@pytest.mark.parametrize("trace", ["my-trace", "T1", "0F8FAD5B-D9CB-469F-A165-70867728950E"])
+def test_a_trace_is_found_by_the_name_that_was_given_to_it(council, trace):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    letter = ("agent", "message", "--to", "owl", "--as", "gecko", "--trace", trace, "Hello.")
+    assert council(*letter).code == 0
+
+    told = council("events", "story", trace, "--json").json()
+    out = council("events", "export", "--format", "cloudevents", "--about", trace).out
+
+    assert [one["type"] for one in told["events"]] == ["agent.message"]
+    assert [json.loads(one)["traceid"] for one in out.splitlines()] == [trace]
+    other = council("events", "story", trace.swapcase(), "--json")
+    assert other.code == 5
+
+
 def test_only_the_newest_of_a_story_are_told_where_that_is_wanted(council):
     sleepy(council)
 

@@ -221,6 +221,16 @@ def test_an_export_may_be_of_one_story_and_of_newer_days_only(failed, now):
     assert (none.code, none.out) == (0, "")
 
 
+@pytest.mark.parametrize("form", ["cloudevents", "otlp-json"])
+def test_an_export_about_what_nobody_knows_exits_5_as_its_story_does(failed, form):
+    nothing = failed("events", "export", "--format", form, "--about", "nosuch", "--json")
+    assert (nothing.code, nothing.json()["error"]["code"]) == (5, "not-found")
+    later = datetime.now(UTC).replace(year=datetime.now(UTC).year + 1).isoformat()
+    trace = failed("events", "story", "active", "--json").json()["traceId"]
+    known = failed("events", "export", "--format", form, "--since", later, "--about", trace)
+    assert (known.code, known.err) == (0, "")
+
+
 def test_a_format_that_we_do_not_speak_exits_2(council):
     done = council("events", "export", "--format", "xml", "--json")
 

@@ -78,7 +78,8 @@ def belongs(event: dict[str, Any], subject: Subject) -> bool:
         return subject.id in named or bool(subject.also and subject.also in named)
     if kind == "trace":
         trace = str(event.get("traceId"))
-        return subject.id in (trace, w3c_trace(trace))
+        named = (trace, w3c_trace(trace))
+        return subject.id in named or bool(subject.also and subject.also in named)
     if kind == "artifact":
         return subject.id in (event.get("artifactIds") or ())
     return _of_turn(event, subject)

@@ -9,7 +9,7 @@ import os
 
 from council.core.telling.stories import belongs
 from council.operations.place import Place
-from council.operations.telling.story import subject
+from council.operations.telling.story import subject, unknown
 from council.store.events import tail
 
 TYPE_CHECKING = False
@@ -28,6 +28,9 @@ def cloud_events(place: Place, *, since: str = "", about: str = "") -> Iterator[
         place: The workspace.
         since: The first day wanted (`2026-02-08`), "" for all.
         about: What they must belong to the story of, "" for all.
+
+    Raises:
+        NotFoundError: Nothing is known of `about`.
     """
     from council.core.telling.cloud_events import cloud_event
 
@@ -36,7 +39,11 @@ def cloud_events(place: Place, *, since: str = "", about: str = "") -> Iterator[
 
 
 def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
-    """Return the events of the log as spans, in one request of the OpenTelemetry protocol."""
+    """Return the events of the log as spans, in one request of the OpenTelemetry protocol.
+
+    Raises:
+        NotFoundError: Nothing is known of `about`.
+    """
     from council import __version__
     from council.core.telling.spans import trace_export
     from council.store.agents import agent, known_agents
@@ -53,7 +60,14 @@ def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
 
 def _events(place: Place, since: str, about: str) -> Iterator[dict[str, Any]]:
     wanted = subject(place, about) if about else None
+    is_known = wanted is None or bool(wanted.name)
     for event in tail(place.paths, since=since):
-        whole = all(event.get(key) for key in ("type", "traceId", "at"))
-        if whole and (wanted is None or belongs(event, wanted)):
+        if wanted is not None and not belongs(event, wanted):
+            continue
+        is_known = True
+        if all(event.get(key) for key in ("type", "traceId", "at")):
             yield event
+    if wanted is None or is_known:
+        return
+    if not any(belongs(event, wanted) for event in tail(place.paths)):
+        raise unknown(about)

@@ -78,10 +78,7 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
     about = subject(place, wanted)
     found = [one for one in tail(place.paths) if belongs(one, about)]
     if not found and not about.name:
-        raise NotFoundError(
-            f"nothing is known of {wanted!r}",
-            "give the id or name of a conversation, channel, context, task, agent or trace",
-        )
+        raise unknown(wanted)
     # Several processes write: what one of them wrote down late still comes in its place.
     found.sort(key=lambda one: str(one.get("at")))
     if newest:
@@ -93,6 +90,14 @@ def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
         where = names.get(owner, owner) if about.kind in _OF_SEVERAL else ""
         told.append(Told(event=event, said=sentence(event, lang), where=where))
     return Story(subject=about, told=told)
+
+
+def unknown(wanted: str) -> NotFoundError:
+    """Return the refusal of what nobody knows and no event names."""
+    return NotFoundError(
+        f"nothing is known of {wanted!r}",
+        "give the id or name of a conversation, channel, context, task, agent or trace",
+    )
 
 
 def _names(place: Place) -> dict[str, str]:
@@ -109,7 +114,8 @@ def subject(place: Place, wanted: str) -> Subject:
         found = known(place, wanted)
         if found is not None:
             return found
-    return Subject(kind="trace", id=wanted.replace("-", "").lower() or wanted)
+    # People may name the trace of a conversation by its id, or give a trace any name.
+    return Subject(kind="trace", id=trace_of(wanted), also=wanted)
 
 
 def _conversation(place: Place, wanted: str) -> Subject | None:

@@ -78,6 +78,10 @@ def test_a_trace_is_known_by_its_own_id_and_by_that_of_the_w3c():
     from council.core.telling.trace_context import w3c_trace
 
     assert belongs(event(trace="support"), Subject(kind="trace", id=w3c_trace("support")))
+    both = Subject(kind="trace", id=TRACE, also=CONVERSATION)
+    assert belongs(event(), both)
+    assert belongs(event(trace=CONVERSATION), both)
+    assert not belongs(event(trace=""), Subject(kind="trace", id="support"))
 
 
 def test_to_an_artifact_belongs_what_bears_its_id():
