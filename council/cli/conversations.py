@@ -76,9 +76,9 @@ def say(
         done, whom = tell(place, text, to=to, name=name, author=as_)
         if isinstance(done, Steered):
             return _steered(done, f"said; {whom or 'all'} will read it")
-        from council.core.rooms.channel_records import message_to_record
+        from council.cli.room_views import posted_output
 
-        return Output(record=message_to_record(done), text=f"{to}: posted as message {done.id}")
+        return posted_output(done.channel, done.message, done.outcome, done.answer)
 
     do("say", json, root, now, command)
 

@@ -44,6 +44,19 @@ def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
     return Output(record=record, text="\n".join(lines), notes=notes)
 
 
+def posted_output(channel: Channel, said: Message, outcome: str, answer: str) -> Output:
+    """Say what became of a message, what the moderator answered at once, and who has the floor."""
+    record = {
+        "outcome": outcome,
+        "message": message_to_record(said),
+        "currentSpeaker": channel.speaker or None,
+        "answer": answer or None,
+    }
+    lines = [f"{channel.channel_id}: message {said.id} {outcome.replace('-', ' ')}"]
+    lines += [f"moderator: {answer}"] if answer else []
+    return Output(record=record, text="\n".join([*lines, f"floor: {floor_line(channel)}"]))
+
+
 def shown_output(found: Standing) -> Output:
     """Show a channel, its members and its newest messages."""
     channel = found.channel

@@ -6,7 +6,7 @@ Source: `cli.md` section 2 (document 001).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -134,32 +134,17 @@ def post(
     """Post a message; it may wake the room, and never ends a turn."""
 
     def command(place: Place) -> Output:
-        from council.core.rooms.channel_records import message_to_record
+        from council.cli.room_views import posted_output
         from council.operations.rooms.channels import post as say
-        from council.store.rooms.channel_words import floor_line
+        from council.operations.rooms.showing import answer_to
 
         words = read_text(text, file, place.settings.max_text_bytes)
         run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
         said, step = say(place, channel, speaker(place, as_), words, run=run, key=key)
-        record: dict[str, Any] = {"outcome": step.outcome, "message": message_to_record(said)}
-        answer = _answer_to(place, step.channel, said.id)
-        lines = [f"{channel}: message {said.id} {step.outcome.replace('-', ' ')}"]
-        lines += [f"moderator: {answer}"] if answer else []
-        record |= {"currentSpeaker": step.channel.speaker or None, "answer": answer or None}
-        return Output(record=record, text="\n".join([*lines, f"floor: {floor_line(step.channel)}"]))
+        answer = answer_to(place, step.channel, said.id)
+        return posted_output(step.channel, said, step.outcome, answer)
 
     do("channel post", json, root, now, command)
-
-
-def _answer_to(place: Place, channel: Any, number: int) -> str:
-    """Return what the moderator answered to a message at once, "" for nothing (DG-065)."""
-    from council.core.rooms.channels import TurnState
-    from council.operations.rooms.rooms import channels
-
-    if channel.state is not TurnState.ARCHIVED:
-        return ""
-    newest = channels(place).newest(channel, 20)
-    return next((one.content for one in newest if one.reply_to == number), "")
 
 
 def members(

@@ -145,6 +145,7 @@ def test_a_discussion_goes_from_guide_to_minutes(room, now):
     assert (room.root / closed.json()["discussion"]["minutes"]).is_file()
     after = room("channel", "post", "umbrellas", "More.", "--as", "gecko", "--json", now=now)
     assert after.json()["answer"] == "This discussion is closed."
+    assert room("channel", "members", "umbrellas", "add", "newbie", now=now).code == 6
 
 
 def test_a_post_may_come_from_standard_input(room, now):

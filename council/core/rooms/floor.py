@@ -76,7 +76,13 @@ from council.core.rooms.channels import (
     agents_of,
 )
 from council.core.rooms.cycles import open_cycle, pass_on, skipped, state_now, take_state
-from council.core.rooms.delivery import gist, has_arrived, is_empty_turn, tail_of
+from council.core.rooms.delivery import (
+    MESSAGES_LOOKED_AT,
+    gist,
+    has_arrived,
+    is_empty_turn,
+    tail_of,
+)
 from council.core.rooms.hearing import begin_anew, take_notice
 
 TYPE_CHECKING = False
@@ -119,8 +125,7 @@ def change_mode(
             f"no channel can be changed to {mode}: only its creation sets that mode",
             f"choose among: {', '.join(_FREE_MODES)}",
         )
-    if channel.state is TurnState.ARCHIVED:
-        raise RefusedError(f"{channel.name} is archived", "make another channel")
+    check_not_archived(channel)
     if not any(one.moderator for one in channel.members.values()):
         raise RefusedError(
             f"the moderator is no member of {channel.name}", "add it to the members first"
@@ -259,6 +264,18 @@ def _is_alike(channel: Channel, agent: str, text: str, rules: FloorRules) -> boo
     return likeness(before, now) >= rules.alike
 
 
+def check_not_archived(channel: Channel) -> None:
+    """Check that a channel is not sealed.
+
+    Raises:
+        RefusedError: It is archived.
+
+    Source: DG-065.
+    """
+    if channel.state is TurnState.ARCHIVED:
+        raise RefusedError(f"{channel.name} is archived", "make another channel")
+
+
 def members_changed(
     channel: Channel, members: Mapping[str, Member], now: datetime, *, rules: FloorRules = RULES
 ) -> ChannelStep:
@@ -267,8 +284,12 @@ def members_changed(
     A speaker who has left is skipped at once. Where no turns were taken they
     begin as soon as there are two agents.
 
-    Source: DG-097, DG-098.
+    Raises:
+        RefusedError: The channel is archived: who was in it stays so.
+
+    Source: DG-065, DG-097, DG-098.
     """
+    check_not_archived(channel)
     new = channel.copy(members={account: one.copy() for account, one in members.items()})
     events: list[Event] = []
     for account, one in channel.members.items():
@@ -301,13 +322,16 @@ def settle(
     new = channel.copy()
     events: list[Event] = []
     _reconcile(new, now, events, rules)
-    _confirm(new, [one for one in last if one.id <= new.seen], now, events, rules)
+    if new.delivery is not None:
+        _confirm(new, [one for one in last if one.id <= new.seen], now, events, rules)
     for place, message in enumerate(last):
         if message.id <= new.seen:
             continue
         _give_up_waiting(new, min(message.at, now), now, events, rules)
         take_notice(new, message, now, events, rules)
-        _confirm(new, last[: place + 1], now, events, rules)
+        if new.delivery is not None:
+            before = max(0, place + 1 - MESSAGES_LOOKED_AT)
+            _confirm(new, last[before : place + 1], now, events, rules)
     _go_on(new, now, events, rules)
     return ChannelStep(channel=new, events=events)
 

@@ -16,7 +16,7 @@ from council.core.conversations.conversation import Conversation
 from council.core.errors import UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
-from council.core.rooms.channels import Message
+from council.core.rooms.channels import Channel, Message
 from council.core.step import Step
 from council.operations.conversations import archive as archiving
 from council.operations.conversations.answer import wake_next
@@ -37,6 +37,15 @@ class Steered(Record):
     changed: bool
 
 
+class Posted(Record):
+    """A message posted to a channel, and what the moderator answered at once, "" for nothing."""
+
+    channel: Channel
+    message: Message
+    outcome: str
+    answer: str = ""
+
+
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
     """Add guidance that all agents, or `target`, read in their next prompt.
 
@@ -55,7 +64,7 @@ def inject(place: Place, name: str, message: str, *, author: str = "", target: s
 
 def say(
     place: Place, message: str, *, to: str, name: str = "", author: str = ""
-) -> tuple[Steered | Message, str]:
+) -> tuple[Steered | Posted, str]:
     """Say something to a target: a conversation, a channel, or an agent that takes part.
 
     Returns:
@@ -72,9 +81,7 @@ def say(
     if to in names:
         return inject(place, to, message, author=author), ""
     if to in open_channels(place):
-        from council.operations.rooms.channels import post
-
-        return post(place, to, author or PERSON, message)[0], ""
+        return _posted(place, to, author or PERSON, message), ""
     wanted = conversation_name(place, name)
     if wanted in names and to in place.conversations.read(wanted).participants:
         return inject(place, wanted, message, author=author, target=to), to
@@ -82,6 +89,15 @@ def say(
         f"nothing open is called {to!r}, and nobody in {wanted!r} is",
         f"open: {', '.join(names) or 'nothing'}; see: council status",
     )
+
+
+def _posted(place: Place, channel: str, author: str, text: str) -> Posted:
+    from council.operations.rooms.channels import post
+    from council.operations.rooms.showing import answer_to
+
+    message, step = post(place, channel, author, text)
+    answer = answer_to(place, step.channel, message.id)
+    return Posted(channel=step.channel, message=message, outcome=step.outcome, answer=answer)
 
 
 def stop(place: Place, name: str) -> Steered:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
-from council.core.rooms.channels import Channel, Message
+from council.core.rooms.channels import Channel, Message, TurnState
 from council.operations.place import Place
 from council.operations.rooms import rooms
+
+_NEWEST = 20  # among so many the answer to a message that was just posted is looked for
 
 
 class Standing(Record):
@@ -43,6 +45,17 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     newest = store.newest(channel, messages) if messages > 0 else []
     edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
     return Standing(channel=channel, messages=newest, edits=edits)
+
+
+def answer_to(place: Place, channel: Channel, number: int) -> str:
+    """Return what the moderator answered to a message at once, "" for nothing.
+
+    Source: DG-065.
+    """
+    if channel.state is not TurnState.ARCHIVED:
+        return ""
+    newest = rooms.channels(place).newest(channel, _NEWEST)
+    return next((one.content for one in newest if one.reply_to == number), "")
 
 
 def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:

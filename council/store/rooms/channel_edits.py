@@ -154,6 +154,12 @@ def _apply_mode(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Pa
 def _apply_members(session: ChannelSession, wishes: _Wishes, base: Page, theirs: Page) -> None:
     members = dict(wishes.channel.members)
     gone, come = _changed_members(base, theirs)
+    try:
+        floor.check_not_archived(wishes.channel)
+    except CouncilError as error:
+        for account in [one for one in gone if one in members] + come:
+            wishes.refuse(f"members.{account}", account, error.message)
+        return
     for account in gone:
         if account in members:
             del members[account]

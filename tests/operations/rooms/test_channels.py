@@ -431,6 +431,36 @@ def test_a_word_to_a_closed_discussion_is_answered_and_wakes_nobody(at):
     assert MessageKind.AUTO in {one.kind for one in rooms.channels(at()).newest(step.channel, 5)}
 
 
+@pytest.mark.req("DG-065")
+def test_nobody_joins_or_leaves_a_sealed_room(at):
+    discuss(at())
+    discussing.complete(at(), "umbrellas", "owl", summary(at()))
+    before = Path(at().paths.channels, "umbrellas.md").read_bytes()
+
+    with pytest.raises(RefusedError):
+        channels.change_members(at(), "umbrellas", add=["alice"])
+    with pytest.raises(RefusedError):
+        channels.change_members(at(), "umbrellas", remove=["fox"])
+
+    assert Path(at().paths.channels, "umbrellas.md").read_bytes() == before
+    assert [one for one in events(at(), "member.joined") if one["account"] == "alice"] == []
+
+
+@pytest.mark.req("DG-065")
+def test_a_member_written_into_the_document_of_a_sealed_room_is_put_back(at):
+    discuss(at())
+    discussing.complete(at(), "umbrellas", "owl", summary(at()))
+    page = Path(at().paths.channels, "umbrellas.md")
+    text = page.read_text()
+    line = next(one for one in text.splitlines() if one.startswith("- fox"))
+    page.write_text(text.replace(line, f"{line}\n{line.replace('fox', 'newt')}"))
+
+    channels.post(at(60), "umbrellas", "alice", "Hello?")
+
+    assert "newt" not in standing(at(), "umbrellas").members
+    assert [one["field"] for one in events(at(), "edit.refused")] == ["members.newt"]
+
+
 @pytest.mark.req("DG-121", "DG-122")
 def test_who_may_complete_and_with_which_summary(at, tmp_path):
     discuss(at())
