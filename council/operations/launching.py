@@ -138,6 +138,8 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     from council.store.protocol import under_way
 
     def leave(*_: object) -> None:
+        # Told twice, it still ends all that the agent has started.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise SystemExit
 
     before = signal.signal(signal.SIGTERM, leave)

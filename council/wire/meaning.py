@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.record import Record
 from council.wire.data import Reference, references_in
-from council.wire.identifiers import canonical
+from council.wire.identifiers import canonical, number_of
 from council.wire.parsed import Fault, Parsed
 
 TYPE_CHECKING = False
@@ -32,8 +32,8 @@ class Known(Record):
     """What exists at this moment; None means that nobody looks.
 
     `agents` are ids of workers; `fields` are `T1:name`; `keys` are those of the
-    current context; `payloads` are ids of artifacts. Ids are given without leading zeros
-    (`canonical`), for they compare by number.
+    current context; `payloads` are ids of artifacts. Ids are given as V5 writes them, without
+    leading zeros (`canonical`): those of every version compare by number.
     """
 
     agents: Container[str] | None = None
@@ -58,7 +58,7 @@ def _unknown(parsed: Parsed, known: Known) -> Iterator[str]:
     fields = parsed.fields
     kind = fields["type"]
     task = fields.get("tid", fields.get("task"))
-    task = canonical(task) if task else None
+    task = f"T{number_of(task)}" if task else None  # `TASK_01` is T1
     if kind not in _INTRODUCES_AGENT and known.agents is not None:
         for end in map(canonical, (fields.get("from", ""), fields.get("to", ""))):
             if end[:1] == "W" and end != "W*" and end not in known.agents:

@@ -6,10 +6,13 @@ Each ends in an answer to the user that shows nothing of the protocol.
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from council.core.protocol import orchestrator
+from council.operations.protocol.exchanging import contexts
+from council.store.protocol.context_outbox import Change
 from tests.cli.commands import wait_until
 from tests.scenarios.office import Office
 
@@ -255,6 +258,18 @@ def test_a_v4_worker_reads_and_writes_v4_and_v4_lines_to_others_arrive_as_v5(off
     assert office.inbox("W2")[-1].count("|") == 10
 
 
+@pytest.mark.req("PR-598", "PR-643")
+@pytest.mark.parametrize(
+    "line",
+    ["MSG_02|W|S|TASK_01|done", "MSG_02|W1>O1|S|TASK_01|P1|D|done", "M2|W1>O1|S|T1|P1|D|-|done"],
+)
+def test_an_answer_by_hand_is_taken_in_every_version(office, line):
+    office.hire(outside=([], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    office.do("msg", "send", line)
+    assert office.answer(context) == "done"
+
+
 @pytest.mark.req("PR-309", "PR-410")
 def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(office):
     office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
@@ -266,6 +281,56 @@ def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(of
     assert office.attempts(slow) == [("W1", "D", "")]
     assert [one["state"] for one in office.shown(slow)["runs"].values()] == ["X", "D"]
     assert [one["data"]["ctx"] for one in office.events("task.set-aside")] == [slow]
+
+
+@pytest.mark.req("PR-551", "PR-571")
+@pytest.mark.parametrize("words", [("task", "cancel"), ("ctx", "close")])
+def test_the_program_of_a_cancelled_task_is_ended_and_its_worker_is_free(office, words):
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    slow = office.ask("Slow")
+    wait_until((office.root / "napping").exists)
+    office.do(*words, slow)
+    assert office.answer(office.ask("Quick")) == "awake for P1"
+    assert office.attempts(slow) == [("W1", "X", "")]
+    assert [one["state"] for one in office.shown(slow)["runs"].values()] == ["X"]
+    assert not office.events("task.failed")
+
+
+@pytest.mark.req("PR-551")
+def test_a_line_of_the_orchestrator_that_cancels_ends_the_program(office):
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    slow = office.ask("Slow")
+    wait_until((office.root / "napping").exists)
+    office.do("msg", "send", f"M9|O1>W1|U|T1|P1|X|-|0|{slow}|-|cancel;reason=enough")
+    assert office.answer(office.ask("Quick")) == "awake for P1"
+    assert office.attempts(slow) == [("W1", "X", "")]
+
+
+@pytest.mark.req("PR-551", "XC-002")
+def test_a_program_is_ended_later_when_whoever_cancelled_its_task_died_before(office):
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    slow = office.ask("Slow")
+    wait_until((office.root / "napping").exists)
+    now = datetime.now(UTC)
+    contexts(office.place).edit(
+        slow, lambda one: Change(exchange=orchestrator.cancel(one, "T1", now).exchange), now
+    )
+    assert office.answer(office.ask("Quick")) == "awake for P1"
+
+
+@pytest.mark.req("PR-503")
+def test_a_worker_that_answers_from_within_its_run_is_not_ended(office):
+    finished = office.root / "finished"
+    line = "M2|W1>O1|S|T1|P1|D|-|0|S1|B500|result=from within"
+    script = f"council msg send '{line}'; sleep 0.5; touch {finished}"
+    (office.root / "tool.sh").write_text(f"#!/bin/sh\ncat >/dev/null\n{script}\n")
+    (office.root / "tool.sh").chmod(0o755)
+    office.hire(outside=([], "plan"))
+    toml = office.root / "council.toml"
+    argv = json.dumps([str(office.root / "tool.sh")])
+    toml.write_text(toml.read_text().replace('driver = "manual"', f"argv = {argv}"))
+    assert office.answer(office.ask("Plan")) == "from within"
+    wait_until(finished.exists)
 
 
 @pytest.mark.req("PR-309", "PR-410")

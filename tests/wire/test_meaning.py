@@ -9,7 +9,7 @@ from council.wire.messages import parse, validate
 
 KNOWN = Known(
     agents={"W1", "W2"},
-    tasks={"T1", "TASK_01"},
+    tasks={"T1"},
     contexts={"S1"},
     messages={"M1"},
     fields={"T1:S"},

@@ -20,6 +20,7 @@ from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pendin
 from council.core.protocol.messages import USER, Message
 from council.core.record import Record
 from council.operations.protocol.crew import Crew
+from council.operations.protocol.dropped_runs import dropped, end_program
 from council.operations.protocol.payloads import payload_of
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
@@ -56,19 +57,26 @@ def contexts(place: Place) -> Contexts:
 def change(crew: Crew, context: str, rule: Rule) -> Changed:
     """Change a context by a rule and do everything that is due after it but runs.
 
+    Runs that are given up by it are ended.
+
     Raises:
         NotFoundError: There is no such context.
         CouncilError: The rule or the system refuses.
     """
     steps: list[ExchangeStep] = []
+    before: set[str] = set()
 
     def revised(exchange: Exchange) -> Change:
+        before.update(dropped(exchange))
         made, step = worked_off(crew, rule(exchange))
         steps.append(step)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
     crew.note(steps[-1].events)
+    for name, run in dropped(kept.exchange).items():
+        if name not in before:
+            end_program(crew, run)
     return Changed(kept=kept, step=steps[-1])
 
 

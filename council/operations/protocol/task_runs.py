@@ -10,9 +10,6 @@ Source: PR-503, PR-536, PR-554, PR-558, PR-559, PR-598, C0-046, XC-016, `cli.md`
 
 from __future__ import annotations
 
-import os
-import signal
-
 from council.core.agents import Agent
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs
@@ -26,6 +23,7 @@ from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
+from council.operations.protocol.dropped_runs import dropped, end_program
 from council.operations.protocol.exchanging import change, contexts
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
@@ -38,6 +36,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.core.protocol.exchange import Run
+    from council.store.protocol.under_way import UnderWay
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
@@ -132,15 +132,21 @@ def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object
 
 
 def interrupt(crew: Crew, due: Due) -> bool:
-    """End a run of the same agent that a run of P0 may interrupt (PR-309, PR-410).
+    """End a run of the same agent that nobody wants any more, or that a run of P0 may interrupt.
 
-    It is set aside in its context first, so that its end counts as no failure;
-    whoever supervises it frees the place and beats.
+    The latter is set aside in its context first, so that its end counts as no
+    failure; whoever supervises it frees the place and beats (PR-309, PR-410).
     """
-    if due.owed.priority != _URGENT or due.agent is None:
+    if due.agent is None:
         return False
     found = under_way.under_way(under_way.mark_path(crew.place.paths.runs, due.agent.id))
     if found is None or not is_context(found.owner):
+        return False
+    given_up = _given_up(crew, found)
+    if given_up is not None:
+        end_program(crew, given_up)
+        return True
+    if due.owed.priority != _URGENT:
         return False
 
     def rule(exchange: Exchange) -> ExchangeStep:
@@ -148,13 +154,19 @@ def interrupt(crew: Crew, due: Due) -> bool:
             exchange, found.task, now=crew.now, reason=f"set aside for {due.context}"
         )
 
-    if change(crew, found.owner, rule).step.outcome != "set-aside":
-        return False
+    return change(crew, found.owner, rule).step.outcome == "set-aside"
+
+
+def _given_up(crew: Crew, found: UnderWay) -> Run | None:
+    """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
+    store = contexts(crew.place)
     try:
-        os.kill(found.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return True  # it has just ended by itself
-    return True
+        exchange = store.read(found.owner).exchange
+        while exchange.successor:
+            exchange = store.read(exchange.successor).exchange
+    except CouncilError:  # who looks after that context reports it
+        return None
+    return dropped(exchange).get(found.task)
 
 
 def _phase_of(due: Due) -> str:
