@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from council.core.rooms.channels import (
     SILENT_MODEL,
     FloorRules,
     Member,
+    Message,
     Mode,
     TurnState,
 )
@@ -657,3 +659,37 @@ def test_a_begin_changes_nothing_of_its_argument():
     end(channel, "ann", "r", "text", NOW)
     assert channel == before
     assert unopened("ann").state is TurnState.DISABLED
+
+
+class Watched(list[Message]):
+    """Messages that note how many of them were looked at in one piece."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        super().__init__(messages)
+        self.pieces: list[int] = []
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(key, slice):
+            self.pieces.append(len(found))
+        return found
+
+
+@pytest.mark.req("DG-083")
+@pytest.mark.parametrize("awaited", [True, False])
+def test_taking_in_many_messages_looks_at_no_more_than_the_last_twenty_for_each(awaited: bool):
+    room = Room("ann", "bob")
+    room.post("zoe", "Begin.")
+    room.begin("ann", "r1")
+    if awaited:
+        room.end("ann", LONG, "r1")
+    for number in range(200):
+        room.append("council", f"note {number}", "moderator")
+    room.append("ann", LONG)
+    log = Watched(room.log)
+
+    step = settle(room.channel, log, NOW)
+
+    assert step.channel.seen == 202
+    assert step.channel.speaker == ("bob" if awaited else "ann")
+    assert max(log.pieces, default=0) == (20 if awaited else 0)
