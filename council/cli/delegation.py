@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output, read_text
-from council.core.delegation.delegation import DEFAULTS, ERROR, OK, REJECTED, TIMED_OUT
+from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
     CouncilError,
     InvalidInputError,
@@ -189,7 +189,10 @@ def _limit(text: str) -> tuple[str, int]:
 def _answer(done: Answered) -> Output:
     """Return what the caller is told, with the exit code of its status."""
     notes = ["council: asked before; this is the answer of then"] if done.told else []
+    code = _CODES.get(done.status, CouncilError.exit_code)
     if done.error:
+        if done.error.get("guard") == FORM:
+            code = InvalidInputError.exit_code
         guard = f", {done.error['guard']}" if "guard" in done.error else ""
         said = " ".join(str(done.error["message"]).split())
         notes.append(f"council: {done.status} ({done.error['code']}{guard}): {said}")
@@ -197,7 +200,7 @@ def _answer(done: Answered) -> Output:
         record=done.to_record(),
         text=(done.summary + _named(done.artifacts)).lstrip("\n"),
         notes=notes,
-        code=_CODES.get(done.status, CouncilError.exit_code),
+        code=code,
     )
 
 

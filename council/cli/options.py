@@ -32,13 +32,14 @@ class Option(Record):
 
 
 class Command(Record):
-    """One command: its summary, its options, one example."""
+    """One command: its summary, its options, one example, and what help says last."""
 
     name: str
     panel: str
     summary: str
     example: str
     options: tuple[Option, ...]
+    last: str = ""
 
 
 ROOT = Option(
@@ -254,6 +255,9 @@ HOT: dict[str, Command] = {
             ),
             *EVERYWHERE,
         ),
+        last="Exit: 0 ok, 1 error (the agent failed), 2 wrong usage, 3 invalid (the answer is not "
+        "of the form of --schema, or the request cannot be read), 5 no such agent or artifact, "
+        "6 rejected (a guard refused), 7 timeout.",
     ),
     "respond": Command(
         name="respond",

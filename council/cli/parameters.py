@@ -67,7 +67,8 @@ def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> C
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in parameters}
     function.__name__ = command.name
-    function.__doc__ = help_text(command.summary, command.example)
+    last = f"\n{command.last}\n" if command.last else ""
+    function.__doc__ = help_text(command.summary, command.example) + last
     return function
 
 

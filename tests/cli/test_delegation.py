@@ -95,7 +95,7 @@ def test_a_call_as_one_document_with_limits_and_schema(staffed):
     done = staffed("agent", "call", "--input", "-", "--json", stdin=json.dumps(request))
 
     record = done.json()
-    assert (done.code, record["status"]) == (1, "error")
+    assert (done.code, record["status"]) == (3, "error")
     assert record["error"]["guard"] == "expectedSchema"
     assert (staffed.root / "memory/agents/sage/sessions/agent:sage:workflow:mine.jsonl").exists()
 
@@ -141,6 +141,28 @@ def test_each_status_has_its_exit_code_and_shape(staffed, to, more, code, status
         assert record["error"]["code"][0] == "E"
         assert record["error"]["message"] in done.err
         assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.req("P8-024", "P8-027", "XC-006")
+def test_a_result_of_another_form_than_expected_exits_3(staffed):
+    (staffed.root / "form.json").write_text('{"type": "object"}')
+    form = ("--schema", str(staffed.root / "form.json"))
+
+    done = staffed("agent", "call", "--to", "sage", *WHO, "do it", *form, "--json")
+    again = staffed("agent", "call", "--to", "sage", *WHO, "do it", *form)
+
+    record = done.json()
+    assert (done.code, record["status"]) == (3, "error")
+    assert record["error"]["guard"] == "expectedSchema"
+    assert again.code == 3
+    assert "Yes." in again.out
+
+
+def test_the_help_of_a_call_names_every_exit_code(council):
+    shown = " ".join(council("agent", "call", "--help").out.split())
+
+    for code in ("0 ok", "1 error", "2 wrong usage", "3 ", "5 ", "6 rejected", "7 timeout"):
+        assert code in shown, code
 
 
 def test_people_read_the_answer_and_its_artifacts(staffed):

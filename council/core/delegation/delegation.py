@@ -47,6 +47,7 @@ BUSY = "busy"
 HALT = "halt"
 CAP = "cap"
 REST = "rest"
+FORM = "expectedSchema"
 
 OK = "ok"
 ERROR = "error"

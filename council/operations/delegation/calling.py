@@ -255,7 +255,7 @@ def _result(place: Place, trace: str, call: Call, answer: Answer, schema: Any) -
     wrong = mismatch(answer.text, schema)
     if wrong:
         result["status"] = rules.ERROR
-        result["error"] = {"code": "E10", "guard": "expectedSchema", "message": wrong}
+        result["error"] = {"code": "E10", "guard": rules.FORM, "message": wrong}
     return result
 
 
