@@ -21,7 +21,7 @@ from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
 from council.core.record import Record
-from council.store import files
+from council.store import files, notes
 from council.store.lock import Lock
 from council.store.paths import resolve_inside
 from council.store.protocol.context_outbox import Change, checked_outbox, outbox_of, tell
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 CLOSED = "closed"
+_MOST_DIGITS = 20
 _SUFFIX = ".json"
 
 
@@ -181,7 +182,7 @@ class Contexts:
         told_path = self._told_path(context)
         if is_fresh or _number_in(told_path) != kept.exchange.rev:
             tell(self.workspace, kept.outbox, self.answer_path(context), is_fresh=is_fresh)
-            _write_quickly(told_path, str(kept.exchange.rev))
+            notes.write_text(told_path, str(kept.exchange.rev))
 
     def _put_away(self, kept: Kept, context: str) -> Kept:
         """Put a context that is over among the others that are."""
@@ -201,7 +202,7 @@ class Contexts:
             while self.exists(f"S{number}"):
                 number += 1
             # A power cut may take it back: the loop above finds what was given out.
-            _write_quickly(counter, str(number + 1))
+            notes.write_text(counter, str(number + 1))
         return f"S{number}"
 
     def _make_folders(self) -> None:
@@ -266,29 +267,5 @@ def _kept(data: bytes, path: str) -> Kept:
 
 def _number_in(path: str) -> int:
     """Return the number that a note holds, 0 when there is none that can be used."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return 0
-    try:
-        text = os.read(descriptor, 32)
-    except OSError:
-        return 0
-    finally:
-        os.close(descriptor)
-    return int(text) if text.isdigit() and len(text) < 20 else 0
-
-
-def _write_quickly(path: str, text: str) -> None:
-    """Write a note that may be lost: without it, what it says is found out."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o666)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, text.encode("ascii"))
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+    text = notes.text_in(path)
+    return int(text) if text.isdigit() and len(text) < _MOST_DIGITS else 0

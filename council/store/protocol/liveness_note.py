@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import os
 
+from council.store import notes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 REGISTRY = "registry.json"
 _NOTE = ".told/liveness"
 _NEVER = "-"
-_MOST_BYTES = 200
 
 
 def facts_of(path: str) -> str | None:
@@ -38,7 +39,7 @@ def is_due(folder: str, now: datetime) -> bool:
     facts = facts_of(f"{folder}/{REGISTRY}")
     if facts is None:
         return False
-    known, _, due = text_in(f"{folder}/{_NOTE}").rpartition(" ")
+    known, _, due = notes.text_in(f"{folder}/{_NOTE}").rpartition(" ")
     if known != facts:
         return True
     return due != _NEVER and (not due.isdigit() or int(due) <= now.timestamp())
@@ -46,33 +47,6 @@ def is_due(folder: str, now: datetime) -> bool:
 
 def write(folder: str, facts: str, due: datetime | None) -> None:
     """Note when somebody falls silent next, None for never, for the registry of those facts."""
-    write_text(f"{folder}/{_NOTE}", f"{facts} {_NEVER if due is None else int(due.timestamp())}")
-
-
-def text_in(path: str) -> str:
-    """Return what a note holds, "" when there is none that can be read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
-
-
-def write_text(path: str, text: str) -> None:
-    """Write a note; one that is lost is found out again."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o666)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, text.encode("ascii"))
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+    notes.write_text(
+        f"{folder}/{_NOTE}", f"{facts} {_NEVER if due is None else int(due.timestamp())}"
+    )

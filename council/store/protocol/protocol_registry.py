@@ -21,7 +21,7 @@ from council.core.protocol.registry_records import registry_from_record, registr
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import events as event_log
-from council.store import files
+from council.store import files, notes
 from council.store.lock import Lock
 from council.store.paths import resolve_inside
 from council.store.protocol import inboxes, liveness_note, protocol_log
@@ -227,7 +227,7 @@ def _tell(workspace: Workspace, outbox: dict[str, Any], *, is_fresh: bool = Fals
     if not outbox:
         return
     told = _beside(workspace, os.path.join(".told", _OWNER))
-    if not is_fresh and liveness_note.text_in(told) == outbox["rev"]:
+    if not is_fresh and notes.text_in(told) == outbox["rev"]:
         return
     event_log.append(workspace, outbox["events"])
     since = outbox["since"]
@@ -240,7 +240,7 @@ def _tell(workspace: Workspace, outbox: dict[str, Any], *, is_fresh: bool = Fals
     for owner, letters in by_inbox.items():
         known = None if is_fresh else since["inbox"][owner]
         inboxes.deliver(workspace, owner, letters, since=known)
-    liveness_note.write_text(told, outbox["rev"])
+    notes.write_text(told, outbox["rev"])
 
 
 def _tell_loosely(workspace: Workspace, done: RegistryChange, now: datetime) -> None:
