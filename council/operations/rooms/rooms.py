@@ -11,11 +11,14 @@ Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007.
 
 from __future__ import annotations
 
+import os
+
 from council.core.conversations.conversation import TaskState
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channel_owed import PostGuide, Remind, Reply, pending
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, MessageKind
+from council.core.rooms.hearing import shortened
 from council.store.rooms.channel_rules import floor_rules
 from council.store.rooms.channels import Channels
 
@@ -25,12 +28,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.core.rooms.channel_owed import Owed
-    from council.core.rooms.channels import FloorRules
+    from council.core.rooms.channels import Discussion, FloorRules
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
 MODERATOR = "moderator"
 _MOST_ROUNDS = 8
+_IDLE = ".idle.md"
 
 
 class Outlook(Record):
@@ -81,7 +85,8 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
         InvalidStateError: It cannot be read.
     """
     seen = channels(place).see(channel_id)
-    step = floor.settle(seen.channel, seen.messages, now, rules=rules_of(place))
+    step = shortened(seen.channel, seen.newest, seen.said_id)
+    step = step.then(floor.settle(step.channel, seen.messages, now, rules=rules_of(place)))
     owed = pending_in(place, step.channel, now)
     ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
     return Outlook(
@@ -132,7 +137,8 @@ def change(
         from council.store import files
 
         with files.explaining("write", session.files.live):
-            step = floor.settle(before, session.messages, now, rules=rules)
+            step = shortened(before, session.newest, session.tail_of_log.said_id)
+            step = step.then(floor.settle(step.channel, session.messages, now, rules=rules))
             step = rule(session, step)
             step = _follow_up(place, session, step, now)
             if step.channel == before:
@@ -141,6 +147,8 @@ def change(
             session.commit(step.channel, page=session.page, events=step.events, actor=actor)
         if session.channel.tasks:
             take_back(place, session.channel, since=before)
+        if session.channel.discussion is not None:
+            _take_back_reminders(place, session.channel, session.channel.discussion)
         return ChannelStep(
             channel=session.channel,
             events=step.events,
@@ -163,6 +171,30 @@ def take_back(place: Place, channel: Channel, *, since: Channel | None = None) -
             continue
         if since is None or task.id not in since.tasks or since.tasks[task.id].state is TaskState.R:
             remove(f"{place.paths.tasks(task.agent)}/{task.id}.md")
+
+
+def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> None:
+    """Take away the words that a discussion is idle, but for the one that still holds.
+
+    They are looked for by name: who was to take one away may have died.
+    """
+    from council.store.files import remove
+
+    folder = place.paths.tasks(about.initiator)
+    holds = about.reminded_at is not None and about.completed_at is None
+    kept = _reminder(channel) if holds else ""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(f"{channel.channel_id}.") and name.endswith(_IDLE) and name != kept:
+            remove(f"{folder}/{name}")
+
+
+def _reminder(channel: Channel) -> str:
+    """Return the name of the file that tells of an idle discussion; ids hold no dots."""
+    return f"{channel.channel_id}.{channel.cycle}{_IDLE}"
 
 
 def _follow_up(
@@ -214,6 +246,5 @@ def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
         f"--summary memory/shared/{discussions.SUMMARIES}/{channel.channel_id}.md\n"
     )
     files.make_folder(folder)
-    path = f"{folder}/{channel.channel_id}.{channel.cycle}.idle.md"
-    files.replace(path, text.encode("utf-8", "replace"))
+    files.replace(f"{folder}/{_reminder(channel)}", text.encode("utf-8", "replace"))
     return discussions.reminded(channel, now)

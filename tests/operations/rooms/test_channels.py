@@ -401,6 +401,31 @@ def test_an_idle_discussion_leaves_its_initiator_one_word_and_sleeps_on(at):
     assert len(events(at(), "initiator.reminded")) == 1
 
 
+@pytest.mark.req("DG-119")
+@pytest.mark.parametrize("end", ["wake", "post", "complete"])
+def test_the_word_that_a_discussion_is_idle_goes_when_it_is_not_idle_any_more(at, end):
+    tasks = Path(at().paths.tasks("owl"))
+    discuss(at())
+    for run in ("1", "2"):
+        for agent in ("gecko", "fox"):
+            turns.end(at(), "umbrellas", agent, f"{agent}{run}", "")
+    rooms.advance(at(60), "umbrellas", NOW)
+    (tasks / "umbrellas.note.md").write_text("mine")
+    (tasks / "rain.1.idle.md").write_text("of another discussion")
+    assert len(list(tasks.iterdir())) == 3
+    # Whoever was to take this one away was killed.
+    (tasks / "umbrellas.0.idle.md").write_text("of a cycle long ago")
+
+    if end == "wake":
+        turns.wake(at(120), "umbrellas", "owl")
+    elif end == "post":
+        channels.post(at(120), "umbrellas", "alice", "Go on.")
+    else:
+        discussing.complete(at(120), "umbrellas", "owl", summary(at()))
+
+    assert {one.name for one in tasks.iterdir()} == {"umbrellas.note.md", "rain.1.idle.md"}
+
+
 @pytest.mark.req("DG-120", "DG-123", "DG-124")
 def test_a_completed_discussion_is_sealed_told_and_minuted_once(at):
     chat(at())
@@ -480,3 +505,86 @@ def test_who_may_complete_and_with_which_summary(at, tmp_path):
         with pytest.raises(refusal):
             discussing.complete(at(), "umbrellas", caller, path)
     assert standing(at(), "umbrellas").state is TurnState.NORMAL
+
+
+# A log that lost its end
+
+
+def asleep(place: Place) -> Path:
+    """Make a room in which three messages were heard and all passed; return its log."""
+    chat(place)
+    for number in range(3):
+        channels.post(place, "weather", "bob", f"word {number}")
+    passes(place, "owl", "gecko")
+    assert standing(place).speaker == ""
+    return Path(place.root, "memory/shared/channels/weather.jsonl")
+
+
+@pytest.mark.req("DG-101")
+@pytest.mark.parametrize("kept", [None, 0, 1, 2])
+def test_a_room_whose_log_lost_its_end_wakes_at_the_next_message(at, kept: int | None):
+    place = at()
+    log = asleep(place)
+    lines = log.read_bytes().splitlines(keepends=True)
+    if kept is None:
+        log.unlink()
+    else:
+        log.write_bytes(b"".join(lines[:kept]))
+    rooms.advance(place, "weather", place.now())
+    assert standing(place).speaker == ""
+
+    said_now, _ = channels.post(place, "weather", "bob", "Is anybody there?")
+
+    assert said_now.id == 4
+    assert standing(place).speaker == "owl"
+    assert events(place, "log.shortened") == [{"seen": 3, "last": kept or 0}]
+    with log.open("a") as file:
+        file.write("And one more.\n")
+    assert rooms.look(place, "weather", place.now()).newest == 5
+    assert rooms.advance(place, "weather", place.now()).channel.seen == 5
+
+
+@pytest.mark.req("DG-101")
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_line_added_by_hand_to_a_log_that_lost_its_end_wakes_the_room_once(at, kept: int):
+    place = at()
+    log = asleep(place)
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:kept]) + b"Good morning!\n")
+
+    assert rooms.look(place, "weather", place.now()).due
+    assert rooms.advance(place, "weather", place.now()).channel.speaker == "owl"
+    assert events(place, "log.shortened") == [{"seen": 3, "last": kept + 1}]
+    cycle = standing(place).cycle
+    passes(place, "owl", "gecko")
+    again = rooms.advance(place, "weather", place.now()).channel
+    assert (again.speaker, again.cycle) == ("", cycle)
+    assert len(events(place, "channel.woken")) == 1
+
+
+@pytest.mark.req("DG-084", "DG-101")
+def test_a_text_that_is_added_by_hand_to_a_shortened_log_arrives(at):
+    place = at()
+    log = asleep(place)
+    channels.post(place, "weather", "bob", "And now?")
+    turns.end(place, "weather", "owl", "r9", "It will rain all day and all night.")
+    line = {"author": "owl", "content": "It will rain all day and all night."}
+    log.write_text(json.dumps(line) + "\n")
+
+    assert rooms.advance(place, "weather", place.now()).channel.speaker == "gecko"
+    assert len(events(place, "delivery.confirmed")) == 1
+
+
+def test_doctor_tells_that_a_log_lost_its_end(at):
+    from council.operations.examining.doctor_rooms import examine_rooms
+
+    place = at()
+    log = asleep(place)
+    assert all(one.ok for one in examine_rooms(place))
+    log.write_bytes(b"")
+
+    (told,) = (one for one in examine_rooms(place) if not one.ok)
+    assert told.what == "weather"
+    assert "ends at 0" in told.found
+    channels.post(place, "weather", "bob", "On we go.")
+    assert all(one.ok for one in examine_rooms(place))
