@@ -1,0 +1,36 @@
+"""Texts of others as a screen may show them: nothing in them moves, colours or forges anything.
+
+What agents and letters say is printed beside what the product says. A terminal
+obeys control characters, so they become blanks; and whoever prints one thing a
+line lets no text begin a line of its own.
+
+Source: XC-009, `trust.md`, `cli.md` section 1.
+"""
+
+from __future__ import annotations
+
+# Emoji and some scripts are put together with these; they move nothing.
+_JOINERS = "\u200c\u200d"
+
+
+def plain_line(text: str) -> str:
+    """Return a text as one line without control characters."""
+    return _cleaned(" ".join(text.splitlines()) if not text.isprintable() else text, "")
+
+
+def plain_text(text: str) -> str:
+    """Return a text without control characters; it keeps its lines and tabs."""
+    if text.isprintable():
+        return text
+    return "\n".join(_cleaned(line, "\t") for line in text.split("\n"))
+
+
+def indented(text: str, indent: str) -> str:
+    """Return a text whose lines after the first begin with `indent`, without control characters."""
+    return ("\n" + indent).join(_cleaned(line, "\t") for line in text.splitlines())
+
+
+def _cleaned(text: str, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in _JOINERS + kept else " " for one in text)
