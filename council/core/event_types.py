@@ -158,6 +158,10 @@ EVENTS: dict[str, tuple[str, str]] = {
         "cycle:whole runId:text reason:text",
     ),
     "message.declined": ("A message was answered automatically.", "message:whole author:text"),
+    "log.shortened": (
+        "The message log of a channel ended before what had been taken notice of.",
+        "seen:whole last:whole",
+    ),
     "wake.refused": ("A channel that was calmed was not woken.", "reason:text message:whole"),
     "discussion.completed": ("A discussion was completed.", "summary:text cycles:whole"),
     "summary.posted": ("The summary of a discussion was posted.", "channel:text summary:text"),

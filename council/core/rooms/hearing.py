@@ -44,6 +44,28 @@ def posted(
     return ChannelStep(channel=new, events=events)
 
 
+def shortened(channel: Channel, newest: int, said: int) -> ChannelStep:
+    """Make ready to hear lines that stand in a log which was shortened.
+
+    A log that ends before `seen` has lost messages. Ours that remain say their
+    number and were heard; what follows them may be new.
+
+    Args:
+        channel: The channel.
+        newest: The number of the last line of the log.
+        said: The number of the last line that says its own, 0 for none.
+
+    Source: DG-101, XC-007.
+    """
+    if not said < newest < channel.seen:
+        return ChannelStep(channel=channel)
+    new = channel.copy(seen=said, anchor=min(channel.anchor, said))
+    if new.delivery is not None:
+        new.delivery.anchor = min(new.delivery.anchor, said)
+    data = {"seen": channel.seen, "last": newest}
+    return ChannelStep(channel=new, events=[Event(type="log.shortened", data=data)])
+
+
 def take_notice(
     channel: Channel, message: Message, now: datetime, events: list[Event], rules: FloorRules
 ) -> None:

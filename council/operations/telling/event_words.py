@@ -169,6 +169,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{author} wrote to an archived room and got the automatic answer",
         "{author} a écrit à un salon archivé : réponse automatique",
     ),
+    "log.shortened": (
+        "the message log ended at {last}, though {seen} had been seen",
+        "le journal des messages finissait à {last}, alors que {seen} avait été vu",
+    ),
     "wake.refused": ("did not wake the room: {reason}", "n'a pas réveillé le salon : {reason}"),
     "discussion.completed": (
         "completed the discussion: {summary}",

@@ -3,7 +3,8 @@
 A message is the line it stands in. Ours say their number. A line that a
 person appended with an editor, as JSON or as plain text, has the number after
 the line before it: so nothing need be rewritten to take it for a message, and
-the next of ours counts on from there.
+the next of ours counts on from there. Where the log has lost its end, ours count
+on from what was taken notice of, so no number is given twice.
 
 The log is read from its end, so what a command costs does not grow with it. A
 line that its writer did not bring to its end was never acknowledged: the next
@@ -41,13 +42,15 @@ DELETES = "deletes"
 class Tail(Record):
     """The end of a log.
 
-    `messages` are the newest, oldest first, `last_id` the number of the last line.
+    `messages` are the newest, oldest first, `last_id` the number of the last line,
+    `said_id` that of the last line which says its own, 0 for none.
     `torn` is what stands after the last whole line and is none, `open_line` tells
     that the last line lacks only its end.
     """
 
     messages: list[Message] = []  # noqa: RUF012 - Record copies it
     last_id: int = 0
+    said_id: int = 0
     torn: bytes = b""
     open_line: bool = False
 
@@ -76,6 +79,23 @@ def read_tail(path: str, begun_at: datetime, *, count: int = NEWEST, after: int 
             os.close(descriptor)
 
 
+def read_unseen(path: str, begun_at: datetime, seen: int) -> Tail:
+    """Return the newest messages, at least all of which no notice was taken yet.
+
+    Those are all after `seen`. A log that ends before it was shortened, and the
+    lines at its end that say no number may have been added since: it is better
+    to hear one again than to sleep on.
+
+    Raises:
+        InvalidStateError: It is no regular file.
+        CouncilError: The system refuses.
+    """
+    tail = read_tail(path, begun_at, after=seen)
+    if tail.said_id < tail.last_id < seen:
+        return read_tail(path, begun_at, after=tail.said_id)
+    return tail
+
+
 def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tail:
     size = os.fstat(descriptor).st_size
     span = _BLOCK_BYTES
@@ -85,12 +105,14 @@ def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tai
         if start:
             block = block[block.find(b"\n") + 1 :] if b"\n" in block else b""
         lines, torn, open_line = _split(block)
-        messages, last_id, first_known = _numbered(lines, begun_at, whole=start == 0)
+        messages, last_id, said_id, first_known = _numbered(lines, begun_at, whole=start == 0)
         enough = len(messages) >= count and (after < 0 or 0 < first_known <= after + 1)
         if start == 0 or (enough and first_known):
             kept = [one for one in messages if one.id > after] if after >= 0 else []
             shown = messages[-max(count, len(kept)) :] if count or kept else []
-            return Tail(messages=shown, last_id=last_id, torn=torn, open_line=open_line)
+            return Tail(
+                messages=shown, last_id=last_id, said_id=said_id, torn=torn, open_line=open_line
+            )
         span *= 4
 
 
@@ -134,14 +156,14 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 def _numbered(
     lines: list[bytes], begun_at: datetime, *, whole: bool
-) -> tuple[list[Message], int, int]:
-    """Return messages, the last number, and the first number that is sure (0 for none).
+) -> tuple[list[Message], int, int, int]:
+    """Return messages, the last number, the last that a line says, and the first that is sure.
 
     Lines before the first with a number of its own are only counted where the
     block begins with the log.
     """
     messages: list[Message] = []
-    number, first, at = 0, 1 if whole else 0, begun_at
+    number, said_id, first, at = 0, 0, 1 if whole else 0, begun_at
     for line in lines:
         if not line.strip():
             continue
@@ -151,13 +173,14 @@ def _numbered(
         if not own and not first:
             continue
         number = said if own and type(said) is int else number + 1
+        said_id = number if own else said_id
         first = first or number
         message = _message(line, record, number, at)
         at = message.at
         messages.append(message)
     deleted = {one.extra[DELETES] for one in messages if type(one.extra.get(DELETES)) is int}
     kept = [one for one in messages if one.id not in deleted and DELETES not in one.extra]
-    return kept, number, first
+    return kept, number, said_id, first
 
 
 def _message(line: bytes, record: dict[str, Any] | None, number: int, at: datetime) -> Message:

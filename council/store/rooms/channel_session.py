@@ -81,8 +81,8 @@ class ChannelSession(Document):
 
     def read_log(self) -> None:
         """Read the newest messages, at least all that the state has not taken notice of."""
-        self.tail_of_log = log.read_tail(
-            self.files.messages, self.channel.created_at, after=self.channel.seen
+        self.tail_of_log = log.read_unseen(
+            self.files.messages, self.channel.created_at, self.channel.seen
         )
 
     @property
@@ -101,12 +101,16 @@ class ChannelSession(Document):
         Raises:
             OSError: The system refuses; nothing was added.
         """
-        said = message.copy(id=self.newest + 1)
-        end = self.tail_of_log
+        end, seen = self.tail_of_log, self.channel.seen
+        said = message.copy(id=max(end.last_id, seen) + 1)
+        if end.said_id == end.last_id < seen:
+            self.say([Event(type="log.shortened", data={"seen": seen, "last": end.last_id})])
         if end.torn:
             self.keep_bytes("a message whose writer died", end.torn)
         log.append(self.files.messages, [said], end, log.size_of(self.files.messages))
-        self.tail_of_log = log.Tail(messages=[*end.messages, said], last_id=said.id)
+        self.tail_of_log = log.Tail(
+            messages=[*end.messages, said], last_id=said.id, said_id=said.id
+        )
         return said
 
     def find(self, key: str, author: str) -> Message | None:

@@ -32,12 +32,15 @@ if TYPE_CHECKING:
 class Seen(Record):
     """A channel as it was seen without its lock.
 
-    `settled` tells that nothing is left to be taken in or finished in its files.
+    `newest` is the number of the last line of its log, `said_id` that of the last
+    line which says its own. `settled` tells that nothing is left to be taken in or
+    finished in its files.
     """
 
     channel: Channel
     messages: list[Message]
     newest: int
+    said_id: int
     settled: bool
 
 
@@ -97,8 +100,14 @@ class Channels:
                 channel = channel_from_record(record)
             else:
                 raise _unknown(channel_id)
-        end = log.read_tail(places.messages, channel.created_at, after=channel.seen)
-        return Seen(channel=channel, messages=end.messages, newest=end.last_id, settled=settled)
+        end = log.read_unseen(places.messages, channel.created_at, channel.seen)
+        return Seen(
+            channel=channel,
+            messages=end.messages,
+            newest=end.last_id,
+            said_id=end.said_id,
+            settled=settled,
+        )
 
     def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
         """Return what becomes of an edit that no command has taken in yet; [] without one.
