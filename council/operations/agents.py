@@ -127,7 +127,7 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
         ConflictError: It is there already and differs.
         CouncilError: A fact cannot be what it is.
     """
-    checked_name(agent_id, "agent id")
+    rules.check_is_not_moderator(checked_name(agent_id, "agent id"), "id")
     _check_facts(place, agent_id, facts)
     standing = identities.load(place.paths).of_agent(agent_id)
     if account and standing and account not in [one.account for one in standing]:
@@ -178,6 +178,7 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
         raise UsageError("nothing is to be changed", "see: council agent edit --help")
     registry = identities.load(place.paths)
     must_be_known(place, agent_id, registry)
+    rules.check_is_not_moderator(agent_id, "id")
     _check_facts(place, agent_id, facts)
     title = str(facts.get("name", ""))
     is_registered = bool(account or (title and registry.of_agent(agent_id)))

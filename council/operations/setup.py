@@ -13,6 +13,7 @@ import shutil
 from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
+from council.core.rooms.identities import check_is_not_moderator
 from council.operations.place import Place
 from council.operations.telling.board import render_board
 from council.store import agent_folders
@@ -61,12 +62,13 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
 
     Raises:
         InvalidInputError: An agent's id is not legal, or the directory cannot be one.
+        RefusedError: An agent's id is the moderator's.
         UsageError: There is no such language.
     """
     if lang and lang not in LANGUAGES:
         raise UsageError(f"no language {lang!r}", f"choose one of: {', '.join(LANGUAGES)}")
     for agent in agents:
-        checked_name(agent, "agent id")
+        check_is_not_moderator(checked_name(agent, "agent id"), "id")
     root = os.path.abspath(directory)
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")

@@ -292,6 +292,45 @@ def test_doctor_tells_of_broken_rooms_and_of_faults_in_the_registry(room, now):
     assert "is not JSON" in broken["found"]
 
 
+@pytest.mark.req("DG-051", "DG-066")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agent", "register", "moderator", "--as", "gecko"),
+        ("agent", "register", "77", "--as", "moderator"),
+        ("agent", "add", "moderator"),
+        ("agent", "add", "newt", "--account", "moderator"),
+        ("agent", "edit", "gecko", "--account", "moderator"),
+        ("init", "--agents", "moderator"),
+    ],
+    ids=" ".join,
+)
+def test_no_agent_becomes_the_moderator_of_rooms(room, now, words):
+    refused = room(*words, now=now)
+
+    assert (refused.code, "moderat" in refused.err) == (6, True)
+    assert not (room.root / "memory/agents/moderator").exists()
+    assert not (room.root / "memory/shared/identities.json").exists()
+
+
+@pytest.mark.req("DG-066")
+def test_an_agent_registered_as_the_moderator_is_told_of_and_keeps_its_place_in_rooms(room, now):
+    registry = room.root / "memory/shared/identities.json"
+    registry.write_text('[{"discordUserId": "moderator", "agentId": "gecko"}]')
+    (room.root / "memory/agents/moderator").mkdir()
+
+    made = room("channel", "create", "chat", "tea", "--participants", "owl,gecko", now=now)
+    found = room("doctor", "--json", now=now).json()["findings"]
+    edited = room("agent", "edit", "moderator", "--role", "Judge", now=now)
+
+    assert made.code == 0, made.err
+    members = room("channel", "show", "tea", "--json", now=now).json()["members"]
+    assert {"owl", "gecko", "moderator"} == set(members)
+    wrong = {one["what"]: one for one in found if not one["ok"]}
+    assert "gecko" in wrong["identities"]["found"] and wrong["moderator"]["fix"]
+    assert edited.code == 6
+
+
 @pytest.mark.req("XC-008")
 def test_changes_of_the_registry_are_told(room, now):
     assert room("agent", "register", "77", "--as", "owl", now=now).code == 0

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ACCOUNT = "discordUserId"
 AGENT = "agentId"
 NAME = "agentName"
+MODERATOR = "moderator"  # the account of rooms themselves, which no agent may have
 ADDED, UPDATED, UNCHANGED = "added", "updated", "unchanged"
 
 _MAX_CHARS = 200
@@ -121,6 +122,8 @@ def _understood(item: object, at: int) -> Identity | str:
     agent = item.get(AGENT)
     if not isinstance(agent, str) or not is_name(agent):
         return f"has no usable {AGENT}"
+    if MODERATOR in (account, agent):
+        return f"names {agent} with account {account}: {MODERATOR} is who moderates rooms"
     name = item.get(NAME)
     return Identity(
         account=account,
@@ -164,7 +167,7 @@ def register(
 
     Raises:
         InvalidInputError: The account or the name cannot be one.
-        RefusedError: The account is another agent's id.
+        RefusedError: The account is another agent's id, or it or the agent is the moderator.
         ConflictError: The account is another agent's.
     """
     own = registry.of_agent(agent)
@@ -199,9 +202,11 @@ def check_account(
 
     Raises:
         InvalidInputError: It cannot be an account.
-        RefusedError: It is another agent's id.
+        RefusedError: It is another agent's id, or the moderator's.
         ConflictError: It is another agent's.
     """
+    check_is_not_moderator(agent, "id")
+    check_is_not_moderator(account, "account")
     if not is_account(account):
         raise InvalidInputError(
             f"not an account: {account[:60]!r}", f"up to {_MAX_CHARS} signs, no blank and no comma"
@@ -215,6 +220,27 @@ def check_account(
         raise ConflictError(
             f"account {account} is registered for {standing.agent}",
             f"free it first: council agent remove {standing.agent} --account {account}",
+        )
+
+
+def check_is_not_moderator(name: str, what: str) -> None:
+    """Let an agent be called `name`, or say that it cannot.
+
+    An agent that bears the moderator's account would be taken for the
+    moderator and never have the floor of a room.
+
+    Args:
+        name: An agent id or an account.
+        what: Which of the two, for the message.
+
+    Raises:
+        RefusedError: It is the moderator's.
+
+    Source: DG-051, DG-066.
+    """
+    if name == MODERATOR:
+        raise RefusedError(
+            f"{name} is who moderates rooms, and no agent's {what}", f"choose another {what}"
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from council.core.errors import InvalidInputError
 from council.core.rooms.channels import Member
+from council.core.rooms.identities import MODERATOR
 from council.operations.place import Place
 from council.store.rooms import identities
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-MODERATOR = "moderator"
 _MOST_CHARS = 128
 
 

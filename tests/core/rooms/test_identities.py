@@ -65,6 +65,19 @@ def test_no_agent_takes_the_account_or_the_id_of_another():
         register(registry, "owl", "gecko", agents=("gecko", "owl"))
 
 
+@pytest.mark.req("DG-051", "DG-066")
+def test_no_agent_is_the_moderator_of_rooms():
+    registry = registry_of([SAMPLE, {"discordUserId": "moderator", "agentId": "gecko"}])
+
+    with pytest.raises(RefusedError):
+        register(registry, "owl", "moderator")
+    with pytest.raises(RefusedError):
+        register(registry, "moderator", "99")
+
+    assert registry.account_of("gecko") == "gecko"
+    assert ["moderator" in fault for fault in registry.faults] == [True]
+
+
 @pytest.mark.parametrize("account", ["", " ", "a b", "a,b", "a\nb", "x" * 201, "\x1b[1m"])
 def test_what_cannot_be_an_account_is_refused(account: str):
     with pytest.raises(InvalidInputError):
