@@ -85,7 +85,10 @@ def do(
         place = open_place(root, now, os.environ)
         if verb not in READING:
             place.refuse_newer_settings()
-        return command(place)
+        output = command(place)
+        if output is not None:
+            output.notes += [f"council: {one}" for one in place.warnings]
+        return output
 
     raise typer.Exit(carry_out(verb, opened, as_json=as_json))
 

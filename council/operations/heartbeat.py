@@ -130,11 +130,18 @@ def _do_the_rest(place: Place, now: datetime, report: Report) -> None:
 
 
 def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
-    """Take over identities from another program once its file has changed (DG-017)."""
+    """Take over identities from another program once its file has changed (DG-017).
+
+    A registry that is broken stops no room: this is where somebody is told (DG-007).
+    """
     if os.path.lexists(place.paths.ego):
         from council.operations.rooms.scanning import scan_if_changed
 
         scan_if_changed(place)
+    if os.path.lexists(place.paths.identities):
+        from council.store.rooms import identities
+
+        identities.load(place.paths)
 
 
 def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001

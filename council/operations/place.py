@@ -40,12 +40,14 @@ class Place:
         settings: What `council.toml` says.
         paths: Where everything lies.
         fixed_now: The instant that stands for the present, None for the clock.
+        warnings: What went wrong on the way and stopped nobody; whoever called is told.
     """
 
     def __init__(self, root: str, environ: Mapping[str, str], fixed_now: datetime | None) -> None:
         self.root = root
         self.environ = environ
         self.fixed_now = fixed_now
+        self.warnings: list[str] = []
         self.settings: Settings = load_settings(root)
         self.paths = Workspace(root, self.settings.paths, strict=self.settings.trust == "strict")
         self._conversations: Conversations | None = None

@@ -22,6 +22,52 @@ def room(council, now):
     return council
 
 
+@pytest.fixture
+def unwritable(room, workspace: Path):
+    """Have the state of the room refuse every write until it is called again."""
+    history = workspace / "memory/shared/.council/channels/weather/obj"
+    aside = history.with_name("aside")
+
+    def turn() -> None:
+        if aside.exists():
+            history.unlink()
+            aside.rename(history)
+        else:
+            history.rename(aside)
+            history.write_text("")
+
+    return turn
+
+
+@pytest.mark.req("DG-101", "XC-001")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("channel", "post", "weather", "two", "--as", "alice"),
+        ("say", "two", "--to", "weather", "--as", "alice"),
+    ],
+)
+def test_a_message_that_holds_is_posted_though_the_room_cannot_be_written(
+    room, now, workspace, unwritable, command
+):
+    room("channel", "post", "weather", "one", "--as", "alice", now=now)
+    unwritable()
+
+    said = room(*command, now=now)
+
+    assert said.code == 0
+    assert "message 2 posted" in said.out
+    assert "the message stands, do not post it again" in said.err
+    beat = room("heartbeat", now=now)
+    assert beat.code == 3
+    assert "weather" in beat.err
+    assert "nothing is open" not in beat.out
+    unwritable()
+    assert room("heartbeat", now=now).code == 0
+    log = (workspace / "memory/shared/channels/weather.jsonl").read_text()
+    assert [json.loads(line)["content"] for line in log.splitlines()] == ["one", "two"]
+
+
 @pytest.mark.req("DG-073", "DG-074")
 def test_begin_answers_in_the_words_that_hooks_read(room, now):
     speaker = room("turn", "begin", "weather", "--as", "owl", "--run-id", "r1", "--json", now=now)
@@ -329,6 +375,37 @@ def test_an_agent_registered_as_the_moderator_is_told_of_and_keeps_its_place_in_
     wrong = {one["what"]: one for one in found if not one["ok"]}
     assert "gecko" in wrong["identities"]["found"] and wrong["moderator"]["fix"]
     assert edited.code == 6
+
+
+@pytest.mark.req("DG-007", "DG-101")
+@pytest.mark.parametrize("content", ["{bad", '{"a": 1}', "\xff"])
+def test_a_broken_registry_stops_no_word_and_is_told_of(room, now, content):
+    registry = room.root / "memory/shared/identities.json"
+    registry.write_bytes(content.encode("latin-1"))
+
+    posted = room("channel", "post", "weather", "Rain?", "--as", "bob", "--json", now=now)
+    said = room("say", "Snow?", "--to", "weather", now=now)
+    stranger = room("channel", "post", "weather", "Hail?", "--as", "fox", now=now)
+    beaten = room("heartbeat", "--json", now=now)
+
+    assert (posted.code, posted.json()["message"]["author"]) == (0, "bob"), posted.err
+    assert posted.json()["currentSpeaker"] == "owl"
+    assert said.code == 0
+    for one in (posted, said):
+        assert one.err.count("\n") == 1 and "identities.json" in one.err
+    assert stranger.code == 6
+    assert [one["name"] for one in beaten.json()["errors"]] == ["identities"]
+    assert registry.read_bytes() == content.encode("latin-1")
+
+
+@pytest.mark.req("DG-011")
+def test_nobody_becomes_a_member_while_the_registry_is_broken(room, now):
+    (room.root / "memory/shared/identities.json").write_text("{bad")
+
+    refused = room("channel", "members", "weather", "add", "77", now=now)
+
+    assert refused.code == 3
+    assert "77" not in room("channel", "show", "weather", "--json", now=now).json()["members"]
 
 
 @pytest.mark.req("XC-008")

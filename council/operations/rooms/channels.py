@@ -5,13 +5,13 @@ Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-101, A-20, A-23.
 
 from __future__ import annotations
 
-from council.core.errors import ConflictError, InvalidInputError, RefusedError
+from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.events import Event
 from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.operations.rooms import rooms
-from council.operations.rooms.members import member_of, members_of
+from council.operations.rooms.members import member_of, members_of, poster_of
 from council.operations.rooms.rousing import rouse
 from council.store.settings import language
 
@@ -135,6 +135,10 @@ def post(
 ) -> tuple[Message, ChannelStep]:
     """Post a message; who is woken by it follows from the mode and state of the channel.
 
+    It holds once it is in the log. Where the room cannot be written after that, the
+    message is posted all the same, `reason` says what hindered, and the next command
+    or heartbeat takes notice of it.
+
     Args:
         place: The workspace.
         channel_id: Which channel; one that nobody has used is made by it.
@@ -155,13 +159,13 @@ def post(
     if not rooms.channels(place).exists(channel_id):
         first_use(place, channel_id, [])
     wanted = key or (text_digest(f"{run}\n{author}\n{text}")[:16] if run else "")
-    said: list[Message] = []
+    said: list[tuple[Message, str]] = []
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         one = _author(place, step.channel, author)
         before = session.find(wanted, one.account) if wanted else None
         if before is not None:
-            said.append(before)
+            said.append((before, "already-posted"))
             return step.then(ChannelStep(channel=step.channel, outcome="already-posted"))
         message = Message(
             id=1,
@@ -172,12 +176,20 @@ def post(
             run=run,
             extra={"key": wanted} if wanted else {},
         )
-        said.append(session.post(message))
+        said.append((session.post(message), "posted"))
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))
 
-    step = rooms.change(place, channel_id, now, rule, actor=author)
+    try:
+        step = rooms.change(place, channel_id, now, rule, actor=author)
+    except CouncilError as error:
+        if not said:
+            raise
+        # Others may have read it already, and who is told to post it again says it twice.
+        channel = rooms.look(place, channel_id, now).channel
+        message, outcome = said[0]
+        return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
     rouse(place, step.channel)
-    return said[0], step
+    return said[0][0], step
 
 
 def _author(place: Place, channel: Channel, name: str) -> Member:
@@ -191,7 +203,7 @@ def _author(place: Place, channel: Channel, name: str) -> Member:
     for one in channel.members.values():
         if one.agent == name:
             return one
-    found = member_of(place, name, place.now())
+    found = poster_of(place, name, place.now())
     if found.agent and channel.mode is not Mode.NONE:
         raise RefusedError(
             f"{name} is no member of {channel.name}",

@@ -5,10 +5,11 @@ Source: DG-051 to DG-053, DG-066, DG-115.
 
 from __future__ import annotations
 
-from council.core.errors import InvalidInputError
+from council.core.errors import CouncilError, InvalidInputError
 from council.core.rooms.channels import Member
 from council.core.rooms.identities import MODERATOR
 from council.operations.place import Place
+from council.store.agents import known_agents
 from council.store.rooms import identities
 
 TYPE_CHECKING = False
@@ -26,6 +27,33 @@ def member_of(place: Place, name: str, now: datetime) -> Member:
         InvalidInputError: It can be nobody's.
         InvalidStateError: The identity registry is broken.
     """
+    _check_account(name)
+    if name == MODERATOR:
+        return moderator(place, now)
+    agent = identities.resolve(place.paths, place.settings, [name])[name]
+    account = identities.account_of(place.paths, agent) if agent and agent == name else name
+    return Member(account=account, agent=agent, joined_at=now)
+
+
+def poster_of(place: Place, name: str, now: datetime) -> Member:
+    """Return who posts under a name; a registry that is broken stops nobody (DG-007).
+
+    Without it agents are known by their ids and every other account is a
+    person's, which the place is warned of. Nobody becomes a member by that.
+
+    Raises:
+        InvalidInputError: It can be nobody's.
+    """
+    _check_account(name)
+    try:
+        return member_of(place, name, now)
+    except CouncilError as error:
+        place.warnings.append(f"{error.message}; accounts are taken for persons")
+    agent = name if name in known_agents(place.root, place.settings) else ""
+    return Member(account=name, agent=agent, joined_at=now)
+
+
+def _check_account(name: str) -> None:
     if (
         not name
         or len(name) > _MOST_CHARS
@@ -34,11 +62,6 @@ def member_of(place: Place, name: str, now: datetime) -> Member:
         raise InvalidInputError(
             f"not an account: {name[:60]!r}", "give an agent id or an account without spaces"
         )
-    if name == MODERATOR:
-        return moderator(place, now)
-    agent = identities.resolve(place.paths, place.settings, [name])[name]
-    account = identities.account_of(place.paths, agent) if agent and agent == name else name
-    return Member(account=account, agent=agent, joined_at=now)
 
 
 def moderator(place: Place, now: datetime) -> Member:

@@ -51,7 +51,8 @@ def load(workspace: Workspace) -> Registry:
 
 def _broken(path: str, what: str) -> InvalidStateError:
     return InvalidStateError(
-        f"{path} {what}", "correct it or move it away; it was not written, and channels go on"
+        f"{path} {what}",
+        "correct it or move it away; it was not written, and what is said in rooms is kept",
     )
 
 
