@@ -125,29 +125,6 @@ def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
         count = max(count + 1, -(-len(text) * count // at))
 
 
-def join_parts(parts: list[str]) -> str:
-    """Return the text that `cut_in_parts` cut, whatever the order of the parts.
-
-    Raises:
-        InvalidInputError: A part is missing, or a text is no part.
-    """
-    found: dict[int, str] = {}
-    count = 0
-    for part in parts:
-        head, semicolon, rest = part.partition(";")
-        number, slash, all_of = head.removeprefix("part=").partition("/")
-        numbers = number + all_of
-        if not (head.startswith("part=") and semicolon and slash and number and all_of) or not (
-            numbers.isdigit() and numbers.isascii() and len(numbers) < 13
-        ):
-            raise InvalidInputError(f"this is no numbered part: {part[:40]!r}")
-        found[int(number)] = rest
-        count = int(all_of)
-    if not found or sorted(found) != list(range(1, len(found) + 1)) or len(found) != count:
-        raise InvalidInputError(f"{len(found)} of {count} parts are here", "wait for the others")
-    return "".join(found[number] for number in range(1, count + 1))
-
-
 def with_parent(data: str, parent: str) -> str:
     """Return DATA with the pair that names the message it follows from (PR-547)."""
     return f"pid={parent};{data}" if data else f"pid={parent}"

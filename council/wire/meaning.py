@@ -45,16 +45,29 @@ class Known(Record):
     payloads: Container[str] | None = None
 
 
+class Missing(Record):
+    """What a message names and does not exist: `what` is agent, task, context or reference."""
+
+    code: str
+    what: str
+    name: str
+
+
 def faults_of_meaning(parsed: Parsed, known: Known) -> list[Fault]:
     """Return a fault for each thing that a valid message names and that does not exist."""
+    return [Fault(code=one.code, rule="state") for one in missing(parsed, known)]
+
+
+def missing(parsed: Parsed, known: Known) -> list[Missing]:
+    """Return each thing that a valid message names and that does not exist, in order."""
     return [
-        Fault(code=_CODES[what][parsed.version], rule="state")
-        for what in _unknown(parsed, known)
+        Missing(code=_CODES[what][parsed.version], what=what, name=name)
+        for what, name in _unknown(parsed, known)
         if parsed.version in _CODES[what]
     ]
 
 
-def _unknown(parsed: Parsed, known: Known) -> Iterator[str]:
+def _unknown(parsed: Parsed, known: Known) -> Iterator[tuple[str, str]]:
     fields = parsed.fields
     kind = fields["type"]
     task = fields.get("tid", fields.get("task"))
@@ -62,14 +75,18 @@ def _unknown(parsed: Parsed, known: Known) -> Iterator[str]:
     if kind not in _INTRODUCES_AGENT and known.agents is not None:
         for end in map(canonical, (fields.get("from", ""), fields.get("to", ""))):
             if end[:1] == "W" and end != "W*" and end not in known.agents:
-                yield "agent"
+                yield "agent", end
     if _is_missing(task, known.tasks, "T0") and kind not in _INTRODUCES_TASK:
-        yield "task"
+        yield "task", task or ""
     if _is_missing(fields.get("ctx"), known.contexts, "S0"):
-        yield "context"
-    for reference in references_in(fields["data"]):
-        if not _exists(reference, known):
-            yield "reference"
+        yield "context", str(fields["ctx"])
+    for reference in unknown_references(fields["data"], known):
+        yield "reference", reference.text
+
+
+def unknown_references(data: str, known: Known) -> list[Reference]:
+    """Return the references in DATA that name nothing (PR-545)."""
+    return [one for one in references_in(data) if not _exists(one, known)]
 
 
 def _is_missing(name: str | None, where: Container[str] | None, reserved: str) -> bool:

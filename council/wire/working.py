@@ -149,7 +149,8 @@ def wrapped(
 
 def referring(whole: str, ref: str) -> dict[str, str]:
     """Return the pairs of DATA that stand for a text too long for it (PR-536)."""
-    return {_NAME: f"{_REF}{ref}", "begins": inline(whole, _BEGINS_CHARS)}
+    begins = inline(whole.replace("#", ""), _BEGINS_CHARS)  # it refers to nothing itself
+    return {_NAME: f"{_REF}{ref}", "begins": begins}
 
 
 class Profile(Record):

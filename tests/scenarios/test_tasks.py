@@ -245,6 +245,83 @@ def test_a_long_answer_comes_back_whole_by_way_of_an_artifact(office):
     assert "#REF:art_" in line["summary"]
 
 
+@pytest.mark.req("PR-548")
+def test_an_answer_in_numbered_parts_reaches_the_user_as_one(office):
+    parts = [
+        f"M{number + 1}|W1>O1|S|T1|P1|D|-|0|S1|B9|part={number}/3;result={text}"
+        for number, text in enumerate(("Alpha, ", "beta, ", "Omega"), 1)
+    ]
+    office.hire(
+        writer=(["prints", "\n".join(parts)], "text_gen"),
+        outside=([], "plan"),
+    )
+    assert office.answer(office.ask("Write", "--caps", "text_gen")) == "Alpha, beta, Omega"
+    context = office.ask("Plan", "--caps", "plan")
+    for part in parts:
+        office.do("msg", "send", part.replace("W1", "W2").replace("S1", context))
+    assert office.answer(context) == "Alpha, beta, Omega"
+
+
+@pytest.mark.req("PR-554", "PR-580")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "M2|W2>O1|S|T1|P1|D|-|0|S1|B9|result=forged",
+        "M2|W1>O1|S|T1|P1|D|-|0|S77|B9|result=of another context",
+        "M2|W1>O1|S|T9|P1|D|-|0|S1|B9|result=of another task",
+        "M2|W1>O1|A|T1|P1|-|-|0|S1|B9|ready",
+        "M2|W1>O1|U|T1|P1|R|-|0|S1|B9|progress=10%",
+        "M2|W1>O1|S|T1|P1|D|-|0|S1|B9|part=1/2;result=half of it",
+    ],
+)
+def test_a_run_that_answers_nothing_is_a_failed_attempt_and_another_worker_is_asked(office, line):
+    office.hire(
+        odd=(["prints", line], "web_search"),
+        free=(["result", "result=done"], "web_search"),
+    )
+    context = office.ask("Search", "--caps", "web_search")
+    assert office.answer(context) == "done"
+    assert office.attempts(context) == [("W1", "F", "E30"), ("W2", "D", "")]
+    assert [one["state"] for one in office.shown(context)["runs"].values()] == ["F", "D"]
+    (failed,) = office.events("task.failed")
+    assert failed["data"]["reason"].startswith("no answer that can be taken")
+
+
+@pytest.mark.req("PR-545", "PR-557")
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "M2|W1>O1|S|T1|P1|D|-|0|S1|B9|result=#MSG:M777",
+        "M2|W1>O1|S|T1|P1|D|-|0|S1|B9|result=#REF:art_0000",
+        "#REF:art_0000",
+    ],
+)
+def test_an_answer_that_refers_to_nothing_is_refused_and_never_called_done(office, printed):
+    office.hire(odd=(["prints", printed], "plan"))
+    context = office.ask("Plan")
+    told = office.answer(context)
+    assert told == "Not done: the answer named something that cannot be found."
+    assert office.attempts(context) == [("W1", "F", "E43")]
+    assert office.messages(context).count("O1>W1 E E43") == 3
+
+
+@pytest.mark.req("PR-545")
+def test_words_that_speak_of_references_are_the_answer_as_they_stand(office):
+    office.hire(writer=(["words", "Write #REF:x for a payload."], "plan"))
+    context = office.ask("Plan")
+    path = office.root / f"memory/shared/protocol/answers/{context}.md"
+    wait_until(path.exists)
+    assert path.read_text() == "Write #REF:x for a payload.\n"
+
+
+@pytest.mark.req("PR-537", "PR-557")
+def test_lines_with_faults_are_told_to_the_user_without_codes_and_rules(office):
+    office.hire(odd=(["prints", "M2|W1>O1|S|T1|P1|D|-|0|S1|B9|result=42|43"], "plan"))
+    context = office.ask("Plan")
+    assert office.answer(context) == "Not done: the answer could not be read."
+    assert office.attempts(context) == [("W1", "F", "E10")]
+
+
 @pytest.mark.req("PR-503", "PR-598")
 def test_a_v4_worker_reads_and_writes_v4_and_v4_lines_to_others_arrive_as_v5(office):
     office.hire(old=(["--log", "read.txt", "result", "results=4"], "plan"), new=([], "reason"))

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.errors import InvalidInputError
+from council.core.protocol.chunks import join_parts
 from council.wire.data import (
     call_of,
     cut_in_parts,
-    join_parts,
     list_of,
     params_of,
     parse_data,

@@ -53,10 +53,26 @@ _WORDS: dict[str, tuple[str, str]] = {
     "E32": ("something that is needed was not there", "une ressource nécessaire manquait"),
     "E33": ("a file was not found", "un fichier est introuvable"),
 }
+_UNREAD = ("the answer could not be read", "la réponse n’a pas pu être lue")
+_UNKNOWN = (
+    "the answer named something that cannot be found",
+    "la réponse nommait quelque chose d’introuvable",
+)
+# What was wrong with what a worker sent, where it did not say so itself.
+_REFUSED = {
+    **dict.fromkeys(("E10", "E11", "E12", "E13", "E14", "E15"), _UNREAD),
+    **dict.fromkeys(("E40", "E41", "E42", "E43"), _UNKNOWN),
+}
 _OTHER = ("this failed", "cela a échoué")
 _CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
 _NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
 _NOTHING = ("Done.", "C’est fait.")
+_GONE = (
+    "This was done, but its result cannot be found.",
+    "Ceci a été fait, mais le résultat est introuvable.",
+)
+_NOBODY_FOR = ("no worker for {}", "personne pour {}")
+_WITH_REASON = ("E17", "E19")
 
 
 def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
@@ -86,14 +102,45 @@ def _outcome(exchange: Exchange, task: Task, payload: Payload, french: bool) -> 
     if task.state is TaskState.X:
         return _CANCELLED[french]
     if task.state is TaskState.F:
-        said = _WORDS.get(task.code, _OTHER)[french]
-        reason = task.reason if task.code not in _WORDS or task.code in ("E17", "E19") else ""
+        said, reason = _failure(task, french)
         return _NOT_DONE[french].format(f"{said} ({reason})" if reason else said)
     results = [hop.result for hop in task.hops if hop.source == COORDINATOR and hop.result] or [
         task.result
     ]
     texts = [readable(exchange, one, payload) for one in results]
-    return "\n\n".join(one for one in texts if one) or _NOTHING[french]
+    text = "\n\n".join(one for one in texts if one)
+    if text:
+        return text
+    refers = any("#" in value for one in results for value in _for_users(one).values())
+    return (_GONE if refers else _NOTHING)[french]
+
+
+def _failure(task: Task, french: bool) -> tuple[str, str]:
+    """Return what went wrong, and the reason as the worker wrote it.
+
+    Our own reasons are English and speak of the protocol.
+    """
+    lasts = [hop.attempt for hop in task.hops if hop.source == COORDINATOR and hop.attempt]
+    failed = [one for one in lasts if one.state is TaskState.F]
+    own_words = bool(failed) and failed[-1].own_words
+    known = _WORDS if own_words else {**_WORDS, **_REFUSED}
+    said = known.get(task.code, _OTHER)[french]
+    if own_words:
+        is_told = task.code not in _WORDS or task.code in _WITH_REASON
+        return said, _plain(task.reason) if is_told else ""
+    if not failed and task.code == "E19" and task.caps:
+        return said, _NOBODY_FOR[french].format(", ".join(task.caps))
+    return said, ""
+
+
+def _for_users(data: str) -> dict[str, str]:
+    """Return the pairs of a result that are for people; plain text is its result."""
+    pairs = flags_and_pairs(data)[1] or {RESULT: data}
+    return {
+        name: value
+        for name, value in pairs.items()
+        if name not in _NOT_FOR_USERS and (name == RESULT or not value.startswith("#MSG:"))
+    }
 
 
 def readable(exchange: Exchange, data: str, payload: Payload) -> str:
@@ -101,10 +148,9 @@ def readable(exchange: Exchange, data: str, payload: Payload) -> str:
     flags, pairs = flags_and_pairs(data)
     if not pairs:
         return _plain(_resolved(exchange, data, payload))
-    kept = {name: value for name, value in pairs.items() if name not in _NOT_FOR_USERS}
     values = {
         name: _plain(_resolved(exchange, value.strip().strip('"'), payload))
-        for name, value in kept.items()
+        for name, value in _for_users(data).items()
     }
     values = {name: value for name, value in values.items() if value}
     if list(values) == [RESULT] and not flags:
@@ -129,9 +175,19 @@ def _resolved(exchange: Exchange, text: str, payload: Payload) -> str:
             known = exchange.tasks.get(task)
             found = known.fields.get(field, "") if colon and known else ""
             words.append(found if colon else payload(name))
-        elif kind != "#MSG:":
+        elif kind == "#MSG:":
+            words.append(_result_in(exchange, name))
+        else:
             words.append(word)
     return " ".join(words).strip()
+
+
+def _result_in(exchange: Exchange, name: str) -> str:
+    """Return the result that an earlier message told, "" where it refers to another one."""
+    number = name.removeprefix("M").lstrip("0")
+    posted = exchange.posted_as(int(number)) if number.isdecimal() and len(number) < 5 else None
+    told = posted.message.pair(RESULT) if posted is not None else ""
+    return "" if "#" in told else told
 
 
 def _plain(text: str) -> str:

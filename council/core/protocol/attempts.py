@@ -15,7 +15,15 @@ from council.core.protocol.retries import BUDGET_POLICY, OTHER_WORKER, RETRY, st
 
 
 def fail(
-    desk: Desk, task: Task, hop: Hop, code: str, reason: str, *, needed: int = 0, over: bool = False
+    desk: Desk,
+    task: Task,
+    hop: Hop,
+    code: str,
+    reason: str,
+    *,
+    needed: int = 0,
+    over: bool = False,
+    own_words: bool = False,
 ) -> None:
     """End the attempt of a hop with a failure, and go on by its code (PR-580).
 
@@ -27,6 +35,7 @@ def fail(
         reason: The same in words.
         needed: The budget that the worker said it needs.
         over: Whether the time of the task is over, so that this worker is not tried again.
+        own_words: Whether the worker wrote the reason.
     """
     last = hop.attempt
     if last is None or last.state in ENDED:
@@ -35,6 +44,7 @@ def fail(
         # What fails has begun: a failed attempt was running, whatever its worker saw of it.
         desk.change(task, hop, last, TaskState.R)
     desk.change(task, hop, last, TaskState.F, code=code, reason=reason)
+    last.own_words = own_words
     drop_hops(desk, task, hop, last, "its source failed")
     drop_questions(desk, task, hop)
     follows = strategy(code)

@@ -164,7 +164,7 @@ class Desk:
         if state is TaskState.R:
             attempt.started_at = self.now
         if state in ENDED:
-            attempt.ends_at, attempt.asked = None, 0
+            attempt.ends_at, attempt.asked, attempt.parts = None, 0, {}
             self._drop_runs(task, hop, attempt)
         self.tell(
             "attempt.changed",

@@ -108,6 +108,8 @@ class Attempt(Record):
         progress: What it last told of its progress.
         code: Why it failed, as a code of V5.
         reason: The same in words.
+        own_words: Whether the reason is what its worker wrote.
+        parts: What is there of an answer in parts, by `i/n`.
         why: Why this worker was chosen, as selection explains it.
         retry: Which retry after a time-out this is, 0 for none.
         fallback_from: The worker in whose place this one was asked, "" for nobody.
@@ -125,6 +127,8 @@ class Attempt(Record):
     progress: str = ""
     code: str = ""
     reason: str = ""
+    own_words: bool = False
+    parts: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     why: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
     retry: int = 0
     fallback_from: str = ""

@@ -50,6 +50,8 @@ _ATTEMPT: Form = (
     ("progress", "progress", "text"),
     ("code", "code", "text"),
     ("reason", "reason", "text"),
+    ("ownWords", "own_words", "flag"),
+    ("parts", "parts", "text-table"),
     ("why", "why", "object"),
     ("retry", "retry", "whole"),
     ("fallbackFrom", "fallback_from", "text"),

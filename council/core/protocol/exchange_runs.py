@@ -134,21 +134,28 @@ def run_failed(
 
 
 def run_ended(
-    exchange: Exchange, run: str, *, now: datetime, rules: TaskRules = RULES
+    exchange: Exchange, run: str, *, now: datetime, why: str = "", rules: TaskRules = RULES
 ) -> ExchangeStep:
     """Note that a run is over whose messages were taken one by one with `receive`.
 
-    A worker that only told of its progress has the time of one that answers by itself.
+    One that only told of its progress, left parts of its answer out or said nothing that could
+    be taken is a failed attempt; `why` says what was wrong with it. `outcome` is then `failed`.
     """
     desk = Desk(exchange, now, rules=rules)
     ended = desk.exchange.runs.get(run)
     part = None if ended is None else _part_of(desk.exchange, ended)
-    desk.end_run(run)
-    if ended is not None and part is not None:
-        attempt = part[2]
-        if attempt.state not in ENDED and attempt.asked == ended.message:
-            attempt.ends_at = attempt.ends_at or now + rules.worker_timeout
-    return desk.step("ended" if part else "")
+    if ended is None or part is None or ended.state not in (TaskState.R, TaskState.D):
+        desk.end_run(run)
+        return desk.step("ended" if part else "")
+    task, _, attempt = part
+    if attempt.state in ENDED or attempt.asked != ended.message:
+        desk.end_run(run)
+        return desk.step("ended")
+    said = why or (f"parts {', '.join(attempt.parts)} alone" if attempt.parts else "")
+    reason = "no answer that can be taken" + (f": {said}" if said else "")
+    desk.tell("task.failed", task, agent=ended.worker, task=run, reason=reason, final=False)
+    _fail(desk, ended, "E30", reason)
+    return desk.step("failed")
 
 
 def set_aside(exchange: Exchange, run: str, *, now: datetime, reason: str = "") -> ExchangeStep:

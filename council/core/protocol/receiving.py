@@ -4,7 +4,8 @@ A message is first judged: does it name what exists, may its sender send it,
 does it fit the state of the attempt. What fails is answered with an E, and
 the worker is asked once more; what was heard already changes nothing.
 
-Source: PR-551, PR-552, PR-554, PR-558, PR-559, PR-562, PR-563, PR-571, PR-574 to PR-578, PR-582.
+Source: PR-548, PR-551, PR-552, PR-554, PR-558, PR-559, PR-562, PR-563, PR-571, PR-574 to PR-578,
+PR-582.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import TaskState
 from council.core.protocol import handoffs, questions
 from council.core.protocol.attempts import fail
+from council.core.protocol.chunks import fault_of_part, hold, number_of_part, whole_message
 from council.core.protocol.desk import Desk
 from council.core.protocol.exchange import ENDED, Attempt, Hop, Task
 from council.core.protocol.hops import cancel_task, drop_hops, hand_back, source_of
@@ -23,12 +25,13 @@ from council.core.protocol.messages import (
     compose,
     inline,
 )
+from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.transitions import DUPLICATE, INVALID, OK, state_told, transition
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 TAKEN, REPEATED, IGNORED, REFUSED = "taken", "duplicate", "ignored", "refused"
 MOST_REFUSED = 2
@@ -201,16 +204,36 @@ def _spend(desk: Desk, task: Task, hop: Hop, message: Message) -> None:
     hop.left = message.budget
 
 
-def _keep_fields(task: Task, message: Message) -> None:
-    for name, value in message.pairs:
+def _keep_fields(task: Task, pairs: Iterable[tuple[str, str]]) -> None:
+    for name, value in pairs:
         if name in task.fields or len(task.fields) < _FIELDS_KEPT:
             task.fields[name] = value
 
 
 def _success(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Message) -> Verdict:
-    _keep_fields(task, message)
-    task.fields["S"] = message.data
-    hop.result, hop.returned = message.data, True
+    part = number_of_part(message.data)
+    if part is None:
+        return _done(desk, task, hop, attempt, message, message.data)
+    fault = fault_of_part(part)
+    if fault:
+        return _refuse(desk, message, "E10", {"desc": fault}, task, (hop, attempt))
+    whole = hold(attempt, message.data, part)
+    if whole:
+        key = f"{task.id}h{hop.number}s".lower()
+        told = whole_message(desk.exchange, message, whole, key)
+        return _done(desk, task, hop, attempt, told, whole)
+    desk.take(message, parent=attempt.asked or attempt.message, hop=hop.number)
+    if attempt.asked:
+        attempt.ends_at = desk.now + desk.rules.worker_timeout
+    return Verdict(outcome=TAKEN)
+
+
+def _done(
+    desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Message, result: str
+) -> Verdict:
+    _keep_fields(task, flags_and_pairs(result)[1].items())
+    task.fields["S"] = result
+    hop.result, hop.returned = result, True
     to = _home(desk, task, hop, message)
     number = desk.take(
         message.copy(receiver=hop.source if hop.parent else message.receiver),
@@ -241,7 +264,7 @@ def _error(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Message)
     needed = message.pair("needed")
     fail(
         desk, task, hop, code, message.pair("desc") or message.data,
-        needed=int(needed) if needed.isdecimal() and len(needed) < 10 else 0,
+        needed=int(needed) if needed.isdecimal() and len(needed) < 10 else 0, own_words=True,
     )  # fmt: skip
     return Verdict(outcome=TAKEN)
 
@@ -261,7 +284,7 @@ def _clarify(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Messag
 
 
 def _progress(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Message) -> Verdict:
-    _keep_fields(task, message)
+    _keep_fields(task, message.pairs)
     desk.take(message, parent=attempt.asked or attempt.message, hop=hop.number)
     attempt.progress = message.data
     if attempt.asked:

@@ -4,7 +4,7 @@ A line that is a message counts as one, a line with faults is answered by the
 code of the first one, mere words are the answer. What DATA cannot hold is
 published, and DATA refers to it.
 
-Source: PR-503, PR-536, PR-537, PR-554, PR-559, PR-598.
+Source: PR-503, PR-536, PR-537, PR-545, PR-554, PR-559, PR-598.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from council.core.protocol.messages import Message, inline
 from council.core.protocol.payload import flags_and_pairs
 from council.drivers.runs import Answer
 from council.operations.protocol.crew import Crew
+from council.operations.protocol.known import known_in
 from council.operations.protocol.task_due import Due
 from council.store.delegation import artifacts
+from council.wire.meaning import unknown_references
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     Taken = Callable[[Exchange, str], ExchangeStep]
 
 _ENDS_WORK = frozenset("SECX")
+_REFUSED = "message.refused"
+_UNKNOWN_REFERENCE = "E43"
 
 
 def taken_in(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
@@ -43,10 +47,15 @@ def taken_in(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], Excha
 
     def rule(exchange: Exchange) -> ExchangeStep:
         step = ExchangeStep(exchange=exchange, events=list(events))
+        why = [str(one.data["reason"]) for one in events if one.type == _REFUSED]
         for number, taken in enumerate(rules, start=1):
             # The last one ends the run: until then it may say more.
-            step = step.then(taken(step.exchange, owed.run if number == len(rules) else ""))
-        ended = exchange_runs.run_ended(step.exchange, owed.run, now=crew.now, rules=crew.rules)
+            told = taken(step.exchange, owed.run if number == len(rules) else "")
+            why += [told.reason] if told.reason else []
+            step = step.then(told)
+        ended = exchange_runs.run_ended(
+            step.exchange, owed.run, now=crew.now, why=inline(", ".join(why), 80), rules=crew.rules
+        )
         return step.then(ended)
 
     return rule
@@ -68,14 +77,14 @@ def _heard(
         message = told.message
         if message.sender != worker:
             reason = f"sent as {message.sender} in a run of {worker}"
-            events.append(_event(due, "message.refused", message, code="E13", reason=reason))
+            events.append(_event(due, _REFUSED, message, code="E13", reason=reason))
             continue
         ends = ends or message.kind in _ENDS_WORK
         rules.append(_received(crew, _whole(crew, due, told)))
     for faulty in said.faulty:
         rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty))
     if said.words and not (ends or said.faulty):
-        ref = "" if fits(said.words) else _published(crew, due, said.words)
+        ref = "" if _can_stand(crew, due, said.words) else _published(crew, due, said.words)
         whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
         rules.append(_received(crew, whole))
     elif said.words:
@@ -84,8 +93,26 @@ def _heard(
     return rules, events
 
 
+def _can_stand(crew: Crew, due: Due, words: str) -> bool:
+    """Tell whether words can be the result as they are: a text may speak of references."""
+    is_text = len(words.split()) > 1
+    return fits(words) and not (is_text and unknown_references(words, known_in(crew, due.exchange)))
+
+
 def _received(crew: Crew, message: Message) -> Taken:
     def taken(exchange: Exchange, run: str) -> ExchangeStep:
+        unknown = unknown_references(message.data, known_in(crew, exchange))
+        if unknown:
+            return orchestrator.receive_fault(
+                exchange,
+                message,
+                _UNKNOWN_REFERENCE,
+                crew.registry,
+                crew.now,
+                details=inline(f"unknown reference {unknown[0].text}", 80),
+                run=run,
+                rules=crew.rules,
+            )
         return orchestrator.receive(
             exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
         )

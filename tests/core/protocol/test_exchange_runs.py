@@ -110,29 +110,32 @@ def test_a_worker_that_rests_is_replaced():
     assert [one.worker for one in context.task().hops[0].attempts] == ["W1", "W2"]
 
 
-@pytest.mark.req("PR-554")
-def test_a_worker_that_only_told_of_its_progress_has_time_to_answer_by_itself():
+@pytest.mark.req("PR-554", "PR-580")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "M2|W1>O1|A|T1|P1|-|-|0|S1|B450|ready",
+        "M2|W1>O1|U|T1|P1|R|-|0|S1|B450|progress=50%",
+        "M2|W1>O1|S|T9|P1|D|-|0|S1|B450|result=x",
+        "M2|W1>O1|S|T1|P1|D|-|0|S77|B450|result=x",
+        "M2|W1>O1|S|T1|P1|D|-|0|S1|B450|part=1/2;result=x",
+    ],
+)
+def test_a_run_that_ended_without_an_answer_is_a_failed_attempt(line: str):
     context = asked()
     due = context.start()
-    context.hear("M2|W1>O1|U|T1|P1|R|-|0|S1|B450|progress=50%", due.run)
-    context.do(run_ended, due.run, now=context.now)
+    if line:
+        context.hear(line, due.run)
 
-    context.beat(14 * MINUTE)
-    assert context.runs() == [], "it is not run again for the same message"
-    assert context.task().hops[0].attempt.state == "R"
-    context.beat(MINUTE)
+    ended = context.do(run_ended, due.run, now=context.now, why="it was garbled")
+    context.beat()
 
-    assert context.task().hops[0].attempts[0].code == "E21"
-
-
-def test_a_run_that_ended_without_a_word_has_that_time_too():
-    context = asked()
-    due = context.start()
-    context.do(run_ended, due.run, now=context.now)
-
-    context.beat(15 * MINUTE)
-
-    assert context.task().hops[0].attempts[0].code == "E21"
+    assert ended.outcome == "failed"
+    first, second = context.task().hops[0].attempts
+    assert (first.worker, first.state, first.code, first.parts) == ("W1", "F", "E30", {})
+    assert first.reason == "no answer that can be taken: it was garbled"
+    assert second.worker == "W2"
 
 
 @pytest.mark.req("PR-309", "PR-410")

@@ -6,7 +6,9 @@ import pytest
 
 from council.core.protocol.answering import answer_of, answered, composed, readable
 from council.core.protocol.exchange_owed import Answer, Deliver
+from council.core.protocol.orchestrator import receive_fault
 from council.core.protocol.splitting import Part, divided, undivided
+from council.wire.carried import message_of
 from tests.core.exchanges import Context, registered
 
 PARTS = (
@@ -149,6 +151,80 @@ def test_a_failure_is_told_without_its_code(code: str, lang: str):
 
     assert told
     assert not {"|", code, "W1", "T1", "S1"} & set(told.split())
+
+
+@pytest.mark.req("PR-557")
+def test_what_nobody_could_read_is_told_in_words_and_never_as_our_own_reason():
+    for lang, code, told in (
+        ("en", "E10", "Not done: the answer could not be read."),
+        ("fr", "E10", "Pas fait : la réponse n’a pas pu être lue."),
+        ("en", "E43", "Not done: the answer named something that cannot be found."),
+    ):
+        context = crew()
+        context.ask()
+        due = context.start()
+        line = message_of("M2|W1>O1|S|T1|P1|D|-|0|S1|B9|x")
+        for _ in range(3):
+            context.do(
+                receive_fault, line, code, context.registry, context.now, details=f"{code} V5-1"
+            )
+            context.deliver()
+        assert due.task == "T1"
+        assert answer_of(context.exchange, nothing, lang) == told
+
+
+@pytest.mark.req("PR-557")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("E10", "Pas fait : cela a échoué (no paper left)."),
+        ("E19", "Pas fait : personne ici ne sait le faire (no paper left)."),
+        ("E99", "Pas fait : cela a échoué (no paper left)."),
+    ],
+)
+def test_the_reason_of_a_failure_is_told_as_its_worker_wrote_it(code: str, told: str):
+    context = crew()
+    context.ask()
+    context.work("W1", f"E|F|{code}|0|B1|desc=no paper left")
+
+    assert answer_of(context.exchange, nothing, "fr") == told
+
+
+@pytest.mark.req("PR-557")
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", "Not done: nobody here can do this (no worker for sing)."),
+        ("fr", "Pas fait : personne ici ne sait le faire (personne pour sing)."),
+    ],
+)
+def test_that_nobody_can_do_it_is_told_in_the_language_of_the_user(lang: str, told: str):
+    context = crew()
+    context.ask(caps=("sing",))
+
+    assert answer_of(context.exchange, nothing, lang) == told
+
+
+@pytest.mark.req("PR-545", "PR-557")
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ("result=#REF:gone", "This was done, but its result cannot be found."),
+        ("#CTX:gone", "This was done, but its result cannot be found."),
+        ("result=#MSG:M2", "the first page"),
+        ("result=#MSG:M777", "This was done, but its result cannot be found."),
+        ("prev=#MSG:M2", "Done."),
+        ("pid=M2", "Done."),
+    ],
+)
+def test_a_result_that_cannot_be_found_is_never_called_done(data: str, told: str):
+    context = crew()
+    context.ask()
+    due = context.start()
+    context.hear("M2|W1>O1|U|T1|P1|R|-|0|S1|B9|result=the first page")
+    context.hear(f"M3|W1>O1|S|T1|P1|D|-|0|S1|B9|{data}", due.run)
+
+    assert answer_of(context.exchange, nothing) == told
 
 
 @pytest.mark.req("PR-556")
