@@ -78,7 +78,7 @@ def say(
             return _steered(done, f"said; {whom or 'all'} will read it")
         from council.cli.room_views import posted_output
 
-        return posted_output(done.channel, done.message, done.outcome, done.answer)
+        return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)
 
     do("say", json, root, now, command)
 

@@ -135,7 +135,7 @@ def heartbeat(values: dict[str, Any]) -> Output:
     notes = [f"council: {name}: {error.message}" for name, error in report.errors]
     return Output(
         record=report.to_record() if values["json"] else None,
-        text="" if values["json"] else report.to_text() or NOTHING_OPEN,
+        text="" if values["json"] else report.to_text() or ("" if report.errors else NOTHING_OPEN),
         notes=notes,
         code=7 if timed_out else 3 if report.errors else 0,
     )

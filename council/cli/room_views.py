@@ -44,8 +44,13 @@ def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
     return Output(record=record, text="\n".join(lines), notes=notes)
 
 
-def posted_output(channel: Channel, said: Message, outcome: str, answer: str) -> Output:
-    """Say what became of a message, what the moderator answered at once, and who has the floor."""
+def posted_output(
+    channel: Channel, said: Message, outcome: str, answer: str, unnoticed: str = ""
+) -> Output:
+    """Say what became of a message, what the moderator answered at once, and who has the floor.
+
+    `unnoticed` is why the room could take no notice of it yet, "" where it did.
+    """
     record = {
         "outcome": outcome,
         "message": message_to_record(said),
@@ -54,7 +59,9 @@ def posted_output(channel: Channel, said: Message, outcome: str, answer: str) ->
     }
     lines = [f"{channel.channel_id}: message {said.id} {outcome.replace('-', ' ')}"]
     lines += [f"moderator: {answer}"] if answer else []
-    return Output(record=record, text="\n".join([*lines, f"floor: {floor_line(channel)}"]))
+    lines.append(f"floor: {floor_line(channel)}")
+    notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
+    return Output(record=record, text="\n".join(lines), notes=notes)
 
 
 def shown_output(found: Standing) -> Output:

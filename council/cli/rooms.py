@@ -142,7 +142,7 @@ def post(
         run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
         said, step = say(place, channel, speaker(place, as_), words, run=run, key=key)
         answer = answer_to(place, step.channel, said.id)
-        return posted_output(step.channel, said, step.outcome, answer)
+        return posted_output(step.channel, said, step.outcome, answer, step.reason)
 
     do("channel post", json, root, now, command)
 

@@ -38,12 +38,16 @@ class Steered(Record):
 
 
 class Posted(Record):
-    """A message posted to a channel, and what the moderator answered at once, "" for nothing."""
+    """A message posted to a channel, and what the moderator answered at once, "" for nothing.
+
+    `unnoticed` is why the room could take no notice of it yet, "" where it did.
+    """
 
     channel: Channel
     message: Message
     outcome: str
     answer: str = ""
+    unnoticed: str = ""
 
 
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
@@ -97,7 +101,13 @@ def _posted(place: Place, channel: str, author: str, text: str) -> Posted:
 
     message, step = post(place, channel, author, text)
     answer = answer_to(place, step.channel, message.id)
-    return Posted(channel=step.channel, message=message, outcome=step.outcome, answer=answer)
+    return Posted(
+        channel=step.channel,
+        message=message,
+        outcome=step.outcome,
+        answer=answer,
+        unnoticed=step.reason,
+    )
 
 
 def stop(place: Place, name: str) -> Steered:
