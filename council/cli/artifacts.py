@@ -16,6 +16,7 @@ import typer
 from council.cli.edge import Output
 from council.cli.parameters import As, Json, Now, Root, do, help_text
 from council.core.errors import DamagedArtifactError, RefusedError, UsageError
+from council.core.plain_text import indented, plain_line
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place
 
@@ -312,16 +313,18 @@ def _shown(kept: Kept) -> str:
         ("refs", brief.refs),
     ]
     lines = [
-        f"{kept.name}",
-        f"  {brief.from_agent} to {brief.to_agent}, {render_instant(brief.created_at)},"
-        f" trace {brief.trace}",
-        "  goal: " + "\n    ".join(brief.goal.splitlines()),
+        plain_line(kept.name),
+        plain_line(
+            f"  {brief.from_agent} to {brief.to_agent}, {render_instant(brief.created_at)},"
+            f" trace {brief.trace}"
+        ),
+        "  goal: " + indented(brief.goal, "    "),
     ]
     for name, texts in parts:
         if texts:
             lines += [
                 f"  {name}:",
-                *("    - " + "\n      ".join(one.splitlines()) for one in texts),
+                *("    - " + indented(one, "      ") for one in texts),
             ]
     return "\n".join(lines)
 

@@ -81,6 +81,7 @@ def set_(
     """Let #CTX:key mean something in a context."""
 
     def command(place: Place) -> Output:
+        from council.core.plain_text import plain_line
         from council.operations.protocol.tasks import set_values
 
         told: dict[str, str] = {}
@@ -90,7 +91,7 @@ def set_(
                 raise UsageError(f"{one!r} is no value", "write KEY=VALUE, such as style=short")
             told[key] = value
         kept = set_values(place, context, told)
-        lines = [f"#CTX:{key} = {value}" for key, value in kept.exchange.values.items()]
+        lines = [plain_line(f"#CTX:{key} = {value}") for key, value in kept.exchange.values.items()]
         return _shown(kept, "\n".join(lines) or f"{context} has no values")
 
     do("ctx set", json, root, now, command)

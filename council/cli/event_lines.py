@@ -12,6 +12,7 @@ from collections import deque
 from textwrap import wrap
 from typing import Any
 
+from council.core.plain_text import plain_line
 from council.operations.place import Place
 from council.store.events import tail
 
@@ -53,6 +54,7 @@ def told(story: Story, width: int) -> str:
     head += f" of {about.owner}" if about.owner else ""
     if about.name and about.name != about.id:
         head += f" ({about.id})"
+    head = plain_line(head)
     lines = [head]
     if not story.told:
         return f"{head}: nothing has happened yet"
@@ -60,7 +62,7 @@ def told(story: Story, width: int) -> str:
     column = min(max(column, 4), _WIDEST_NAME)
     day = ""
     for one in story.told:
-        at = str(one.event.get("at"))
+        at = plain_line(str(one.event.get("at")))
         if at[:10] != day:
             day = at[:10]
             lines += ["", day]
@@ -72,11 +74,11 @@ def told(story: Story, width: int) -> str:
 
 
 def _said(one: Told) -> str:
-    return f"[{one.where}] {one.said}" if one.where else one.said
+    return plain_line(f"[{one.where}] {one.said}" if one.where else one.said)
 
 
 def _who(one: Told) -> str:
-    return one.who or "-"
+    return plain_line(one.who) or "-"
 
 
 def _print(record: dict[str, Any], as_json: bool) -> None:
@@ -89,6 +91,7 @@ def _print(record: dict[str, Any], as_json: bool) -> None:
             if value not in (None, "", [])
         )
         line = f"{record['at']}  {record['type']:<24} {record.get('agentId') or '-':<10} {about}"
+        line = plain_line(line)
     sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
 
 

@@ -14,6 +14,7 @@ import typer
 
 from council.cli.edge import Output
 from council.cli.parameters import Json, Lang, Now, Root, do, help_text
+from council.core.plain_text import plain_line, plain_text
 from council.core.times import render_duration, render_instant
 from council.operations.place import Place
 
@@ -133,7 +134,7 @@ def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
     if one.command:
         lines += _wrapped(f"$ {one.command}", "    ", width)
     for line in one.output:
-        lines += [f"    | {line}"[:width]]
+        lines += [f"    | {plain_line(line)}"[:width]]
     if one.log and newest:
         lines += _wrapped(say("log", lang, {"path": one.log}), "    ", width)
     return lines
@@ -154,7 +155,7 @@ def _span(span: timedelta) -> str:
 
 def _wrapped(text: str, start: str, width: int) -> list[str]:
     return wrap(
-        text,
+        plain_text(text),
         width,
         initial_indent=start,
         subsequent_indent=" " * len(start),

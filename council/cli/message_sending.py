@@ -76,6 +76,7 @@ def send(
         from council.operations.protocol.sending import send as send_line
 
         most = place.settings.max_text_bytes
+        longest = parse_duration(timeout or _LONGEST_WAIT)
         options = (complexity, caps, priority, ctx, lang)
         if message and (user or any(options)):
             raise UsageError("a line says all that itself", "give a line, or --user TEXT")
@@ -96,7 +97,6 @@ def send(
         if done.outcome == "refused" or not done.context:
             return _sent(done)
         if wait:
-            longest = parse_duration(timeout or _LONGEST_WAIT)
             return _waited(place, done, longest.total_seconds())
         wake_next(place)
         return _sent(done)
@@ -206,12 +206,16 @@ def inbox(
     """Show what was sent to somebody: P0 first, then the oldest."""
 
     def command(place: Place) -> Output:
+        from council.core.plain_text import indented, plain_line
         from council.operations.protocol.mail import inbox as letters_of
 
         letters = letters_of(
             place, as_, context=ctx, last=whole_number(last, "--last", _MOST_LETTERS)
         )
-        lines = [f"{one.priority} {one.at} {one.sender}: {one.text}" for one in letters]
+        lines = [
+            f"{plain_line(f'{one.priority} {one.at} {one.sender}')}: {indented(one.text, '    ')}"
+            for one in letters
+        ]
         record = {"letters": [one.to_record() for one in letters]}
         return Output(record=record, text="\n".join(lines) or "nothing was sent")
 
@@ -235,11 +239,12 @@ def log(
     """Print the log of messages, one line each: time, level, context, task, route, type."""
 
     def command(place: Place) -> Output:
+        from council.core.plain_text import plain_line
         from council.operations.protocol.mail import log_lines
 
         found = list(log_lines(place, since=since, context=ctx, task=task, level=level))
         record = {"lines": [_parts(day, line) for day, line in found]}
-        return Output(record=record, text="\n".join(line for _, line in found))
+        return Output(record=record, text="\n".join(plain_line(line) for _, line in found))
 
     do("msg log", json, root, now, command)
 

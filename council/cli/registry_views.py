@@ -10,6 +10,7 @@ from datetime import datetime
 from council.cli.edge import Output
 from council.cli.views import ago, as_text, rows_view
 from council.core.errors import NotFoundError
+from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
 from council.core.protocol.selection import Selection
 from council.operations.protocol.registry_looks import Found
@@ -35,7 +36,8 @@ def query_text(found: Found, now: datetime) -> str:
     ]
     columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
     lines = [as_text(rows_view(columns, rows, whole=("id", "agent", "status"))).rstrip("\n")]
-    lines += [f"{name}: {' '.join(many)}" for name, many in sorted(found.registry.groups.items())]
+    groups = sorted(found.registry.groups.items())
+    lines += [plain_line(f"{name}: {' '.join(many)}") for name, many in groups]
     del now
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import typer
 
 from council.cli.edge import Output
 from council.cli.parameters import Json, Now, Root, do, help_text
+from council.core.plain_text import plain_line
 from council.operations.place import Place
 
 TYPE_CHECKING = False
@@ -84,11 +85,11 @@ def _explained(found: Route) -> str:
         lines.append("")
         lines.append("Next would have been:")
         lines += [f"  {one.to_text()}" for one in found.others]
-    return "\n".join([*lines, *_warned(found.warnings)])
+    return "\n".join([*map(plain_line, lines), *_warned(found.warnings)])
 
 
 def _warned(warnings: list[Warned]) -> list[str]:
-    return [f"warning ({one.kind}): {one.said}" for one in warnings]
+    return [plain_line(f"warning ({one.kind}): {one.said}") for one in warnings]
 
 
 def check(

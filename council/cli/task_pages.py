@@ -5,6 +5,7 @@ Source: `cli.md` section 2, PR-309, PR-551, PR-561.
 
 from __future__ import annotations
 
+from council.core.plain_text import plain_line, plain_text
 from council.core.times import render_duration, render_instant
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 STATES = {"N": "new", "R": "running", "D": "done", "F": "failed", "X": "cancelled"}
 _WIDTH = 78
+_DEEPER = 3  # how far a branch of a tree is set in
 
 
 def list_page(rows: Sequence[Row], now: datetime) -> str:
@@ -28,6 +30,7 @@ def list_page(rows: Sequence[Row], now: datetime) -> str:
         one = row.task
         waits = "User (asked)" if row.waits_for_user else row.worker or "-"
         what = one.text or (one.hops[0].data if one.hops else "")
+        waits = plain_line(waits)
         cells.append(
             (one.priority, f"{row.context}/{one.id}", _state(one), _ago(one.at, now), waits, what)
         )
@@ -49,7 +52,7 @@ def _ago(at: datetime, now: datetime) -> str:
 
 
 def _short(text: str, room: int) -> str:
-    line = " ".join(text.split())
+    line = " ".join(plain_line(text).split())
     return line if len(line) <= room else line[: max(1, room - 1)].rstrip() + "…"
 
 
@@ -58,23 +61,33 @@ def task_page(exchange: Exchange, tasks: Sequence[Task], now: datetime, answer: 
     lines = [_context_line(exchange)]
     if exchange.request and [one.text for one in tasks] != [exchange.request]:
         lines.append(f"  {_short(exchange.request, _WIDTH - 2)}")
-    for task in tasks:
-        lines += _task_lines(task, now)
+    lines += _branches([_task_lines(one, now) for one in tasks])
     if answer:
-        lines += ["", answer]
+        lines += ["", plain_text(answer)]
     return "\n".join(lines)
+
+
+def _branches(parts: Sequence[list[str]]) -> list[str]:
+    """Draw siblings of a tree: the first line of each hangs on the trunk, the others below it."""
+    lines: list[str] = []
+    for number, (head, *below) in enumerate(parts, start=1):
+        is_last = number == len(parts)
+        lines.append(f"{'└─' if is_last else '├─'} {head}")
+        lines += [f"{'   ' if is_last else '│  '}{one}".rstrip() for one in below]
+    return lines
 
 
 def _context_line(exchange: Exchange) -> str:
     since = f"open since {render_instant(exchange.opened_at)}"
     if exchange.closed_at is not None:
-        reason = f" ({exchange.closed_reason})" if exchange.closed_reason else ""
+        reason = f" ({plain_line(exchange.closed_reason)})" if exchange.closed_reason else ""
         since = f"closed at {render_instant(exchange.closed_at)}{reason}"
     goes_on = f" · goes on in {exchange.successor}" if exchange.successor else ""
     return f"{exchange.context} · {since}{goes_on}"
 
 
 def _task_lines(task: Task, now: datetime) -> list[str]:
+    room = _WIDTH - _DEEPER
     told = [f"{task.id} {STATES[str(task.state)]}", task.priority]
     if task.caps:
         told.append(f"needs {', '.join(task.caps)}")
@@ -82,16 +95,15 @@ def _task_lines(task: Task, now: datetime) -> list[str]:
         told.append(f"budget {task.budget}")
     end = task.ended_at or now
     told.append(f"{_span(task.created_at, end)} since {render_instant(task.created_at)}")
-    lines = [f"└─ {' · '.join(told)}"]
+    lines = [" · ".join(told)]
     if task.text:
-        lines.append(f"   {_short(task.text, _WIDTH - 3)}")
+        lines.append(_short(task.text, room))
     if task.code or task.reason:
-        lines.append(f"   {_short(f'{task.code} {task.reason}'.strip(), _WIDTH - 3)}")
+        lines.append(_short(f"{task.code} {task.reason}".strip(), room))
     for question in task.questions:
         lines += _question_lines(question)
-    for hop in task.hops:
-        lines += _hop_lines(hop, now)
-    return lines
+    roots = [hop for hop in task.hops if not hop.parent]
+    return lines + _branches([_hop_lines(task, hop, now, room - _DEEPER) for hop in roots])
 
 
 def _span(start: datetime, end: datetime) -> str:
@@ -99,33 +111,35 @@ def _span(start: datetime, end: datetime) -> str:
 
 
 def _question_lines(question: Question) -> list[str]:
-    words = "".join(f" · {at} {word}" for at, word in enumerate(question.options, start=1))
-    said = f"answered: {question.answer}" if question.answer else "waits for you"
+    options = enumerate(map(plain_line, question.options), start=1)
+    words = "".join(f" · {at} {word}" for at, word in options)
+    said = f"answered: {plain_line(question.answer)}" if question.answer else "waits for you"
     if question.ends_at is not None and not question.answer:
         said += f" until {render_instant(question.ends_at)}"
-    return [f"   ? {_short(question.text, 60)}{words}", f"     {said}"]
+    return [f"? {_short(question.text, 60)}{words}", f"  {said}"]
 
 
-def _hop_lines(hop: Hop, now: datetime) -> list[str]:
-    indent = "   " * (1 + hop.depth)
+def _hop_lines(task: Task, hop: Hop, now: datetime, room: int) -> list[str]:
+    """Return a hop, its attempts, what comes next, and what its workers handed on."""
     told = [f"hop {hop.number} of {hop.source}", f"depth {hop.depth}"]
     if hop.call:
         told.append(f"call {hop.call}")
     if hop.budget is not None:
         left = hop.budget if hop.left is None else hop.left
         told.append(f"{left} of {hop.budget} tokens left")
-    lines = [f"{indent}└─ {' · '.join(told)}"]
-    for attempt in hop.attempts:
-        lines += _attempt_lines(attempt, indent + "   ", now)
+    parts = [_attempt_lines(one, now, room - _DEEPER) for one in hop.attempts]
     if hop.again is not None:
         who = hop.again.worker or "another worker"
-        lines.append(f"{indent}   └─ next: {who} at {render_instant(hop.again.due_at)}")
+        parts.append([f"next: {who} at {render_instant(hop.again.due_at)}"])
+    handed_on = [one for one in task.hops if one.parent == hop.number]
+    parts += [_hop_lines(task, one, now, room - _DEEPER) for one in handed_on]
+    lines = [" · ".join(told), *_branches(parts)]
     if hop.result:
-        lines.append(f"{indent}   = {_short(hop.result, _WIDTH - len(indent) - 5)}")
+        lines.append(f"= {_short(hop.result, room - 2)}")
     return lines
 
 
-def _attempt_lines(attempt: Attempt, indent: str, now: datetime) -> list[str]:
+def _attempt_lines(attempt: Attempt, now: datetime, room: int) -> list[str]:
     told = [f"attempt {attempt.number}: {attempt.worker} {STATES[str(attempt.state)]}"]
     if attempt.started_at is not None:
         is_over = str(attempt.state) not in ("N", "R")
@@ -135,15 +149,13 @@ def _attempt_lines(attempt: Attempt, indent: str, now: datetime) -> list[str]:
         told.append(f"retry {attempt.retry}")
     if attempt.fallback_from:
         told.append(f"instead of {attempt.fallback_from}")
-    lines = [f"{indent}└─ {' · '.join(told)}"]
+    lines = [" · ".join(told)]
     if attempt.progress:
-        lines.append(f"{indent}   {_short(attempt.progress, _WIDTH - len(indent) - 3)}")
+        lines.append(_short(attempt.progress, room))
     if attempt.code or attempt.reason:
-        why = f"{attempt.code} {attempt.reason}".strip()
-        lines.append(f"{indent}   {_short(why, _WIDTH - len(indent) - 3)}")
+        lines.append(_short(f"{attempt.code} {attempt.reason}".strip(), room))
     if attempt.why:
-        chosen = f"chosen: {_why(attempt)}"
-        lines.append(f"{indent}   {_short(chosen, _WIDTH - len(indent) - 3)}")
+        lines.append(_short(f"chosen: {_why(attempt)}", room))
     return lines
 
 
@@ -178,5 +190,6 @@ def context_page(exchange: Exchange, now: datetime) -> str:
         head = f"{render_instant(posted.at)} {one.id} {one.sender}>{one.receiver} {one.kind}"
         if one.code:
             head += f" {one.code}"
+        head = plain_line(head)
         lines.append(f"{head} {_short(one.data, max(10, _WIDTH - len(head) - 1))}")
     return "\n".join(lines)

@@ -24,6 +24,7 @@ from council.core.conversations.owed import (
     round_number,
     takes_turns,
 )
+from council.core.plain_text import plain_line
 from council.core.telling.trace_context import context_of
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
@@ -195,7 +196,7 @@ def rows_view(
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text("" if cell is None else plain_line(str(cell))) for cell in row))
     return table
 
 

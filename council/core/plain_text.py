@@ -4,7 +4,7 @@ What agents and letters say is printed beside what the product says. A terminal
 obeys control characters, so they become blanks; and whoever prints one thing a
 line lets no text begin a line of its own.
 
-Source: XC-009, `trust.md`, `cli.md` section 1.
+Source: XC-005, `cli.md` section 1, `trust.md`.
 """
 
 from __future__ import annotations
