@@ -8,6 +8,8 @@ from __future__ import annotations
 from council.cli.edge import Output
 from council.core.errors import CouncilError
 from council.core.events import Event
+from council.core.plain_text import plain_line
+from council.core.plain_text import plain_line, plain_text
 from council.core.rooms.channel_records import message_to_record, shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
@@ -20,17 +22,17 @@ _WIDTH = 80
 def channel_output(channel: Channel, said: str) -> Output:
     """Say one thing of a channel, then who has the floor."""
     return Output(
-        record=shown(channel), text="\n".join([said, *_wrapped("floor", floor_line(channel))])
+        record=shown(channel), text=_text([said, *_wrapped("floor", floor_line(channel))])
     )
 
 
 def status_output(channel: Channel, *, outcome: str = "") -> Output:
     """Show who has the floor and why."""
     record = shown(channel)
-    lines = [f"{channel.name}: {outcome}"] if outcome else []
+    lines = [plain_line(f"{channel.name}: {outcome}")] if outcome else []
     if outcome:
         record["outcome"] = outcome
-    return Output(record=record, text="\n".join([*lines, *_facts(channel)]))
+    return Output(record=record, text=_text([*lines, *_facts(channel)]))
 
 
 def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
@@ -41,7 +43,7 @@ def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
     if about is not None and about.minutes:
         lines.append(f"minutes: {about.minutes}")
     notes = [f"council: still owed: {one.message}" for one in troubles]
-    return Output(record=record, text="\n".join(lines), notes=notes)
+    return Output(record=record, text=_text(lines), notes=notes)
 
 
 def posted_output(
@@ -61,7 +63,7 @@ def posted_output(
     lines += [f"moderator: {answer}"] if answer else []
     lines.append(f"floor: {floor_line(channel)}")
     notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
-    return Output(record=record, text="\n".join(lines), notes=notes)
+    return Output(record=record, text=_text(lines), notes=notes)
 
 
 def shown_output(found: Standing) -> Output:
@@ -73,7 +75,7 @@ def shown_output(found: Standing) -> Output:
         "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
     }
     head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
-    lines = [head, *_facts(channel)]
+    lines = [plain_line(head), *_facts(channel)]
     if channel.topic:
         lines += _wrapped("topic", channel.topic)
     people = ", ".join(f"{one.account} ({role_of(one)})" for one in channel.members.values())
@@ -82,7 +84,7 @@ def shown_output(found: Standing) -> Output:
         lines += _wrapped("edit", _edit(edit))
     for message in found.messages:
         lines += ["", *_message(message)]
-    return Output(record=record, text="\n".join(lines))
+    return Output(record=record, text=_text(lines))
 
 
 def _wishes(found: Standing) -> list[Event]:
@@ -118,12 +120,8 @@ def _message(message: Message) -> list[str]:
     text = message.content.rstrip().split("\n")
     return [
         f"{message.id}  {who}{kind}  {render_instant(message.at)}",
-        *(f"    {_plain(line)}" for line in text),
+        *(f"    {plain_line(line)}" for line in text),
     ]
-
-
-def _plain(line: str) -> str:
-    return "".join(one if one.isprintable() else " " for one in line)
 
 
 def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -> Output:
@@ -137,16 +135,16 @@ def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -
         channel = one.channel
         lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
         lines += _wrapped("  floor", floor_line(channel))
-    notes = [f"council: {name}: {error.message}" for name, error in broken]
-    text = "\n".join(lines) or "no channels yet; make one: council channel create"
+    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
+    text = _text(lines) or "no channels yet; make one: council channel create"
     return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
 
 
 def members_output(channel: Channel) -> Output:
     """List the members of a channel, one a line."""
     record = {"channelId": channel.channel_id, "members": shown(channel)["members"]}
-    lines = [f"{one.account}  {role_of(one)}" for one in channel.members.values()]
-    return Output(record=record, text="\n".join(lines) or "nobody")
+    lines = [plain_line(f"{one.account}  {role_of(one)}") for one in channel.members.values()]
+    return Output(record=record, text=_text(lines) or "nobody")
 
 
 def _wrapped(label: str, text: str) -> list[str]:
