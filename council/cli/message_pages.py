@@ -80,7 +80,7 @@ def _version(version: str, lang: str) -> Output:
         for name, meaning in record[kind].items():
             table.add_row(f"{_TITLES[kind][french]} {name}", Text(meaning))
     for one in record["codes"]:
-        told = f"{one['meaning']} ({one['category']})"
+        told = _meaning(one)
         table.add_row(f"{_TITLES['codes'][french]} {one['code']}", Text(told))
     head = Text(f"{version} {record['use']}", style="bold")
     return Output(record=record, text=as_text(Group(head, *map(Text, record["page"]), table)))
@@ -94,11 +94,14 @@ def _code(code: str, version: str | None, lang: str) -> Output:
         found = [explain_code(code, name, lang) for name in having]
     if not found:
         raise NotFoundError(f"no version has the code {code}", "see: council msg explain V5")
-    lines = [
-        f"{one['version']} {one['code']}: {one['meaning']} ({one['category']})" for one in found
-    ]
+    lines = [f"{one['version']} {one['code']}: {_meaning(one)}" for one in found]
     record: dict[str, Any] = dict(found[0]) if version else {"code": code, "meanings": found}
     return Output(record=record, text="\n".join(lines))
+
+
+def _meaning(code: dict[str, str]) -> str:
+    """Return what a code means, with its category where its version has one for it."""
+    return f"{code['meaning']} ({code['category']})" if code["category"] else code["meaning"]
 
 
 def _message(record: dict[str, Any], found: Parsed, lang: str) -> RenderableType:

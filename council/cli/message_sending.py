@@ -105,25 +105,28 @@ def send(
 
 
 def _sent(done: Sent) -> Output:
+    from council.core.plain_text import plain_line
+
     where = "/".join(one for one in (done.context, done.task) if one) or "registry"
     said = f"{where}: {done.outcome}"
     if done.to:
         said += f" to {', '.join(done.to)}"
     if done.code or done.reason:
         said += f", {' '.join(one for one in (done.code, done.reason) if one)}"
-    lines = [said, *(f"  {one}" for one in done.answers)]
+    lines = [plain_line(said), *(plain_line(f"  {one}") for one in done.answers)]
     code = _REFUSED if done.outcome == "refused" else 0
     return Output(record=done.to_record(), text="\n".join(lines), code=code)
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
+    from council.core.plain_text import plain_line, plain_text
     from council.operations.protocol.waiting import answer_to
 
     def tell(line: str) -> None:
-        sys.stderr.write(f"council: {line}\n")
+        sys.stderr.write(plain_line(f"council: {line}") + "\n")
 
     answer = answer_to(place, done.context, longest_s, tell)
-    return Output(record={**done.to_record(), "answer": answer}, text=answer)
+    return Output(record={**done.to_record(), "answer": answer}, text=plain_text(answer))
 
 
 def answer(

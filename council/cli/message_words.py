@@ -78,6 +78,7 @@ _WANTED_BY_RULE = {
     "V1-7": "a code first in the DATA of an ERR, such as E01:config.json",
     "V1-8": "REQ only from ORCHESTRATOR; a WORKER answers",
     "V5-options": "opt1= to opt4= in DATA, two to four options of one to three words each",
+    "state": "agents, tasks, contexts and references that exist",
     "auth": "auth=SID:NONCE:SIG in DATA, made by: council msg sign",
 }
 

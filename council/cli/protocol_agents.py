@@ -280,9 +280,12 @@ def select(
         from council.cli.registry_views import selection_output
         from council.operations.protocol.registry_looks import weigh
 
+        wanted = listed(capabilities)
+        if not wanted:
+            raise UsageError("no capability was named", "such as: council agent select plan")
         found = weigh(
             place,
-            listed(capabilities),
+            wanted,
             depth=_count(depth, "--depth"),
             threshold=_share(threshold),
         )

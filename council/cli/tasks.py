@@ -55,7 +55,7 @@ def show(target: Target, root: Root = "", now: Now = "", json: Json = False) -> 
         from council.operations.protocol.exchanging import contexts
         from council.operations.protocol.tasks import find
 
-        kept, task = find(place, target)
+        kept, task = find(place, target, or_closed=True)
         exchange = kept.exchange
         answer = contexts(place).answer(exchange.context)
         shown = [one for one in exchange.tasks.values() if not task or one.id == task]

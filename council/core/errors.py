@@ -201,6 +201,20 @@ class TimedOutError(CouncilError):
     code = "timed-out"
 
 
+class LateAnswerError(TimedOutError):
+    """The answer to a request did not come in time; it may still come into its context."""
+
+    def __init__(self, context: str, waited_s: float) -> None:
+        super().__init__(
+            f"no answer in {context} within {waited_s:g}s", f"see: council task show {context}"
+        )
+        self.context = context
+
+    def to_record(self) -> dict[str, object]:
+        """Return the error with the context in which the answer may still come."""
+        return {**super().to_record(), "context": self.context}
+
+
 class StorageError(CouncilError):
     """The disk does not do what it should: it is full, or reading or writing it fails."""
 
@@ -213,9 +227,10 @@ class InvalidMessageError(InvalidInputError):
 
     code = "invalid-message"
 
-    def __init__(self, faults: list[dict[str, object]]) -> None:
-        told = ", ".join(f"{fault['code']} by rule {fault['rule']}" for fault in faults)
-        super().__init__(f"the message is not valid: {told}", "see why with: council msg explain")
+    def __init__(self, faults: list[dict[str, object]], told: str = "", hint: str = "") -> None:
+        told = told or ", ".join(f"{fault['code']} by rule {fault['rule']}" for fault in faults)
+        hint = hint or "see why with: council msg explain"
+        super().__init__(f"the message is not valid: {told}", hint)
         self.faults = faults
 
     def to_record(self) -> dict[str, object]:

@@ -186,7 +186,9 @@ def test_groups_are_made_shown_and_undone(crew):
     assert crew("agent", "group", "remove", "G1").out == "G1: nobody\n"
 
     refused = crew("agent", "group", "add", "G1", "W2", "W9")
-    assert (refused.code, registry(crew)["groups"]) == (3, {})
+    assert (refused.code, registry(crew)["groups"]) == (5, {})
+    assert "W9 is not registered" in refused.err
+    assert crew("agent", "group", "add", "G1", "O1").code == 3
 
 
 @pytest.mark.req("PR-510")

@@ -174,3 +174,102 @@ def test_bad_settings_of_tasks_are_named(office):
 def test_what_is_sent_to_nobody_in_the_protocol_is_told_to_the_user(office):
     context = office.ask("Sing", "--caps", "sing")
     assert office.answer(context) == "Not done: nobody here can do this (no worker for sing)."
+
+
+def test_a_wait_that_ends_without_an_answer_names_its_context_in_json(office):
+    words = ("msg", "send", "--user", "Plan", "--caps", "plan", "--wait", "--timeout", "1s")
+    assert office.council(*words[:-1], "soon").code == 2
+    assert office.do(*words, code=7)["error"]["context"] == "S1"
+
+
+@pytest.mark.req("PR-504")
+def test_a_capability_that_nobody_can_have_is_refused(office):
+    done = office.council("msg", "send", "--user", "x", "--caps", "BAD CAP")
+    assert (done.code, "'BAD CAP' is no capability" in done.err) == (3, True)
+    assert office.do("task", "list")["tasks"] == []
+
+
+@pytest.mark.req("PR-545")
+@pytest.mark.parametrize(
+    ("data", "told", "way"),
+    [
+        ("a=#CTX:style", "E43: nothing is known as #CTX:style", "council ctx set S1 style=VALUE"),
+        ("a=#MSG:M7", "E43: nothing is known as #MSG:M7", "council msg log --ctx S1"),
+        ("a=#REF:art_0", "E43: nothing is known as #REF:art_0", "council artifact list"),
+    ],
+)
+def test_a_refused_line_says_which_reference_is_missing_and_what_to_do(office, data, told, way):
+    context = office.do("ctx", "open")["ctx"]
+    done = office.council("msg", "send", f"M1|O1>W1|R|T1|P1|N|-|0|{context}|B9|{data}")
+    assert (done.code, told in done.err, way in done.err) == (3, True, True), done.err
+
+
+@pytest.mark.req("PR-545")
+def test_a_refused_line_says_which_agent_or_task_is_missing_and_what_to_do(office):
+    context = office.ask("Plan", "--caps", "plan")
+    line = f"M1|O1>W8|U|T9|P1|R|-|0|{context}|B9|x"
+    done = office.council("msg", "send", line)
+    assert "E41: nobody is registered as W8, E40: no task T9" in done.err
+    assert "council agent query" in done.err
+    faults = office.do("msg", "send", line, code=3)["error"]["faults"]
+    assert [one["code"] for one in faults] == ["E41", "E40"]
+    assert "rule state; write agents, tasks" in office.council("msg", "validate", line).err
+
+
+@pytest.mark.req("PR-551")
+def test_a_task_is_shown_after_its_context_was_closed_the_newest_first(office):
+    for text in ("One", "Two"):
+        context = office.ask(text, "--caps", "plan")
+        office.do("msg", "send", f"M2|W1>O1|S|T1|P1|D|-|0|{context}|B9|result={text}")
+    shown = office.council("task", "show", "T1")
+    assert (shown.code, shown.out.splitlines()[0].startswith("S2 · closed at")) == (0, True)
+    assert office.council("task", "cancel", "T1").code == 5
+    open_one = office.ask("Three", "--caps", "plan")
+    assert office.do("task", "show", "T1")["context"] == open_one
+
+
+@pytest.mark.req("PR-551")
+def test_siblings_of_the_tree_of_a_task_hang_on_one_trunk(office):
+    context = office.ask("Plan", "--caps", "plan")
+    office.do("msg", "send", f"M2|W1>O1|E|T1|P1|F|E30|0|{context}|B9|desc=not today")
+    office.do("heartbeat")
+    shown = office.council("task", "show", context).out
+    assert "      ├─ attempt 1: W1 failed" in shown
+    assert "      │  E30" in shown
+    assert "      └─ next: " in shown or "      └─ attempt 2" in shown
+
+
+def test_doctor_names_each_context_that_cannot_be_read(office):
+    office.ask("One", "--caps", "plan")
+    office.do("ctx", "close", office.do("ctx", "open")["ctx"])
+    folder = office.root / "memory/shared/protocol/contexts"
+    for path in (folder / "S1.json", folder / "closed/S2.json"):
+        path.write_text("garbage")
+    status = office.council("status").out
+    found = office.council("doctor", "--json").json()["findings"]
+    wrong = {one["what"]: one for one in found if one["what"].startswith("context ")}
+    assert list(wrong) == ["context S1", "context S2"]
+    assert not any(one["ok"] for one in wrong.values())
+    assert wrong["context S1"]["fix"] in status
+
+
+@pytest.mark.req("XC-005")
+def test_what_workers_and_requests_say_does_not_reach_the_terminal(office):
+    office.hire(writer=(["words", "\033]0;pwn\007\033[31mred\n\u202etwo"], "text_gen"))
+    words = ("msg", "send", "--user", "Write\033[31m \u202eit", "--caps", "text_gen", "--wait")
+    answer = office.council(*words)
+    assert (answer.code, answer.out) == (0, " ]0;pwn  [31mred\n two\n")
+    shown = [office.council("task", *one).out for one in (("show", "S1"), ("list", "--all"))]
+    assert all(one.replace("\n", "").isprintable() for one in shown), shown
+    assert "Write [31m it" in shown[1]
+
+
+def test_a_request_without_an_available_worker_says_when_it_is_looked_for_again(office):
+    early, late = "2026-02-08T20:00:00Z", "2026-02-08T21:00:00Z"
+    office.do("agent", "liveness", "W1", "--load", "0", now=early)
+    office.do("heartbeat", now=late)
+    context = office.do("msg", "send", "--user", "x", "--caps", "plan", now=late)["context"]
+    shown = " ".join(office.council("explain", context, now=late).out.split())
+    assert f"(in 1m): a worker for {context}/T1 is looked for again" in shown
+    assert f"2026-02-08T22:00:00Z (in 1h): {context}/T1 is given up, if no worker" in shown
+    assert "dans 1m" in office.council("explain", context, "--lang", "fr", now=late).out

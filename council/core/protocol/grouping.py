@@ -47,8 +47,11 @@ def is_group(protocol_id: str) -> bool:
 def add_members(registry: Registry, group: str, members: Iterable[str]) -> RegistryStep:
     """Put workers into a group, which is made by its first member; they are told by B."""
     wanted = list(dict.fromkeys(members))
-    if fault := _fault(registry, group, wanted):
+    if fault := _fault(group, wanted):
         return _refused(registry, group, fault)
+    strangers = [one for one in wanted if registry.get(one) is None]
+    if strangers:
+        return _refused(registry, group, f"{strangers[0]} is not registered", _UNKNOWN_AGENT)
     standing = registry.groups.get(group, [])
     new = [one for one in wanted if one not in standing]
     return _changed(registry, group, [*standing, *new], JOINING, new)
@@ -67,20 +70,20 @@ def remove_members(registry: Registry, group: str, members: Iterable[str] = ()) 
     return _changed(registry, group, left, LEAVING, wanted)
 
 
-def _fault(registry: Registry, group: str, members: list[str]) -> str:
+def _fault(group: str, members: list[str]) -> str:
     if not is_group(group):
         return f"{group} is no group; one is called G1 to G{ROLES[GROUP]}"
     for one in members:
         if not is_protocol_id(one) or role_of(one) != WORKER:
             return f"{one} is no worker; a group is made of workers"
-        if registry.get(one) is None:
-            return f"{one} is not registered"
     return "" if members else "no members were named"
 
 
-def _refused(registry: Registry, group: str, reason: str) -> RegistryStep:
+def _refused(registry: Registry, group: str, reason: str, code: str = "") -> RegistryStep:
     event = Event(type="group.refused", agent=COORDINATOR, data={"group": group, "reason": reason})
-    return RegistryStep(registry=registry, events=[event], outcome=REFUSED, id=group, reason=reason)
+    return RegistryStep(
+        registry=registry, events=[event], outcome=REFUSED, id=group, reason=reason, code=code
+    )
 
 
 def _changed(

@@ -49,7 +49,8 @@ class RegistryStep(Record):
     """What one act on the registry comes to.
 
     `outcome` is a word for it, `id` the agent or group that it was about, and
-    `reason` says what kept it from being done, "" when it was done.
+    `reason` says what kept it from being done, "" when it was done; `code` is its wire code
+    where nobody is answered with it.
     """
 
     registry: Registry
@@ -58,6 +59,7 @@ class RegistryStep(Record):
     outcome: str
     id: str = ""
     reason: str = ""
+    code: str = ""
 
 
 def answer_to(

@@ -15,6 +15,7 @@ from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, open_new
+from council.operations.protocol.registry_looks import check_capabilities
 from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.protocol.tasks import find
 from council.store.delegation import artifacts
@@ -45,12 +46,13 @@ def request(
         lang: The language of the answer, "" for that of the workspace.
 
     Raises:
-        InvalidInputError: The text is empty, or an option has no such value.
+        InvalidInputError: The text is empty, or an option or a capability cannot be so.
         NotFoundError: There is no such context.
         ConflictError: The context is closed, or has no number left.
         RefusedError: A run asks for it.
     """
     _refuse_in_run(place, "asks")
+    check_capabilities(caps)
     crew = Crew(place, place.now())
     spoken = language(place.settings, lang, place.environ)
     routed = by_rule(place, FROM_USER)

@@ -5,7 +5,7 @@ Source: PR-536, PR-545, XC-107.
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.operations.place import Place
@@ -13,6 +13,7 @@ from council.store.delegation import artifacts
 from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
+from council.wire.meaning import Missing
 
 _UNKNOWN = "E43"
 
@@ -51,8 +52,13 @@ def resolved(place: Place, exchange: Exchange | None, data: str) -> list[tuple[s
     found = [(one.text, meaning_of(place, exchange, one)) for one in references_in(data)]
     if not found:
         raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
-    if not all(text for _, text in found):
-        raise InvalidMessageError([{"code": _UNKNOWN, "rule": "state", "segment": None}])
+    unknown = [
+        Missing(code=_UNKNOWN, what="reference", name=name) for name, text in found if not text
+    ]
+    if unknown:
+        from council.operations.protocol.known import nothing_there
+
+        raise nothing_there(unknown, exchange.context if exchange is not None else "")
     return found
 
 

@@ -283,6 +283,7 @@ def change_group(place: Place, group: str, members: Iterable[str], *, add: bool)
     """Put workers into a group or take them out; without members to take out, all of them.
 
     Raises:
+        NotFoundError: One of them is not registered.
         ProtocolRefusedError: It is no group, or one of them cannot be in it.
         InvalidStateError: The registry is not to be changed by a program.
     """
@@ -440,7 +441,7 @@ def _write_facts(
 
 def _done(step: RegistryStep, lines: list[str]) -> Done:
     first = step.replies[0].message if step.replies else None
-    code = first.code if first is not None else ""
+    code = first.code if first is not None else step.code
     if first is not None and is_conflict(first) and step.replies[0].version != V5:
         code = lines[0].split("|")[6]
     return Done(

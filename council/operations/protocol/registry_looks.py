@@ -85,11 +85,7 @@ def weigh(
         InvalidStateError: The registry cannot be understood.
     """
     wanted = list(capabilities)
-    wrong = next((one for one in wanted if not is_capability(one)), None)
-    if wrong is not None:
-        raise InvalidInputError(
-            f"{wrong!r} is no capability", "use small letters, digits and _, such as web_search"
-        )
+    check_capabilities(wanted)
     least = place.settings.protocol.threshold if threshold is None else threshold
     return select(
         wanted,
@@ -98,6 +94,19 @@ def weigh(
         depth=depth,
         without=tuple(without),
     )
+
+
+def check_capabilities(names: Iterable[str]) -> None:
+    """Let only names pass that a capability can have.
+
+    Raises:
+        InvalidInputError: A word cannot name a capability.
+    """
+    wrong = next((one for one in names if not is_capability(one)), None)
+    if wrong is not None:
+        raise InvalidInputError(
+            f"{wrong!r} is no capability", "use small letters, digits and _, such as web_search"
+        )
 
 
 def protocol_id_of(place: Place, given: str) -> str:

@@ -28,7 +28,8 @@ from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.store.events import append, loose_records
 from council.store.keys import run_key
 from council.wire.carried import line_of, message_of
-from council.wire.messages import parse, validate
+from council.wire.meaning import missing
+from council.wire.messages import parse
 from council.wire.parsed import Parsed
 
 
@@ -228,8 +229,8 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
     """
-    from council.operations.protocol.known import known_in
+    from council.operations.protocol.known import known_in, nothing_there
 
-    judged = validate(found, context=known_in(crew, exchange))
-    if judged.errors:
-        raise InvalidMessageError([one.to_record() for one in judged.errors])
+    unknown = missing(found, known_in(crew, exchange))
+    if unknown:
+        raise nothing_there(unknown, exchange.context if exchange is not None else "")

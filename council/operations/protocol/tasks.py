@@ -99,8 +99,10 @@ def listed(place: Place, *, with_closed: bool = False) -> tuple[list[Row], list[
     return sorted(rows, key=lambda one: one.order), wrong
 
 
-def find(place: Place, target: str) -> tuple[Kept, str]:
+def find(place: Place, target: str, *, or_closed: bool = False) -> tuple[Kept, str]:
     """Return the context and the task that `S1/T1`, `T1` or `S1` means; "" for no task.
+
+    With `or_closed`, `T1` means that of the newest closed context when none is open.
 
     Raises:
         NotFoundError: There is none.
@@ -116,9 +118,35 @@ def find(place: Place, target: str) -> tuple[Kept, str]:
     if len(found) > 1:
         told = ", ".join(f"{row.context}/{target}" for row in found[:5])
         raise UsageError(f"{target} is open in several contexts: {told}", "say which")
+    closed = _newest_closed(place, target) if or_closed and not found else None
+    if closed is not None:
+        return closed, target
     if not found:
         raise NotFoundError(f"no open task {target!r}", "see: council task list --all")
     return contexts(place).read(found[0].context), target
+
+
+def _newest_closed(place: Place, task: str) -> Kept | None:
+    """Return the context that was closed last of those that had a task, None if none had it."""
+    store = contexts(place)
+    # Their numbers go up: of those that count, the first that fits is the newest.
+    counted = sorted((one for one in store.closed_ids() if one[1:].isdecimal()), key=_number)
+    others = [one for one in store.closed_ids() if not one[1:].isdecimal()]
+    found: list[Kept] = []
+    for name in [*others, *reversed(counted)]:
+        try:
+            kept = store.read(name)
+        except CouncilError:  # `doctor` tells of it
+            continue
+        if task in kept.exchange.tasks:
+            found.append(kept)
+            if name not in others:
+                break
+    return max(found, key=lambda one: one.exchange.updated_at, default=None)
+
+
+def _number(context: str) -> int:
+    return int(context[1:])
 
 
 def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]:

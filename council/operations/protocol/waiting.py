@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from council.core.errors import RefusedError, TimedOutError
+from council.core.errors import LateAnswerError, RefusedError
 from council.core.protocol.exchange import Exchange
 from council.operations.heartbeat import beat
 from council.operations.place import Place
@@ -30,7 +30,7 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
         tell: Takes a line for people, such as a question that they have to answer.
 
     Raises:
-        TimedOutError: It did not come in time; it may still come.
+        LateAnswerError: It did not come in time; it may still come.
         RefusedError: The context was closed without an answer.
     """
     ends_at = time.monotonic() + longest_s
@@ -50,9 +50,7 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
                 asked.add(line)
                 tell(line)
         if time.monotonic() >= ends_at:
-            raise TimedOutError(
-                f"no answer in {context} within {longest_s:g}s", f"see: council task show {context}"
-            )
+            raise LateAnswerError(context, longest_s)
         time.sleep(min(_LOOK_AGAIN_S, max(0.0, ends_at - time.monotonic())))
 
 

@@ -318,6 +318,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "le prochain battement écrit le compte rendu",
     ),
     "next-retry": ("{agent} is tried again", "on réessaie {agent}"),
+    "next-look": (
+        "a worker for {task} is looked for again",
+        "on cherche de nouveau un exécutant pour {task}",
+    ),
+    "next-no-worker": (
+        "{task} is given up, if no worker can take it before",
+        "{task} est abandonnée, si aucun exécutant ne peut la prendre avant",
+    ),
     "next-lease": (
         "the run of {agent} counts as lost, if nothing was heard",
         "l'exécution de {agent} compte comme perdue, sans nouvelles",

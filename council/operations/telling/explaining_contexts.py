@@ -172,6 +172,9 @@ def _hop(
         if again.blocked:
             found.wait_for("worker", "", again.since, **told, reason=again.blocked)
             found.hinder("no-worker", **told, reason=again.blocked)
+            found.then("next-look", again.due_at, **told)
+            given_up_at = again.since + task_rules(place.settings).task_timeout
+            found.then("next-no-worker", given_up_at, **told)
         elif again.due_at > found.now:
             agent = names.get(again.worker, again.worker)
             found.wait_for("retry", agent, again.since, **told)

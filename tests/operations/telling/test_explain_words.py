@@ -21,7 +21,7 @@ def used() -> dict[str, set[str]]:
     """Return the sentences that the modules name, by the call that says them."""
     found: dict[str, set[str]] = {name: set() for name in AFTER}
     for pattern in MODULES:
-        for path in (PACKAGE / "operations").glob(f"{pattern}.py"):
+        for path in (PACKAGE / "operations" / "telling").glob(f"{pattern}.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 name = getattr(getattr(node, "func", None), "attr", "")
                 if isinstance(node, ast.Call) and name in AFTER and node.args:
