@@ -15,7 +15,7 @@ import typer
 
 from council.cli.edge import Output
 from council.cli.parameters import As, Json, Now, Root, do, help_text
-from council.core.errors import DamagedArtifactError, RefusedError, UsageError
+from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place
@@ -186,10 +186,15 @@ def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
     def command(place: Place) -> Output:
         from council.operations.delegation.artifacts import listed
 
-        found = listed(place)
-        return Output(record=[one.to_record() for one in found], text=_table(found))
+        found, wrong = listed(place)
+        record = [one.to_record() for one in found]
+        return Output(record=record, text=_table(found), notes=_strange(wrong))
 
     do("artifact list", json, root, now, command)
+
+
+def _strange(wrong: list[CouncilError]) -> list[str]:
+    return [plain_line(f"council: {one.message} ({one.hint})") for one in wrong]
 
 
 def _table(found: list[Artifact]) -> str:
@@ -267,7 +272,11 @@ def gc(
         if place.is_in_run and age < parse_duration(_USUAL_AGE):
             raise RefusedError("a run does not hasten it", "leave --older-than out")
         found = collect(place, age, dry_run=dry_run)
-        return Output(record=found.to_record(), text=_collected(found, place.root))
+        return Output(
+            record=found.to_record(),
+            text=_collected(found, place.root),
+            notes=_strange(found.strange),
+        )
 
     do("artifact gc", json, root, now, command)
 

@@ -280,6 +280,30 @@ def test_verify_tells_which_artifacts_are_damaged(council):
     assert council("artifact", "verify", HELLO, "--all").code == 2
 
 
+@pytest.mark.req("P8-035", "XC-009")
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_what_only_bears_the_name_of_an_artifact_is_named_and_stops_nothing(council, kind):
+    council("artifact", "publish", stdin="hello\n", now=NOW)
+    strange = folder(council) / f"art_{'b' * 64}.json"
+    if kind == "link":
+        strange.symlink_to("/etc/passwd")
+    else:
+        strange.mkdir()
+
+    listed = council("artifact", "list")
+    verified = council("artifact", "verify", "--all", "--json")
+    collected = council("artifact", "gc", now=NOW + timedelta(days=90))
+
+    assert listed.code == 0 and HELLO[:16] in listed.out and "art_bbbb" not in listed.out
+    assert strange.name in listed.err
+    told = {one["artifactId"]: one["ok"] for one in verified.json()["artifacts"]}
+    assert verified.code == 3 and told == {HELLO: True, f"art_{'b' * 64}": False}
+    assert strange.name in verified.err
+    assert collected.code == 0 and f"removed {HELLO}" in collected.out
+    assert strange.name in collected.err and os.path.lexists(strange)
+    assert strange.name in council("doctor").out.replace("\n", "")
+
+
 @pytest.mark.req("P8-001")
 def test_run_publishes_and_fetches_as_itself_alone(council):
     run = {"COUNCIL_TASK_ID": "t", "COUNCIL_AGENT": "owl"}

@@ -78,8 +78,8 @@ def belongs(event: dict[str, Any], subject: Subject) -> bool:
         return subject.id in named or bool(subject.also and subject.also in named)
     if kind == "trace":
         trace = str(event.get("traceId"))
-        named = (trace, w3c_trace(trace))
-        return subject.id in named or bool(subject.also and subject.also in named)
+        names = (trace, w3c_trace(trace))
+        return subject.id in names or bool(subject.also and subject.also in names)
     if kind == "artifact":
         return subject.id in (event.get("artifactIds") or ())
     return _of_turn(event, subject)

@@ -341,25 +341,38 @@ def _verdict(place: Place, wanted: str, seen: Seen | None) -> Verdict:
         known = artifacts.find(place.paths, wanted)
     except DamagedArtifactError:
         return Verdict(artifact_id=wanted, found="its bytes are others")
-    except InvalidStateError as error:
+    except CouncilError as error:  # a link, a folder, metadata that nobody understands
         return Verdict(artifact_id=wanted, found=error.message)
     told = f"its metadata say {known.size_bytes} bytes, it has {size}"
     return Verdict(artifact_id=wanted, found="" if size == known.size_bytes else told)
 
 
-def listed(place: Place) -> list[Artifact]:
-    """Return all artifacts, the newest first."""
-    found = [_known(place, one) for one in artifacts.ids(place.paths)]
-    return sorted(found, key=lambda one: (-one.created_at.timestamp(), one.artifact_id))
+def listed(place: Place) -> tuple[list[Artifact], list[CouncilError]]:
+    """Return all artifacts, the newest first, and why others that bear such names are none."""
+    found: list[Artifact] = []
+    wrong: list[CouncilError] = []
+    for one in artifacts.ids(place.paths):
+        try:
+            found.append(_known(place, one))
+        except NotFoundError:
+            continue  # it has just been collected
+        except CouncilError as error:
+            wrong.append(error)
+    found.sort(key=lambda one: (-one.created_at.timestamp(), one.artifact_id))
+    return found, wrong
 
 
 class Collected(Record):
-    """What `artifact gc` removed, or would: ids and paths with their sizes in bytes."""
+    """What `artifact gc` removed, or would: ids and paths with their sizes in bytes.
+
+    `strange` tells of what has the name of an artifact and is none; it stays.
+    """
 
     older_than: timedelta
     dry_run: bool
     artifacts: list[tuple[str, int]]
     remains: list[tuple[str, int]]
+    strange: list[CouncilError] = []  # noqa: RUF012 - Record copies it
 
     @property
     def total_bytes(self) -> int:
@@ -406,7 +419,13 @@ def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collect
             place.paths, wanted, since=now - older_than, now=now, reason="unused"
         )
         artifact_care.clear(place.paths, [path for path, _ in litter])
-    return Collected(older_than=older_than, dry_run=dry_run, artifacts=doomed, remains=litter)
+    return Collected(
+        older_than=older_than,
+        dry_run=dry_run,
+        artifacts=doomed,
+        remains=litter,
+        strange=listed(place)[1],
+    )
 
 
 def _size(path: str) -> int:

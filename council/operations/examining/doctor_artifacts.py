@@ -31,7 +31,7 @@ def _contents(place: Place) -> list[Finding]:
     count, left_bytes, unread = 0, _READ_BYTES, 0
     for wanted in artifacts.ids(place.paths):
         count += 1
-        path = artifacts.content_path(place.paths, wanted)
+        path = f"{place.paths.artifacts}/{wanted}{artifacts.CONTENT}"
         try:
             one = artifacts.find(place.paths, wanted)
             size = os.lstat(path).st_size

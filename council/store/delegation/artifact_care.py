@@ -14,7 +14,7 @@ import os
 import stat
 
 from council.core.delegation.artifacts import PREFIX, ids_in, is_artifact_id
-from council.core.errors import CouncilError, InvalidStateError
+from council.core.errors import CouncilError, InvalidStateError, RefusedError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -100,8 +100,8 @@ def unneeded(workspace: Workspace, before: datetime) -> list[tuple[str, int]]:
     for wanted in artifacts.ids(workspace):
         try:
             one = artifacts.find(workspace, wanted)
-        except InvalidStateError:
-            continue  # of unknown age; `doctor` names it
+        except (InvalidStateError, RefusedError):
+            continue  # of unknown age, or no file at all; `doctor` names it
         if one.created_at < before:
             sizes[wanted] = one.size_bytes
     if not sizes:
@@ -123,7 +123,11 @@ def referred_to(workspace: Workspace) -> set[str]:
             found |= ids_in_file(path)
     ahead = list(found)
     while ahead:
-        for wanted in ids_in_file(artifacts.content_path(workspace, ahead.pop())) - found:
+        try:
+            path = artifacts.content_path(workspace, ahead.pop())
+        except RefusedError:
+            continue  # a link holds no artifact
+        for wanted in ids_in_file(path) - found:
             found.add(wanted)
             ahead.append(wanted)
     return found

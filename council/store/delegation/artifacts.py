@@ -25,6 +25,7 @@ from council.core.errors import (
     InvalidInputError,
     InvalidStateError,
     NotFoundError,
+    RefusedError,
 )
 from council.core.events import Event
 from council.store import events, files
@@ -237,7 +238,7 @@ def find(workspace: Workspace, artifact_id: str) -> Artifact:
 
     Raises:
         NotFoundError: There is none.
-        RefusedError: The id is a path, or the file a link.
+        RefusedError: The id is a path, or the file a link or a folder.
         InvalidStateError: Its metadata cannot be understood.
     """
     wanted = checked_id(artifact_id)
@@ -247,6 +248,8 @@ def find(workspace: Workspace, artifact_id: str) -> Artifact:
             facts = os.lstat(path)
         except FileNotFoundError:
             raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
+    if not stat.S_ISREG(facts.st_mode):
+        raise RefusedError(f"{path} is not a regular file", "move it elsewhere")
     known = _metadata(metadata_path(workspace, wanted))
     if known is not None:
         return known

@@ -33,7 +33,7 @@ HELLO = "art_5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 PUBLISHER = """
 import sys
 from datetime import UTC, datetime
-from council.store import artifacts
+from council.store.delegation import artifacts
 from council.store.paths import Workspace
 artifacts.publish(Workspace(sys.argv[1]), sys.stdin.buffer, now=datetime(2026, 2, 8, tzinfo=UTC))
 """
