@@ -8,7 +8,6 @@ from __future__ import annotations
 from council.cli.edge import Output
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.plain_text import plain_line
 from council.core.plain_text import plain_line, plain_text
 from council.core.rooms.channel_records import message_to_record, shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
@@ -119,9 +118,14 @@ def _message(message: Message) -> list[str]:
     who = message.agent or message.author
     text = message.content.rstrip().split("\n")
     return [
-        f"{message.id}  {who}{kind}  {render_instant(message.at)}",
+        plain_line(f"{message.id}  {who}{kind}  {render_instant(message.at)}"),
         *(f"    {plain_line(line)}" for line in text),
     ]
+
+
+def _text(lines: list[str]) -> str:
+    """Return lines as a screen may show them: topics, names and words are those of others."""
+    return plain_text("\n".join(lines))
 
 
 def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -> Output:
