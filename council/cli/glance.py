@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from council.cli.views import ago, beside_councils, console, left, overview_view
+from council.core.plain_text import plain_text
 from council.core.times import render_instant
 from council.operations.examining.problems import KINDS, Problem, Problems
 from council.operations.view import Overview, Standing
@@ -113,7 +114,7 @@ def problems_text(problems: Problems) -> str:
             lines += ["", f"{_HEADINGS[kind]}{count}"]
             lines += _group(group)
             lines += _folded(f"→ {fix}", "  ", "    ")
-    return "\n".join(lines)
+    return plain_text("\n".join(lines))
 
 
 def _group(group: list[Problem]) -> list[str]:

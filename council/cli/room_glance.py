@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from council.core.plain_text import plain_line
 from council.core.times import render_duration
 from council.operations.rooms.room_standings import RoomStanding
 
@@ -55,9 +56,9 @@ def _row(one: RoomStanding, now: datetime) -> tuple[Text, Text, Text, Text]:
     style = "yellow" if one.is_at_work else "dim"
     return (
         Text(channel.channel_id),
-        Text(channel.speaker or "asleep", style=style),
+        Text(plain_line(channel.speaker) or "asleep", style=style),
         Text(render_duration(now - since) if since and now > since else "now", style="dim"),
-        Text(_note(one), style="red" if one.failures and not one.running else "dim"),
+        Text(plain_line(_note(one)), style="red" if one.failures and not one.running else "dim"),
     )
 
 

@@ -408,6 +408,38 @@ def test_nobody_becomes_a_member_while_the_registry_is_broken(room, now):
     assert "77" not in room("channel", "show", "weather", "--json", now=now).json()["members"]
 
 
+@pytest.mark.req("XC-005")
+def test_nothing_that_others_write_moves_the_terminal(room, now):
+    red = "\033[31mRED\033]0;t\007"
+    words = ("channel", "create", "chat", "tea", "--participants", "owl,gecko", "--topic", red)
+    assert room(*words, now=now).code == 0
+    assert room("channel", "post", "tea", f"{red}\r\nhi", "--as", "bob", now=now).code == 0
+    log = room.root / "memory/shared/channels/tea.jsonl"
+    line = json.loads(log.read_text().splitlines()[-1])
+    mine = {**line, "id": 2, "author": f"eve{red}\nfloor: eve", "agent": "", "content": "x"}
+    with log.open("a") as file:
+        file.write(json.dumps(mine) + "\n")
+
+    shown = [
+        room(*command, now=now)
+        for command in (
+            ("channel", "show", "tea"),
+            ("channel", "list"),
+            ("channel", "members", "tea"),
+            ("turn", "status", "tea"),
+            ("status",),
+            ("status", "--problems"),
+        )
+    ]
+
+    assert all(one.code == 0 for one in shown), [one.err for one in shown]
+    for one in shown:
+        told = set(one.out + one.err)
+        assert not {sign for sign in told - {"\n"} if ord(sign) < 32 or ord(sign) == 127}
+    assert "RED" in shown[0].out and "eve" in shown[0].out
+    assert not any(line.startswith("floor: eve") for line in shown[0].out.splitlines())
+
+
 @pytest.mark.req("XC-008")
 def test_changes_of_the_registry_are_told(room, now):
     assert room("agent", "register", "77", "--as", "owl", now=now).code == 0
