@@ -59,8 +59,11 @@ def all_is_quiet() -> None:
     until(nobody_left, "something still runs")
 
 
-def running_processes() -> list[str]:
-    """Return the command lines of all living processes that descend from this one."""
+def running_processes(root: Path | None = None) -> list[str]:
+    """Return the command lines of all living processes that descend from this one.
+
+    With `root` of those alone that work there: a test before may still have some of its own.
+    """
     parents: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -79,10 +82,19 @@ def running_processes() -> list[str]:
     found = []
     for pid in below(os.getpid()):
         try:
+            if root is not None and not _works_at(pid, root):
+                continue
             found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
     return found
+
+
+def _works_at(pid: int, root: Path) -> bool:
+    at = str(root)
+    if os.readlink(f"/proc/{pid}/cwd").startswith(at):
+        return True
+    return at.encode() in Path(f"/proc/{pid}/environ").read_bytes()
 
 
 def script(text: str) -> dict[str, object]:

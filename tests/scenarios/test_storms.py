@@ -32,7 +32,7 @@ def assert_all_ended_within_the_limits(table: Desk) -> None:
     assert max(pairs.values()) <= DEFAULTS["pairRateLimitPerMinute"]
     for one in starts:  # nobody stands twice in a line
         assert len(set(one["data"]["path"])) == len(one["data"]["path"])
-    assert running_processes() == []
+    assert running_processes(table.root) == []
     assert table.notes() == []
 
 
