@@ -652,7 +652,7 @@ def test_explain_prints_the_card_and_the_page_of_a_version(msg):
     assert examples[0] == "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search;query=AI"
     assert all(parse(text).valid for text in examples)
     assert page.out.startswith("V3 deprecated: migrate to V5\n")
-    assert re.search(r"code E06 +agent busy \(", page.out)
+    assert re.search(r"code E06 +agent busy$", page.out, re.MULTILINE)
 
 
 def test_explain_shows_what_is_wrong_without_failing(msg):
