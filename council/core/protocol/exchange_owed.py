@@ -187,12 +187,13 @@ def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
     posted = exchange.posted_as(attempt.asked)
     if posted is None or posted.delivered_at is None:
         return None
-    part = (task.id, hop.number, attempt.number, attempt.asked)
-    known = [
-        one
-        for one in exchange.runs.values()
-        if (one.task, one.hop, one.attempt, one.message) == part
-    ]
+    part = (task.id, hop.number, attempt.number)
+    mine = [one for one in exchange.runs.values() if (one.task, one.hop, one.attempt) == part]
+    known = [one for one in mine if one.message == attempt.asked]
+    if any(
+        one.state is TaskState.R and one.ends_at is not None and one not in known for one in mine
+    ):
+        return None  # its run for an earlier message is still to end
     number = _next_number(known)
     if not number:
         return None
