@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from council.core.protocol.exchange_runs import set_aside
 from council.core.protocol.registry import Entry, EntryStatus
 from tests.core.exchanges import Context
 
@@ -100,12 +101,14 @@ def test_a_retry_sent_by_hand_takes_the_place_of_the_one_that_is_owed():
 def test_a_request_that_is_repeated_in_r_asks_its_worker_anew_and_changes_no_state():
     context = Context()
     context.order("M1|O1>W1|R|T1|P1|N|-|0|S1|B200|call=web_search")
-    context.start("W1")
+    first = context.start("W1")
 
     context.order("M2|O1>W1|R|T1|P1|R|-|0|S1|B200|prev=#MSG:M1;continue=true")
     context.deliver()
 
     assert len(context.task().hops[0].attempts) == 1
+    assert context.runs() == []  # no second run while the first one goes on
+    context.do(set_aside, first.run, now=context.now)
     assert [one.message for one in context.runs()] == [2]
 
 
