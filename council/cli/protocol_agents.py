@@ -19,7 +19,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.protocol.registry import Done
+    from council.operations.protocol.registry_changes import Done
 
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")
@@ -162,7 +162,8 @@ def caps(
 
     def command(place: Place) -> Output:
         from council.core.protocol.protocol_ids import is_protocol_id
-        from council.operations.protocol.registry import declare, registry_of
+        from council.operations.protocol.registry import declare
+        from council.operations.protocol.registry_changes import registry_of
         from council.operations.protocol.registry_looks import protocol_id_of
 
         if not (who or as_):
@@ -360,7 +361,7 @@ def group_list(root: Root = "", now: Now = "", json: Json = False) -> None:
     """List the groups and their members."""
 
     def command(place: Place) -> Output:
-        from council.operations.protocol.registry import registry_of
+        from council.operations.protocol.registry_changes import registry_of
 
         groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
         lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]

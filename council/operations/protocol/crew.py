@@ -18,7 +18,8 @@ from council.core.protocol.liveness import used
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.registry import Registry
 from council.operations.place import Place
-from council.operations.protocol.registry import note_seen, note_used, registry_of
+from council.operations.protocol.registry import note_seen, note_used
+from council.operations.protocol.registry_changes import registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.protocol.task_settings import task_rules

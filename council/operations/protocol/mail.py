@@ -8,7 +8,7 @@ from __future__ import annotations
 from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.protocol.messages import USER
 from council.operations.place import Place, speaker
-from council.operations.protocol.registry import registry_of
+from council.operations.protocol.registry_changes import registry_of
 from council.store.agents import known_agents
 from council.store.protocol import protocol_log
 from council.store.protocol.inboxes import Letter, read_inbox

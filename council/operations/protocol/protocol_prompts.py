@@ -18,7 +18,7 @@ from council.core.protocol.registry import Entry, Registry, capabilities_in
 from council.core.protocol.selection import candidates_of, select
 from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.place import Place
-from council.operations.protocol.registry import registry_of
+from council.operations.protocol.registry_changes import registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.keys import run_key

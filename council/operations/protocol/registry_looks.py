@@ -16,7 +16,7 @@ from council.core.protocol.registry_records import shown
 from council.core.protocol.selection import Selection, candidates_of, select
 from council.core.record import Record
 from council.operations.place import Place, speaker
-from council.operations.protocol.registry import registry_of
+from council.operations.protocol.registry_changes import registry_of
 from council.store.protocol import protocol_registry
 
 TYPE_CHECKING = False

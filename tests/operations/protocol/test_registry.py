@@ -28,6 +28,7 @@ from council.operations.profiles import profile
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.messages import sign
+from council.operations.protocol.registry_changes import Done, registry_of
 from council.operations.protocol.registry_looks import protocol_id_of, query, weigh, whom
 from council.operations.protocol.sending import send
 from council.store.events import tail
@@ -58,7 +59,7 @@ def entry_on_disk(place: Place, protocol_id: str) -> dict:
     return json.loads(path.read_text())["agents"][protocol_id]
 
 
-def sent(place: Place, line: str, **options: object) -> registry.Done:
+def sent(place: Place, line: str, **options: object) -> Done:
     return registry.receive(place, message_of(line), **options)
 
 
@@ -75,7 +76,7 @@ def test_what_an_agent_of_the_workspace_can_do_stands_in_its_soul_alone(place: P
     assert "capabilities: [reason, translate, Deep Thought]" in soul(place, "owl")
     assert "role: Thinker" in soul(place, "owl")
     assert "capabilities" not in entry_on_disk(place, "W1")
-    assert registry.registry_of(place).entries["W1"].capabilities == ("reason", "translate")
+    assert registry_of(place).entries["W1"].capabilities == ("reason", "translate")
 
 
 @pytest.mark.req("PR-507")
@@ -369,7 +370,7 @@ def test_joining_goes_on_wherever_the_process_is_killed(place: Place, tmp_path: 
         was_killed = killed_at(number, work)
         work()
 
-        found = registry.registry_of(copy)
+        found = registry_of(copy)
         assert [one.id for one in found.entries.values()] == ["W1"]
         assert found.entries["W1"].capabilities == ("plan", "reason")
         joined = [one["eventId"] for one in tail(copy.paths) if one["type"] == "agent.joined"]

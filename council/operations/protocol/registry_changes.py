@@ -1,0 +1,212 @@
+"""One change of the registry: a rule, and all that follows from it outside of the registry.
+
+A rule is applied under the lock of the registry, to the registry as the
+workspace knows it: what an agent of the workspace can do stands in its
+`SOUL.md`, and goes there when it declares something else. What is answered is
+logged and lies in the inbox of whom it is for; what is refused leaves an event.
+
+Source: PR-404, PR-405, PR-507 to PR-514, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.protocol import grouping, liveness
+from council.core.protocol import registering as rules
+from council.core.protocol.messages import COORDINATOR, USER, Message
+from council.core.protocol.protocol_rules import V5
+from council.core.protocol.registry import Entry, Registry, capabilities_in, informed
+from council.core.protocol.registry_messages import is_conflict
+from council.core.protocol.registry_replies import RegistryStep, Reply
+from council.core.record import Record
+from council.operations.place import Place
+from council.store import souls
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.protocol import protocol_registry
+from council.store.protocol.protocol_registry import Mail, RegistryChange
+from council.wire.carried import line_of
+from council.wire.log_lines import log_line
+from council.wire.messages import parse
+from council.wire.registry_lines import reply_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from council.store.souls import Facts
+
+    Rule = Callable[[Registry], RegistryStep]
+
+_JOINED = (rules.REGISTERED, rules.STANDS)
+
+
+class Done(Record):
+    """What an act on the registry came to.
+
+    Args:
+        outcome: One word for it.
+        id: The agent or group it was about.
+        entry: The agent as it stands now, None where there is none.
+        answers: What was answered, each line in the version of its receiver.
+        reason: What kept it from being done, "" where it was done.
+        code: The wire code of that, "" for none.
+        registry: The registry as it stands now.
+    """
+
+    outcome: str
+    id: str
+    entry: Entry | None
+    answers: list[str]
+    reason: str
+    code: str
+    registry: Registry
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the commands that change the registry."""
+        from council.core.protocol.registry_records import shown
+
+        entry = self.entry
+        return {
+            "outcome": self.outcome,
+            "id": self.id,
+            "agentId": entry.agent or None if entry else None,
+            "answer": self.answers[0] if self.answers else None,
+            "answers": self.answers,
+            "agent": shown(entry, grouping.groups_of(self.registry, self.id)) if entry else None,
+        }
+
+
+def registry_of(place: Place) -> Registry:
+    """Return the registry with what the workspace knows of its own agents laid into it.
+
+    Raises:
+        InvalidStateError: Its file cannot be understood.
+    """
+    standing = protocol_registry.load(place.paths)
+    return informed(standing, _known(place, standing))
+
+
+def _known(
+    place: Place, registry: Registry, *agents: str
+) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return by agent of the workspace what it can do and what it is there for."""
+    wanted = {one.agent for one in registry.entries.values() if one.agent} | set(agents)
+    found = {}
+    for agent in wanted & set(known_agents(place.root, place.settings)):
+        facts = agent_of(place.root, place.settings, agent)
+        found[agent] = (tuple(facts.capabilities), facts.role)
+    return found
+
+
+def is_own(place: Place, agent: str) -> bool:
+    """Tell whether an agent is one of the workspace."""
+    return agent in known_agents(place.root, place.settings)
+
+
+def changed(
+    place: Place,
+    rule: Rule,
+    message: Message | None = None,
+    agent: str = "",
+    *,
+    quick: bool = False,
+) -> Done:
+    """Apply a rule to the registry and write down what follows from it.
+
+    Args:
+        place: The workspace.
+        rule: The rule.
+        message: The message that it answers, for the log.
+        agent: Somebody who may not be in the registry yet.
+        quick: Whether the rule asks nothing of what agents can do.
+    """
+    now = place.now()
+    told: list[Done] = []
+
+    def work(standing: Registry) -> RegistryChange:
+        known = {} if quick else _known(place, standing, agent)
+        before = standing if quick else informed(standing, known)
+        step = rule(before)
+        if step.outcome in _JOINED and step.id in step.registry.entries:
+            step = step.copy(registry=_with_own_facts(step.registry, step.id, known))
+        _write_facts(place, step.registry, known)
+        lines = [reply_line(one) for one in step.replies]
+        told.append(_done(step, lines))
+        has_changed = step.registry != before
+        return RegistryChange(
+            registry=step.registry if has_changed else None,
+            events=step.events,
+            log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
+            mail=[
+                _mail(one, line)
+                for one, line in zip(step.replies, lines, strict=True)
+                if not one.to_caller and one.message.receiver not in (COORDINATOR, USER)
+            ],
+        )
+
+    protocol_registry.change(place.paths, work, now, place.settings.protocol)
+    return told[-1]
+
+
+def _with_own_facts(
+    registry: Registry, protocol_id: str, known: dict[str, tuple[tuple[str, ...], str]]
+) -> Registry:
+    """Let an agent that joined without saying what it can do have what its `SOUL.md` says."""
+    entry = registry.entries[protocol_id]
+    if not entry.is_own or entry.agent not in known:
+        return registry
+    capabilities, role = known[entry.agent]
+    return registry.with_entry(
+        entry.copy(
+            capabilities=entry.capabilities or capabilities_in(capabilities),
+            description=entry.description or role,
+        )
+    )
+
+
+def _write_facts(
+    place: Place, registry: Registry, known: dict[str, tuple[tuple[str, ...], str]]
+) -> None:
+    """Write into the `SOUL.md` of agents what they have declared anew."""
+    for entry in registry.entries.values():
+        if not entry.is_own or entry.agent not in known:
+            continue
+        capabilities, role = known[entry.agent]
+        facts: Facts = {}
+        if capabilities_in(capabilities) != entry.capabilities:
+            others = [one for one in capabilities if one not in capabilities_in(capabilities)]
+            facts["capabilities"] = [*entry.capabilities, *others]
+        if entry.description and entry.description != role:
+            facts["role"] = entry.description
+        if facts:
+            souls.write_facts(place.paths, place.settings, entry.agent, facts)
+
+
+def _done(step: RegistryStep, lines: list[str]) -> Done:
+    first = step.replies[0].message if step.replies else None
+    code = first.code if first is not None else step.code
+    if first is not None and is_conflict(first) and step.replies[0].version != V5:
+        code = lines[0].split("|")[6]
+    return Done(
+        outcome=step.outcome,
+        id=step.id,
+        entry=step.registry.entries.get(step.id),
+        answers=lines,
+        reason=step.reason,
+        code=code,
+        registry=step.registry,
+    )
+
+
+def _mail(reply: Reply, line: str) -> Mail:
+    message = reply.message
+    return Mail(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
+
+
+def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:
+    """Return what the log says of a message and its answers, all in the shape of V5."""
+    said = [*([message] if message is not None else []), *(one.message for one in replies)]
+    return [log_line(parse(line_of(one), V5), now) for one in said]
