@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.conversations.quotations import MAX_QUOTATIONS, check_quotations, may_quote
+from tests.timing import assert_cheap
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."
 SAGE = "Wait one season before anything is decided."
@@ -142,9 +141,11 @@ def test_any_text_is_taken_and_every_passage_stands_in_it(text: str):
 )
 def test_half_a_mebibyte_of_marks_takes_no_longer_than_it_is_long(piece: str):
     text = "@a " + piece * (2**19 // len(piece))
-    started = time.process_time()
-    assert len(check_quotations(text, [("a", text)])) <= MAX_QUOTATIONS
-    assert time.process_time() - started < 8
+
+    def check() -> None:
+        assert len(check_quotations(text, [("a", text)])) <= MAX_QUOTATIONS
+
+    assert_cheap(check, within_s=8)
 
 
 @given(text=st.text(alphabet='ab @henry">“”„«»\n.', max_size=60))

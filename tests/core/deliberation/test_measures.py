@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -25,6 +24,7 @@ from council.core.deliberation.measures import (
 )
 from council.core.deliberation.played import Played
 from tests.core.deliberations import Matrix, all_say, of_stances, of_texts, played, turn
+from tests.timing import assert_cheap
 
 ARGUMENT = "Rust costs more at first, but it pays that back where a crash is dear. " * 3
 OTHER = "Nobody here writes it, so hiring decides: take what the team already knows well. " * 3
@@ -94,9 +94,8 @@ def test_diversity_is_a_share_whatever_the_order(positions: list[str]):
 
 def test_long_texts_are_compared_quickly():
     text = " ".join(f"word{number} -5 «x»" for number in range(60_000))
-    start = time.perf_counter()
     assert likeness(text, text) == 1
-    assert time.perf_counter() - start < 3
+    assert_cheap(lambda: likeness(text, text), within_s=3)
 
 
 @pytest.mark.req("DL-082")

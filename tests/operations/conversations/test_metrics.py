@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from council.operations.place import Place
 from council.store.minutes.minutes import render_minutes
 from tests.core.debates import Debate, soft_debate
 from tests.store.minutes.test_minutes import played as council_played
+from tests.timing import assert_linear
 
 
 @pytest.fixture
@@ -224,14 +224,19 @@ def test_a_workspace_without_minutes_has_no_figures(place: Place) -> None:
     assert metrics(place).whole.count == 0
 
 
-def test_a_thousand_minutes_take_less_than_two_seconds(place: Place) -> None:
+def test_figures_take_time_proportional_to_the_number_of_minutes(tmp_path: Path) -> None:
     text = render_minutes(soft_debate().state, now=soft_debate().now)
-    for number in range(1000):
-        file(place, f"debate-{number}", text)
-    metrics(Place(place.root, {}, None))
-    begun = time.process_time()
-    assert metrics(place).whole.count == 1000
-    assert time.process_time() - begun < 2
+
+    def place_of(count: int) -> Place:
+        root = tmp_path / str(count)
+        (root / "conseils").mkdir(parents=True)
+        for number in range(count):
+            file(Place(str(root), {}, None), f"debate-{number}", text)
+        return Place(str(root), {}, None)
+
+    few, many = place_of(40), place_of(640)
+    assert metrics(many).whole.count == 640
+    assert_linear(metrics, few, many, 16)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
