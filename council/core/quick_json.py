@@ -60,7 +60,7 @@ def _made(ensure_ascii: bool, separators: tuple[str, str]) -> Callable[[object],
 
         plain = json.JSONEncoder(ensure_ascii=ensure_ascii, separators=separators)
         return plain.encode
-    return lambda value: "".join(encode(value, 0))
+    return lambda value: text(value) if value.__class__ is str else "".join(encode(value, 0))
 
 
 _writers: dict[tuple[bool, tuple[str, str]], Callable[[object], str]] = {}

@@ -46,8 +46,10 @@ class Record:
     """
 
     _fields: tuple[str, ...] = ()
+    _required: frozenset[str] = frozenset()
     _holders: tuple[str, ...] = ()
     _defaults: dict[str, object] = {}  # noqa: RUF012 - rebuilt for each subclass
+    _growing: tuple[tuple[str, list[Any] | dict[Any, Any]], ...] = ()
 
     def __init_subclass__(cls, *, settled: bool = False) -> None:
         """Note the fields; the records of a `settled` class are shared between copies."""
@@ -58,23 +60,38 @@ class Record:
         cls._fields = cls._fields + tuple(own)
         holders = [name for name in own if str(annotations[name]) not in _UNCHANGING]
         cls._holders = cls._holders + tuple(holders)
-        cls._defaults = {
-            **cls._defaults,
-            **{name: cls.__dict__[name] for name in own if name in cls.__dict__},
-        }
+        # What is needed stands among the defaults, too: so each value has the order of the fields.
+        own_defaults = {name: cls.__dict__.get(name) for name in own}
+        cls._defaults = {**cls._defaults, **own_defaults}
+        cls._required = frozenset(
+            name
+            for name in cls._fields
+            if (name not in cls.__dict__ if name in own else name in cls._required)
+        )
+        cls._growing = tuple(
+            (name, default)
+            for name, default in cls._defaults.items()
+            if isinstance(default, list | dict)
+        )
 
     def __init__(self, **values: object) -> None:
         given = self.__dict__
+        given.update(self._defaults)
+        given.update(values)
+        for name, default in self._growing:
+            if name not in values:
+                given[name] = default.copy()
+        if len(given) != len(self._fields) or not values.keys() >= self._required:
+            self._refuse(values)
+
+    def _refuse(self, values: dict[str, object]) -> None:
+        """Say which of the values are missing or unknown."""
+        kind = type(self).__name__
         for name in self._fields:
-            if name in values:
-                given[name] = values.pop(name)
-            elif name in self._defaults:
-                default = self._defaults[name]
-                given[name] = default.copy() if isinstance(default, list | dict) else default
-            else:
-                raise TypeError(f"{type(self).__name__} needs {name}")
-        if values:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+            if name in self._required and name not in values:
+                raise TypeError(f"{kind} needs {name}")
+        unknown = ", ".join(name for name in values if name not in self._fields)
+        raise TypeError(f"{kind} has no {unknown}")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -96,27 +113,39 @@ class Record:
         for name in changes:
             if name not in self._fields:
                 raise TypeError(f"{type(self).__name__} has no {name}")
-        twin = object.__new__(type(self))
-        own = twin.__dict__
-        own.update(self.__dict__)
-        for name in self._holders:
-            value = own[name]
-            if value.__class__ not in _PLAIN:
-                own[name] = _copied(value)
-        own.update(changes)
+        twin: Self = _twin(self)
+        twin.__dict__.update(changes)
         return twin
 
 
+def _twin(record: Any) -> Any:
+    """Return a copy of a record, without changes."""
+    twin = object.__new__(record.__class__)
+    own = twin.__dict__
+    own.update(record.__dict__)
+    for name in record._holders:
+        value = own[name]
+        kind = value.__class__
+        if kind in _PLAIN:
+            continue
+        if value:
+            own[name] = _copied(value)
+        elif kind is dict or kind is list:  # mostly it is an empty one
+            own[name] = kind()
+    return twin
+
+
 def _copied(value: Any) -> Any:
-    if value.__class__ in _PLAIN:
-        return value
-    if isinstance(value, list):
-        return [item if item.__class__ in _PLAIN else _copied(item) for item in value]
-    if isinstance(value, dict):
+    kind = value.__class__
+    if kind is dict:
         return {
             key: item if item.__class__ in _PLAIN else _copied(item) for key, item in value.items()
         }
+    if kind is list:
+        return [item if item.__class__ in _PLAIN else _copied(item) for item in value]
     if isinstance(value, Record):
-        return value.copy()
-    _PLAIN.add(value.__class__)  # such as an enumeration: asked first from now on
+        return _twin(value)
+    if isinstance(value, dict | list):  # what stands in for one comes out as a plain one
+        return _copied(dict(value) if isinstance(value, dict) else list(value))
+    _PLAIN.add(kind)  # such as an enumeration: asked first from now on
     return value

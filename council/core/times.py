@@ -37,10 +37,20 @@ def parse_instant(text: str) -> datetime:
 
 def render_instant(instant: datetime) -> str:
     """Write an instant as ISO 8601 UTC with `Z`, whole seconds."""
-    # Not strftime: its %Y writes years before 1000 with too few digits to be read again.
-    if instant.tzinfo is not UTC:
-        instant = instant.astimezone(UTC)
-    return instant.isoformat(timespec="seconds")[: -len("+00:00")] + "Z"
+    known = _rendered.get(instant)
+    if known is None:
+        if len(_rendered) >= _MOST_RENDERED:
+            _rendered.clear()
+        # Not strftime: its %Y writes years before 1000 with too few digits to be read again.
+        in_utc = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
+        known = in_utc.isoformat(timespec="seconds")[: -len("+00:00")] + "Z"
+        _rendered[instant] = known
+    return known
+
+
+# A state is written again and again, and nearly all of its times are the same.
+_MOST_RENDERED = 4096
+_rendered: dict[datetime, str] = {}
 
 
 def parse_duration(text: str) -> timedelta:

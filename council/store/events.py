@@ -79,10 +79,24 @@ def append(workspace: Workspace, records: list[dict[str, Any]]) -> None:
     Raises:
         CouncilError: The system refuses.
     """
+    append_lines(workspace, encode(records))
+
+
+def encode(records: list[dict[str, Any]]) -> dict[str, list[bytes]]:
+    """Return the lines of events, by the day whose file they go to."""
     by_day: dict[str, list[bytes]] = {}
     for record in records:
         line = json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode("ascii")
         by_day.setdefault(record["at"][:10], []).append(line + b"\n")
+    return by_day
+
+
+def append_lines(workspace: Workspace, by_day: dict[str, list[bytes]]) -> None:
+    """Do what `append` does with the lines that `encode` made.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
     if not by_day:
         return
     folder = workspace.events

@@ -368,12 +368,13 @@ def _read_once(path: str) -> Reading:
 
 def read_all(descriptor: int, size: int) -> bytes:
     """Read an open file from its beginning to its end, which `size` is a guess of."""
-    pieces: list[bytes] = []
-    while True:
-        piece = os.read(descriptor, max(size, 4096) + 1)
-        if not piece:
-            return b"".join(pieces)
-        pieces.append(piece)
+    whole = os.read(descriptor, max(size, 4096) + 1)
+    if len(whole) == size:
+        return whole  # there was room for more, so this was all of it
+    pieces = [whole]
+    while pieces[-1]:
+        pieces.append(os.read(descriptor, max(size, 4096) + 1))
+    return b"".join(pieces)
 
 
 def is_same(path: str, reading: Reading) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 
 from council.core.errors import InvalidInputError, NotFoundError, RefusedError
 from council.core.ids import checked_name, is_name
@@ -35,6 +36,10 @@ _DEFAULTS = {
     "prompts": "prompts",
     "skills": "skills/council",
 }
+# A link that is put there after the look at its folder is not seen, however short the time is;
+# this is short enough for a program that keeps its workspace open to see it with the next command.
+_ONE_COMMAND_S = 0.05
+_MOST_FOLDERS = 64
 _OWN_FOLDERS = frozenset({"open", "runs", "channels", "key", "readme", "halted"})
 
 
@@ -113,8 +118,8 @@ def _named_inside(root: str, path: str) -> str:
     return whole
 
 
-def _refuse_links(base: str, whole: str) -> None:
-    """Refuse a path below `base` of which a component is a symbolic link."""
+def _refuse_links(base: str, whole: str) -> bool:
+    """Refuse a path below `base` with a symbolic link in it; tell whether all of it exists."""
     end = len(base.rstrip("/"))
     while 0 <= end < len(whole):
         end = whole.find("/", end + 1)
@@ -122,11 +127,13 @@ def _refuse_links(base: str, whole: str) -> None:
         try:
             mode = os.lstat(step).st_mode
         except OSError:
-            return  # what does not exist is no link; what cannot be seen fails when it is opened
+            # What does not exist is no link; what cannot be seen fails when it is opened.
+            return False
         if stat.S_ISLNK(mode):
             raise RefusedError(
                 f"{step} is a symbolic link", "put the real file or folder in its place"
             )
+    return True
 
 
 class Workspace:
@@ -148,6 +155,7 @@ class Workspace:
         self.root = os.path.abspath(root)
         self._moved = dict(paths or {})
         self._named: dict[str, str] = {}
+        self._looked_at: dict[str, float] = {}
 
     def inside(self, path: str) -> str:
         """Return a path of the workspace after the check of `resolve_inside`."""
@@ -180,17 +188,29 @@ class Workspace:
     def _checked(self, path: str) -> str:
         """Return a path after a look at each of its components below the root."""
         if path.startswith(self.root.rstrip("/") + "/"):
-            _refuse_links(self.root, path)
+            self._refuse_links(self.root, path)
         return path
+
+    def _refuse_links(self, base: str, whole: str) -> None:
+        """Refuse a path below `base` with a link in it; one command looks at a folder once."""
+        folder = os.path.dirname(whole)
+        now = time.monotonic()
+        if now - self._looked_at.get(folder, -_ONE_COMMAND_S) >= _ONE_COMMAND_S:
+            if not _refuse_links(base, folder):
+                return
+            if len(self._looked_at) >= _MOST_FOLDERS:
+                self._looked_at.clear()
+            self._looked_at[folder] = now
+        _refuse_links(folder, whole)
 
     def _below(self, key: str, path: str) -> str:
         """Return what lies below a place, after one look at all of its components."""
         folder = self._name_of(key)
         whole = _named_inside(folder, path)
         if whole.startswith(self.root.rstrip("/") + "/"):
-            _refuse_links(self.root, whole)
+            self._refuse_links(self.root, whole)
         else:
-            _refuse_links(folder, whole)
+            self._refuse_links(folder, whole)
         return whole
 
     def _below_control(self, path: str) -> str:

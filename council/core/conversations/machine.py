@@ -89,9 +89,16 @@ def begin(state: Conversation, now: datetime) -> Step:
     return Step(state=new, events=events)
 
 
-def advance(state: Conversation, now: datetime) -> Step:
-    """Take every step that is due at `now`: at most one phase transition; idempotent."""
-    new = state.copy()
+def advance(state: Conversation, now: datetime, *, ours: bool = False) -> Step:
+    """Take every step that is due at `now`: at most one phase transition; idempotent.
+
+    Args:
+        state: The conversation.
+        now: The time.
+        ours: Whether the caller has just made `state` and wants nothing more of it:
+            it is changed instead of copied.
+    """
+    new = state if ours else state.copy()
     events: list[Event] = []
     if new.finished_at is not None or new.paused_at is not None:
         return Step(state=new)

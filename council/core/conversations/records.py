@@ -51,12 +51,16 @@ RULE_KEYS = {
 }
 
 
-def to_record(state: Conversation, ledger: object = None) -> dict[str, Any]:
+def to_record(
+    state: Conversation, *, people: object = None, tasks: object = None, ledger: object = None
+) -> dict[str, Any]:
     """Return the JSON object of the state block, in the order in which it is written.
 
     Args:
         state: The conversation.
-        ledger: What stands for the lines of its entries, None for the lines themselves.
+        people: What stands for its participants, None for themselves.
+        tasks: The same for its tasks.
+        ledger: The same for the lines of its entries.
     """
     return {
         "schemaVersion": state.schema_version,
@@ -76,19 +80,10 @@ def to_record(state: Conversation, ledger: object = None) -> dict[str, Any]:
         "status": str(state.status),
         "closedReason": None if state.closed_reason is None else str(state.closed_reason),
         "participants": {
-            one.id: {
-                "status": str(one.status),
-                "lastAction": written_instant(one.last_action),
-                "name": one.name,
-                "emoji": one.emoji,
-                "role": one.role,
-                "model": one.model,
-                "sealed": one.sealed,
-                **({"again": one.again} if one.again else {}),
-                **one.extra,
-            }
-            for one in state.participants.values()
-        },
+            one.id: participant_to_record(one) for one in state.participants.values()
+        }
+        if people is None
+        else people,
         "convergence": {
             "responseRate": state.response_rate,
             "hasConsensus": state.has_consensus,
@@ -119,7 +114,9 @@ def to_record(state: Conversation, ledger: object = None) -> dict[str, Any]:
             }
             for one in state.rounds
         ],
-        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
+        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()}
+        if tasks is None
+        else tasks,
         "ledger": [entry_to_record(one) for one in state.entries] if ledger is None else ledger,
         **state.extra,
     }
@@ -149,6 +146,21 @@ def _floor(one: Round) -> dict[str, Any]:
     if one.verdict:
         said["verdict"] = dict(one.verdict)
     return said
+
+
+def participant_to_record(one: Participant) -> dict[str, Any]:
+    """Return the JSON object of one who takes part; its id is the key under which it stands."""
+    return {
+        "status": str(one.status),
+        "lastAction": written_instant(one.last_action),
+        "name": one.name,
+        "emoji": one.emoji,
+        "role": one.role,
+        "model": one.model,
+        "sealed": one.sealed,
+        **({"again": one.again} if one.again else {}),
+        **one.extra,
+    }
 
 
 def entry_to_record(entry: Entry) -> dict[str, Any]:

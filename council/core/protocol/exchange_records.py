@@ -300,7 +300,7 @@ def _from_record(record: object, form: str, where: str) -> Record:
 
 
 def _is_required(kind_of_value: type[Record], name: str) -> bool:
-    return name not in kind_of_value._defaults
+    return name in kind_of_value._required
 
 
 def _read(read: Reader, key: str, kind: str, where: str) -> Any:

@@ -123,7 +123,7 @@ def record_answer(
         )
         if printed and step.outcome == "recorded" and _is_done(state, task):
             raise AlreadyAnsweredError(agent, state.phase, state.tour)
-        return step.then(machine.advance(step.state, place.now()))
+        return step.then(machine.advance(step.state, place.now(), ours=True))
 
     try:
         edited = place.conversations.edit(name, change, actor=agent, now=place.now())

@@ -127,7 +127,7 @@ class Document:
         self,
         data: bytes,
         digest: str,
-        add_line: Callable[[], None],
+        record: dict[str, Any],
         before_publishing: Callable[[], None] | None = None,
     ) -> None:
         """Make a text the next revision: snapshot, prepared file, line, events, exchange.
@@ -135,7 +135,7 @@ class Document:
         Args:
             data: The text.
             digest: Its digest.
-            add_line: Adds the line of the journal; from there on the revision holds.
+            record: The line of the journal; when it is added, the revision holds.
             before_publishing: Called when the revision is committed and before
                 it can be seen; what it raises stops the publication.
 
@@ -145,25 +145,33 @@ class Document:
         """
         snapshot = snapshots.Beginning(self.places.history, data, digest)
         try:
-            prepared = live.prepare(self.places.displaced, data, self.reading, digest)
+            prepared = live.Preparing(self.places.displaced, data, self.reading, digest)
         except BaseException:
             snapshot.give_up()
             raise
         try:
-            snapshot.finish()
-            add_line()
+            line = journal.encode(record)  # while both are on their way to the disk
+            events = event_log.encode(record["events"])
+            prepared.finish()
         except BaseException:
-            files.remove(prepared)
+            prepared.give_up()
+            snapshot.give_up()
+            raise
+        try:
+            snapshot.finish()
+            self.add_record(record, line)
+        except BaseException:
+            prepared.give_up()
             raise
         if before_publishing is not None:
             before_publishing()
-        event_log.append(self.workspace, self.last["events"])
-        self.publish(prepared, data)
+        event_log.append_lines(self.workspace, events)
+        self.publish(prepared.path, data)
 
-    def add_record(self, record: dict[str, Any]) -> None:
-        """Add a line to the journal."""
+    def add_record(self, record: dict[str, Any], line: bytes = b"") -> None:
+        """Add a line to the journal; `line` is how it is written, where that is known."""
         end = 0 if self.tail is None else self.tail.end
-        self.tail = journal.append(self.places.journal, end, record)
+        self.tail = journal.append(self.places.journal, end, record, line)
         if not record["parent"]:
             files.sync_folder(self.places.folder)  # the first line: the file has just been made
 

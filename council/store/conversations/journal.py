@@ -119,15 +119,21 @@ def _last_good(block: bytes, offset: int) -> Tail | None:
     return None
 
 
-def append(path: str, end: int, record: dict[str, Any]) -> Tail:
+def append(path: str, end: int, record: dict[str, Any], line: bytes = b"") -> Tail:
     """Write a line at `end` and bring it to the disk: from here on it is committed.
 
     When that fails, the journal is cut back to `end` and the line never was.
 
+    Args:
+        path: The journal.
+        end: Where its last good line ends.
+        record: What the line says.
+        line: What `encode` makes of it, where the caller has done that.
+
     Raises:
         OSError: The system refuses.
     """
-    line = encode(record)
+    line = line or encode(record)
     descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
     try:
         try:

@@ -56,6 +56,46 @@ def prepare(displaced: str, data: bytes, like: Reading | None, digest: str = "")
     return files.write_temporary(displaced, data, prefix=prefix, like=like)
 
 
+class Preparing:
+    """The next text on its way to the disk beside the live file; there when `finish` returns.
+
+    What is done meanwhile costs no time of its own.
+
+    Args:
+        displaced: Where it waits.
+        data: The text.
+        like: The file whose place it will take.
+        digest: The digest of the text.
+
+    Raises:
+        OSError: The system refuses; the live file is untouched.
+    """
+
+    def __init__(self, displaced: str, data: bytes, like: Reading | None, digest: str) -> None:
+        self.path, self._descriptor = files.open_temporary(
+            displaced, data, prefix=f"{_NEW}-{digest}-", like=like
+        )
+        files.set_out(self._descriptor)
+
+    def finish(self) -> None:
+        """Wait until it is on the disk.
+
+        Raises:
+            OSError: The system refuses.
+        """
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            files.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def give_up(self) -> None:
+        """Take it back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        files.remove(self.path)
+
+
 def is_prepared(displaced: str, data: bytes) -> bool:
     """Tell whether a text still lies prepared, so that it never was published."""
     prefix = f"{_NEW}-{snapshots.digest_of(data)}-"

@@ -145,21 +145,18 @@ class Session(Document):
             sealed.write_sealed(self.places.sealed, one)
         if not seen and self.reading is not None:
             seen = self.reading.digest
-
-        def add_line() -> None:
-            self.append(
-                digest,
-                state,
-                rev=state.rev,
-                events=events,
-                op_id=op_id,
-                actor=actor,
-                result=result,
-                seen=seen,
-                ours_alone=page is None,
-            )
-
-        self.write(data, digest, add_line, before_publishing)
+        record = self.line(
+            digest,
+            state,
+            rev=state.rev,
+            events=events,
+            op_id=op_id,
+            actor=actor,
+            result=result,
+            seen=seen,
+            ours_alone=page is None,
+        )
+        self.write(data, digest, record, before_publishing)
         self.stand(state, page, data, digest)
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
@@ -172,7 +169,7 @@ class Session(Document):
         plain = twin(state, sealed={}) if state.sealed else state
         self.latest[self.conversation_id] = Latest(digest=digest, data=data, state=plain, page=page)
 
-    def append(
+    def line(
         self,
         digest: str,
         state: Conversation,
@@ -185,8 +182,8 @@ class Session(Document):
         seen: str = "",
         anew: bool = False,
         ours_alone: bool = False,
-    ) -> None:
-        """Add a line.
+    ) -> dict[str, Any]:
+        """Return the journal line of a revision.
 
         `anew` when a revision of this number and text was there before,
         `ours_alone` when the text holds nothing that people wrote between our items.
@@ -217,7 +214,7 @@ class Session(Document):
             record["untouched"] = __version__  # who writes the same again may say so
         if "closing" in self.last:
             record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
-        self.add_record(record)
+        return record
 
     def note_closing(self, closing: dict[str, Any], events: list[Event]) -> None:
         """Add a line that makes no revision: how far archiving has come."""

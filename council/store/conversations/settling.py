@@ -53,7 +53,9 @@ def _begin_again(session: Session, data: bytes, digest: str) -> None:
     """Write the line of a revision again that the journal has lost."""
     _load(session, data, digest)
     lost = Event(type="journal.repaired", data={"rev": session.state.rev})
-    session.append(digest, session.state, rev=session.state.rev, events=[lost], anew=True)
+    session.add_record(
+        session.line(digest, session.state, rev=session.state.rev, events=[lost], anew=True)
+    )
     event_log.append(session.workspace, session.last["events"])
 
 
@@ -110,7 +112,10 @@ def _begin_from_file(session: Session) -> None:
     snapshots.keep(session.places.history, data)
     state = start.state.copy(conversation_id=session.conversation_id)
     session.state, session.page, session.text = state, start.page, data
-    session.append(session.reading.digest, state, rev=state.rev, events=start.events, anew=True)
+    digest = session.reading.digest
+    session.add_record(
+        session.line(digest, state, rev=state.rev, events=start.events, anew=True)
+    )
     event_log.append(session.workspace, session.last["events"])
     if not start.as_it_stands or state != start.state:
         session.commit(state, start.page, actor="external", seal=start.seal)

@@ -15,12 +15,19 @@ Source: `store.md` section 7.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Entry
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.store.conversations import written
 from council.store.statefile.headings import split_title
-from council.store.statefile.layout import default_gap, items, titles_of
+from council.store.statefile.layout import (
+    default_gap,
+    items_after,
+    items_before,
+    items_in,
+    sections,
+    titles_of,
+)
 from council.store.statefile.marks import (
     BRIEF,
     END,
@@ -38,20 +45,38 @@ _END = f"\n{END}".encode()
 _ENTRY = f"\n{ENTRY}".encode()
 _LAST = f"\n{EOF}\n".encode()
 _STATE = f"\n{STATE}\n".encode()
+_HEADING = "h:"
 _LEDGER, _LEDGER_END = b'\n "ledger": [\n  ', b"\n ]"
 
 
 def render(state: Conversation) -> bytes:
     """Write a conversation as its file, with nothing between the items but what belongs there."""
-    found = items(state, bare=True)
     entries = {f"e:{one.id}": one for one in state.entries}
+    parts = _parts(items_before(state), entries, _HEADING)
+    for section in sections(state):
+        parts += written.section_of(
+            state.conversation_id,
+            section,
+            lambda it: _parts(items_in(it, state, bare=True), entries, _HEADING),
+        )
+    return b"".join([*parts, *_parts(items_after(state), entries, "")])
+
+
+def _parts(
+    found: list[tuple[str, str]], entries: dict[str, Entry], following: str
+) -> list[bytes | memoryview]:
+    """Return what is written for some items, what stands between them and before `following`."""
     parts: list[bytes | memoryview] = []
-    for number, (key, text) in enumerate(found):
-        following = found[number + 1][0] if number + 1 < len(found) else ""
-        if not text:
-            parts.append(written.text_of(entries[key]))
-        parts.append((text + default_gap(key, following)).encode("utf-8"))
-    return b"".join(parts)
+    between: list[str] = []
+    keys = [key for key, _ in found[1:]] + [following]
+    for (key, text), after in zip(found, keys, strict=True):
+        if text:
+            between.append(text)
+        else:
+            parts += ["".join(between).encode("utf-8"), written.text_of(entries[key])]
+            between = []
+        between.append(default_gap(key, after))
+    return [*parts, "".join(between).encode("utf-8")]
 
 
 def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:

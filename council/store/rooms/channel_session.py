@@ -161,11 +161,7 @@ class ChannelSession(Document):
         if not seen and self.reading is not None:
             seen = self.reading.digest
         rev = channel.rev
-        self.write(
-            data,
-            digest,
-            lambda: self.add_line(digest, rev, list(events), actor, seen, page is None),
-        )
+        self.write(data, digest, self.line(digest, rev, list(events), actor, seen, page is None))
         self._signals = True
         self.stand(channel, page, data)
         self._fold()
@@ -174,27 +170,23 @@ class ChannelSession(Document):
         """Take a revision for the one that stands."""
         self.channel, self.page, self.text = channel, page, data
 
-    def add_line(
+    def line(
         self, digest: str, rev: int, events: list[Event], actor: str, seen: str, untouched: bool
-    ) -> None:
-        """Write the journal line of a revision; with it the revision holds."""
-        self.add_record(
-            {
-                "v": _RECORD_VERSION,
-                "rev": rev,
-                "parent": self.last.get("digest", ""),
-                "seen": seen,
-                "digest": digest,
-                "opId": "",
-                "actor": actor,
-                "at": render_instant(self.now),
-                "name": self.channel_id,
-                "untouched": untouched,
-                "events": event_log.revision_records(
-                    events, self.channel_id, rev, digest, self.now
-                ),
-            }
-        )
+    ) -> dict[str, Any]:
+        """Return the journal line of a revision."""
+        return {
+            "v": _RECORD_VERSION,
+            "rev": rev,
+            "parent": self.last.get("digest", ""),
+            "seen": seen,
+            "digest": digest,
+            "opId": "",
+            "actor": actor,
+            "at": render_instant(self.now),
+            "name": self.channel_id,
+            "untouched": untouched,
+            "events": event_log.revision_records(events, self.channel_id, rev, digest, self.now),
+        }
 
     def publish(self, prepared: str, data: bytes) -> None:
         """Put a prepared text in the place of the live file, and give the signal (DG-085)."""

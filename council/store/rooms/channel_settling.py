@@ -60,7 +60,8 @@ def _begin_again(session: ChannelSession, data: bytes, digest: str) -> None:
     _load(session, data, digest)
     lost = [Event(type="journal.repaired", data={"rev": session.channel.rev})]
     seen = session.last["digest"]
-    session.add_line(digest, session.channel.rev, lost, "", seen, session.page is None)
+    rev, untouched = session.channel.rev, session.page is None
+    session.add_record(session.line(digest, rev, lost, "", seen, untouched))
     event_log.append(session.workspace, session.last["events"])
 
 

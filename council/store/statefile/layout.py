@@ -14,6 +14,7 @@ from council.core.conversations.conversation import Conversation, Entry, EntryKi
 from council.core.conversations.owed import awaited, current_phase, next_phase, owing, takes_turns
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import to_record
+from council.core.record import Record
 from council.core.times import render_instant
 from council.store.conversations import written
 from council.store.statefile.headings import label_line, line_of, section_key, words_of
@@ -73,49 +74,111 @@ def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
     return f"{words['h:phase']} {phase_of(section)}{number}"
 
 
-def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
-    """Return (key, text) of every item of the file, in order.
+class Section(Record):
+    """A section with what is said in one phase or round: all that its items follow from.
 
-    Where it is `bare`, the text of an entry that stands in its own section is "":
-    `written.text_of` knows it.
+    `rows` has, for each agent that has a place there, its id, its heading, its
+    entries and its hint.
     """
-    titles = titles_of(state.titles)
+
+    name: str
+    lang: str
+    heading: tuple[str, str]
+    rows: list[tuple[str, str, list[Entry], str]]
+
+
+def items(state: Conversation) -> list[tuple[str, str]]:
+    """Return (key, text) of every item of the file, in order."""
+    found = items_before(state)
+    for section in sections(state):
+        found += items_in(section, state)
+    return [*found, *items_after(state)]
+
+
+def items_before(state: Conversation) -> list[tuple[str, str]]:
+    """Return the items that stand before what is said."""
     words = words_of(state.lang)
-
-    def heading(key: str) -> tuple[str, str]:
-        return key, f"## {heading_of(key, titles, state.lang)}"
-
-    before = "" if "title" in titles else f"{words['title']}: "
+    before = "" if "title" in titles_of(state.titles) else f"{words['title']}: "
     title = f"# {before}{line_of(state.topic)}"
-    found = [("title", title.rstrip()), heading("h:metadata")]
+    found = [("title", title.rstrip()), _heading(state, "h:metadata")]
     found += _lines(words, _metadata(state, words))
-    found += [heading("h:brief"), ("brief", brief_text(state.brief)), heading("h:participants")]
+    found += [_heading(state, "h:brief"), ("brief", brief_text(state.brief))]
+    found.append(_heading(state, "h:participants"))
     found += [
         (f"p:{one.id}", f"- {label_of(state, one.id)} (agent:{one.id}): {one.status}")
         for one in state.participants.values()
     ]
-    labels = agent_headings(state)
-    told = _told(state)
-    hints = hints_of(state)
-    for section, agents in sections_of(state).items():
-        found.append(heading(f"h:phase:{section}"))
-        for agent in agents:
-            found.append((f"a:{section}:{agent}", f"### {labels.get(agent, line_of(agent))}"))
-            for one in told.get((section, agent), ()):
-                plain = bare and one.kind is not EntryKind.DRAFT
-                found.append((f"e:{one.id}", "") if plain else _told_there(state, one, words))
-            if (section, agent) in hints:
-                found.append((f"s:{section}:{agent}", hints[section, agent]))
+    return found
+
+
+def sections(state: Conversation) -> list[Section]:
+    """Return the sections with what is said, in order."""
+    labels, told, hints = agent_headings(state), _told(state), hints_of(state)
+    return [
+        Section(
+            name=name,
+            lang=state.lang,
+            heading=_heading(state, f"h:phase:{name}"),
+            rows=[
+                (
+                    agent,
+                    labels.get(agent) or line_of(agent),
+                    told.get((name, agent), []),
+                    hints.get((name, agent), ""),
+                )
+                for agent in agents
+            ],
+        )
+        for name, agents in sections_of(state).items()
+    ]
+
+
+def items_in(section: Section, state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return the items of a section.
+
+    Where it is `bare`, the text of an entry that stands there for itself is "":
+    `written.text_of` knows it.
+    """
+    name, words = section.name, words_of(section.lang)
+    found = [section.heading]
+    for agent, heading, entries, hint in section.rows:
+        found.append((f"a:{name}:{agent}", f"### {heading}"))
+        for one in entries:
+            plain = bare and one.kind is not EntryKind.DRAFT
+            found.append((f"e:{one.id}", "") if plain else _told_there(state, one, words))
+        if hint:
+            found.append((f"s:{name}:{agent}", hint))
+    return found
+
+
+def items_after(state: Conversation) -> list[tuple[str, str]]:
+    """Return the items that stand after what is said, the state block among them."""
+    words = words_of(state.lang)
+    found = []
     for kind, key in SIDE_SECTIONS.items():
         aside = [one for one in state.entries if one.kind is kind]
         if aside:
-            found += [heading(key), *(_aside(state, one, words) for one in aside)]
-    found += [heading("h:convergence"), *_lines(words, _convergence(state, words))]
-    found += [heading("h:next"), *_lines(words, _next(state, words))]
-    block = block_text(
-        to_record(state, Listed(lines=[written.line_of(one) for one in state.entries]))
+            found += [_heading(state, key), *(_aside(state, one, words) for one in aside)]
+    found += [_heading(state, "h:convergence"), *_lines(words, _convergence(state, words))]
+    found += [_heading(state, "h:next"), *_lines(words, _next(state, words))]
+    return [*found, ("state", _block(state)), ("eof", EOF)]
+
+
+def _heading(state: Conversation, key: str) -> tuple[str, str]:
+    return key, f"## {heading_of(key, titles_of(state.titles), state.lang)}"
+
+
+def _block(state: Conversation) -> str:
+    people = [written.participant_of(one) for one in state.participants.values()]
+    tasks = [written.task_of(one) for one in state.tasks.values()]
+    return block_text(
+        to_record(
+            state,
+            people=Listed(lines=people, brackets="{}"),
+            tasks=Listed(lines=tasks, brackets="{}"),
+            ledger=Listed(lines=[written.line_of(one) for one in state.entries]),
+        )
     )
-    return [*found, ("state", block), ("eof", EOF)]
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
@@ -260,13 +323,16 @@ def default_gap(key: str, following: str) -> str:
         return "\n"
     if not key:
         return ""
-    kinds = key.partition(":")[0], following.partition(":")[0]
-    gap = _gaps.get(kinds)
+    gap = _gaps.get((key, following))
     if gap is None:
-        gap = _gaps[kinds] = _gap(*kinds)
+        if len(_gaps) >= _MOST_GAPS:
+            _gaps.clear()
+        gap = _gap(key.partition(":")[0], following.partition(":")[0])
+        _gaps[key, following] = gap
     return gap
 
 
+_MOST_GAPS = 4096
 _gaps: dict[tuple[str, str], str] = {}
 
 
