@@ -85,13 +85,14 @@ class Lock:
     def _acquired(self) -> Lock:
         started = time.monotonic()
         while True:
-            descriptor = self._open()
+            descriptor, ours = self._open()
             _held.add(descriptor)
             try:
                 if not _take(descriptor):
                     self._wait(descriptor, started)
-                if self._still_there(descriptor):
-                    self._write_holder(descriptor)
+                named = self._named()
+                if named is not None and os.path.samestat(named, ours):
+                    self._write_holder(descriptor, named.st_size)
                     self._descriptor = descriptor
                     return self
             except BaseException:
@@ -115,26 +116,27 @@ class Lock:
             pass  # the name of the holder is only for people
         _close(descriptor)
 
-    def _open(self) -> int:
+    def _open(self) -> tuple[int, os.stat_result]:
         descriptor = _open(self.path)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        ours = os.fstat(descriptor)
+        if not stat.S_ISREG(ours.st_mode):
             os.close(descriptor)
             raise InvalidStateError(f"{self.path} is not a regular file", "remove it")
-        return descriptor
+        return descriptor, ours
 
-    def _still_there(self, descriptor: int) -> bool:
+    def _named(self) -> os.stat_result | None:
+        """Return the facts of the file that has the name of the lock now."""
         try:
-            named = os.lstat(self.path)
+            return os.lstat(self.path)
         except FileNotFoundError:
-            return False
-        ours = os.fstat(descriptor)
-        return (named.st_dev, named.st_ino) == (ours.st_dev, ours.st_ino)
+            return None
 
-    def _write_holder(self, descriptor: int) -> None:
+    def _write_holder(self, descriptor: int, size: int) -> None:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         text = f"pid {os.getpid()} on {os.uname().nodename} since {at}\n".encode()
         try:
-            os.ftruncate(descriptor, 0)
+            if size > len(text):
+                os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, text, 0)
         except OSError:
             pass  # a full disk must not keep anybody from reading under the lock

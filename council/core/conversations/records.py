@@ -79,9 +79,7 @@ def to_record(
         "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
         "status": str(state.status),
         "closedReason": None if state.closed_reason is None else str(state.closed_reason),
-        "participants": {
-            one.id: participant_to_record(one) for one in state.participants.values()
-        }
+        "participants": {one.id: participant_to_record(one) for one in state.participants.values()}
         if people is None
         else people,
         "convergence": {

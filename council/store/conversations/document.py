@@ -166,7 +166,7 @@ class Document:
         if before_publishing is not None:
             before_publishing()
         event_log.append_lines(self.workspace, events)
-        self.publish(prepared.path, data)
+        self.publish(prepared, data)
 
     def add_record(self, record: dict[str, Any], line: bytes = b"") -> None:
         """Add a line to the journal; `line` is how it is written, where that is known."""
@@ -175,10 +175,10 @@ class Document:
         if not record["parent"]:
             files.sync_folder(self.places.folder)  # the first line: the file has just been made
 
-    def publish(self, prepared: str, data: bytes) -> None:
+    def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
-        facts = os.lstat(prepared)
-        live.publish(prepared, self.places.live, self.places.displaced, self.reading)
+        facts = prepared.facts
+        live.publish(prepared.path, self.places.live, self.places.displaced, self.reading)
         self.reading = files.Reading(
             data=data,
             device=facts.st_dev,

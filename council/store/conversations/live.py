@@ -40,8 +40,8 @@ class Late(Record):
     modified_ns: int
 
 
-def prepare(displaced: str, data: bytes, like: Reading | None, digest: str = "") -> str:
-    """Write the next text durably beside the live file; return its path.
+def prepare(displaced: str, data: bytes, like: Reading | None, digest: str = "") -> Preparing:
+    """Write the next text durably beside the live file.
 
     Args:
         displaced: Where it waits.
@@ -52,8 +52,13 @@ def prepare(displaced: str, data: bytes, like: Reading | None, digest: str = "")
     Raises:
         OSError: The system refuses; the live file is untouched.
     """
-    prefix = f"{_NEW}-{digest or snapshots.digest_of(data)}-"
-    return files.write_temporary(displaced, data, prefix=prefix, like=like)
+    preparing = Preparing(displaced, data, like, digest or snapshots.digest_of(data))
+    try:
+        preparing.finish()
+    except BaseException:
+        preparing.give_up()
+        raise
+    return preparing
 
 
 class Preparing:
@@ -71,10 +76,17 @@ class Preparing:
         OSError: The system refuses; the live file is untouched.
     """
 
+    path: str
+    facts: os.stat_result
+
     def __init__(self, displaced: str, data: bytes, like: Reading | None, digest: str) -> None:
         self.path, self._descriptor = files.open_temporary(
             displaced, data, prefix=f"{_NEW}-{digest}-", like=like
         )
+        # A clock ticks some hundred times a second. Whoever writes in this file within the same
+        # tick changes its time all the same, if that lies in the past.
+        a_tick_ago = time.time_ns() - 2 * _TICK_NS
+        os.utime(self._descriptor, ns=(a_tick_ago, a_tick_ago))
         files.set_out(self._descriptor)
 
     def finish(self) -> None:
@@ -86,6 +98,7 @@ class Preparing:
         descriptor, self._descriptor = self._descriptor, -1
         try:
             files.sync(descriptor)
+            self.facts = os.fstat(descriptor)
         finally:
             os.close(descriptor)
 

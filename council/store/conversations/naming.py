@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from council.store.files import Reading
     from council.store.paths import Workspace
 
 _README = """This folder belongs to the command `council`.
@@ -35,11 +36,25 @@ alone; only their history is lost.
 
 def pointer_of(workspace: Workspace, name: str) -> str:
     """Return the id that an open name stands for, "" when nothing says."""
-    standing = files.read_stable(f"{workspace.open_names}/{name}")
-    if standing is None:
-        return ""
-    text = standing.data.decode("utf-8", "replace").strip()
+    return _id_in(files.read_stable(f"{workspace.open_names}/{name}"))
+
+
+def _id_in(pointer: Reading | None) -> str:
+    text = "" if pointer is None else pointer.data.decode("utf-8", "replace").strip()
     return text if is_name(text.lower()) else ""
+
+
+class Pointer:
+    """What an open name stood for at one moment."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self._path = f"{workspace.open_names}/{name}"
+        self._reading = files.read_stable(self._path)
+        self.conversation_id = _id_in(self._reading)
+
+    def stands(self) -> bool:
+        """Tell whether it is the same still."""
+        return self._reading is not None and files.is_same(self._path, self._reading)
 
 
 def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:

@@ -124,7 +124,8 @@ class Door:
             LockTimeoutError: Somebody held its lock for too long.
         """
         for _ in range(_TRIES):
-            known = naming.pointer_of(self._workspace, name)
+            pointer = naming.Pointer(self._workspace, name)
+            known = pointer.conversation_id
             conversation_id = known or naming.id_in_file(self._workspace, name, now)
             if not conversation_id:
                 raise NotFoundError(
@@ -140,7 +141,7 @@ class Door:
                     if ended_too:
                         return session
                     refuse_ended(session)
-                if known and naming.pointer_of(self._workspace, name) != known:
+                if known and not pointer.stands():
                     session.leave()
                     continue
                 self._refuse_copy(session, known)

@@ -113,9 +113,7 @@ def _begin_from_file(session: Session) -> None:
     state = start.state.copy(conversation_id=session.conversation_id)
     session.state, session.page, session.text = state, start.page, data
     digest = session.reading.digest
-    session.add_record(
-        session.line(digest, state, rev=state.rev, events=start.events, anew=True)
-    )
+    session.add_record(session.line(digest, state, rev=state.rev, events=start.events, anew=True))
     event_log.append(session.workspace, session.last["events"])
     if not start.as_it_stands or state != start.state:
         session.commit(state, start.page, actor="external", seal=start.seal)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.rooms.channels import FloorRules, Member
+    from council.store.conversations.live import Preparing
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
 
@@ -188,7 +189,7 @@ class ChannelSession(Document):
             "events": event_log.revision_records(events, self.channel_id, rev, digest, self.now),
         }
 
-    def publish(self, prepared: str, data: bytes) -> None:
+    def publish(self, prepared: Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file, and give the signal (DG-085)."""
         super().publish(prepared, data)
         if self._signals:
