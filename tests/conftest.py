@@ -15,13 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 BIN = Path(sys.executable).parent
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
-# A shared machine is slow at times: no example has a deadline.
-settings.register_profile("house", deadline=None, max_examples=100)
+# A shared machine is slow at times: no example has a deadline, nor has the making of one.
+settings.register_profile(
+    "house",
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("house")
 
 
@@ -51,7 +56,7 @@ class Council:
         now: datetime | str | None = None,
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
-        timeout_s: float = 60,
+        timeout_s: float = 300,
     ) -> Ran:
         """Run `council WORDS`; `cwd` is the workspace unless told, `now` sets COUNCIL_NOW."""
         done = subprocess.run(

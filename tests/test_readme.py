@@ -52,7 +52,7 @@ def blocks() -> list[tuple[str, str]]:
     return [(command, "\n".join(lines).strip()) for command, lines in found]
 
 
-def wait_for(look, wanted: str, seconds: float = 15.0) -> str:
+def wait_for(look, wanted: str, seconds: float = 120.0) -> str:
     """Ask until `wanted` is answered: the work between is done by detached processes."""
     ends_at = time.monotonic() + seconds
     while (answer := look()) != wanted and time.monotonic() < ends_at:

@@ -1,16 +1,17 @@
 """Edits what is not its own in the conversation file while it runs, then answers.
 
-Arguments: the file, and the id of the victim. It rewrites the victim's earlier
-contribution and the brief, sets the victim's status in the state block, and
-puts a contribution into the victim's mouth. `--only WHAT` does one of these.
+Arguments: the file, the id of the victim, and a file that is made once it has
+done so. It rewrites the victim's earlier contribution and the brief, sets the
+victim's status in the state block, and puts a contribution into the victim's
+mouth. `--only WHAT` does one of these.
 """
 
 import os
 import sys
 from pathlib import Path
 
-path, victim = Path(sys.argv[1]), sys.argv[2]
-only = sys.argv[4] if sys.argv[3:4] == ["--only"] else ""
+path, victim, done = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+only = sys.argv[5] if sys.argv[4:5] == ["--only"] else ""
 phase, tour = os.environ["COUNCIL_PHASE"], os.environ["COUNCIL_TOUR"]
 sys.stdin.read()
 if phase == "CHALLENGE":
@@ -26,4 +27,5 @@ if phase == "CHALLENGE":
     if only in ("", "status", "mouth"):
         text = text.replace(f'"{victim}": {{"status": "WAITING"', f'"{victim}": {{"status": "DONE"')
     path.write_text(text, encoding="utf-8")
+    done.touch()
 print(f"Mine, and mine alone, in {phase}.")

@@ -32,7 +32,7 @@ def obey(line: str) -> str:
         words = shlex.split(found[1] if found else order)
         if words[0] == "council":
             words = [sys.executable, "-m", "council", *words[1:]]
-        done = subprocess.run(words, input=b"as ordered", capture_output=True, timeout=20)
+        done = subprocess.run(words, input=b"as ordered", capture_output=True, timeout=300)
         print(done.returncode, order, done.stderr.decode("utf-8", "replace"), file=sys.stderr)
         return f"{order} (exit {done.returncode})"
     return ""

@@ -11,7 +11,8 @@
     works.py exits 3                     ends with that code
     works.py prints "M1|…"               exactly that
 
-`--log FILE` before all adds what it read to a file; `--pause SECONDS` waits before it answers.
+Before all: `--log FILE` adds what it read to a file; `--pause SECONDS` waits before it
+answers, `--until FILE` until that file is there.
 """
 
 import os
@@ -27,6 +28,8 @@ def main(arguments):
         option, value, *arguments = arguments
         if option == "--log":
             add_line(value, line)
+        elif option == "--until":
+            wait_for(value)
         else:
             time.sleep(float(value))
     habit, *told = arguments
@@ -47,6 +50,11 @@ def reply(segments, kind, data, state, code="-", to="", deeper=0, budget=""):
         depth, context, left = segments[7:10]
         first += [str(int(depth) + deeper), context, budget or left]
     print("|".join([*first, data]))
+
+
+def wait_for(path):
+    while not os.path.exists(path):
+        time.sleep(0.02)
 
 
 def result(segments, data):

@@ -12,6 +12,8 @@ from council.cli.loading import whole
 
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch"})
+# As long as a machine may take that has other things to do.
+_PATIENCE_S = 120
 # These make their own workspace or need none.
 WITHOUT_WORKSPACE = frozenset(
     {
@@ -55,9 +57,9 @@ def tree(root: Path) -> dict[str, str]:
     }
 
 
-def wait_until(look: Callable[[], Any], seconds: float = 20.0) -> Any:
+def wait_until(look: Callable[[], Any]) -> Any:
     """Ask until the answer is true, and return it; another process does the work meanwhile."""
-    ends_at = time.monotonic() + seconds
+    ends_at = time.monotonic() + _PATIENCE_S
     while not (answer := look()):
         assert time.monotonic() < ends_at, "it did not happen in time"
         time.sleep(0.02)

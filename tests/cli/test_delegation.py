@@ -88,7 +88,7 @@ def test_a_call_as_one_document_with_limits_and_schema(staffed):
         "traceId": "t1",
         "sessionKey": "agent:sage:workflow:mine",
         "message": "Judge this.",
-        "limits": {"timeoutMs": 5000},
+        "limits": {"timeoutMs": 60000},
         "expectedSchema": {"type": "string"},
     }
 

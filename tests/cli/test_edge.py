@@ -151,7 +151,7 @@ def test_an_interrupted_wait_exits_130_and_leaves_the_council_as_it_is(opened, n
 
     wait_until(mark.exists)
     waiting.send_signal(signal.SIGINT)
-    out, err = waiting.communicate(timeout=20)
+    out, err = waiting.communicate(timeout=300)
 
     assert waiting.returncode == 130
     assert err.decode().splitlines()[-1] == "interrupted"

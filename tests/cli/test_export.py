@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cloudevents.core.formats.json import JSONFormat
@@ -22,6 +22,7 @@ CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 TRACE = "0f8fad5bd9cb469fa16570867728950e"
 ARTIFACT = "art_" + "0" * 64
 AT = "2026-02-08T20:00:00Z"
+YEAR = timedelta(days=365)
 
 
 def line(kind: str, number: int = 0, owner: str = CONVERSATION, at: str = AT, **fields) -> dict:
@@ -47,7 +48,7 @@ def failed(council):
         log = council("events", "tail", "--lines", "50").out
         return "task.failed" in log and "contribution.recorded" in log
 
-    wait_until(done, seconds=40)
+    wait_until(done)
     return council
 
 
@@ -216,7 +217,7 @@ def test_calls_lie_in_the_run_that_made_them_and_what_is_done_by_itself_is_a_too
 def test_an_export_may_be_of_one_story_and_of_newer_days_only(failed, now):
     owl = failed("events", "export", "--format", "cloudevents", "--about", "owl").out
     assert {json.loads(one)["agentid"] for one in owl.splitlines()} == {"owl"}
-    later = datetime.now(UTC).replace(year=datetime.now(UTC).year + 1).isoformat()
+    later = (datetime.now(UTC) + YEAR).isoformat()
     none = failed("events", "export", "--format", "cloudevents", "--since", later)
     assert (none.code, none.out) == (0, "")
 
@@ -225,7 +226,7 @@ def test_an_export_may_be_of_one_story_and_of_newer_days_only(failed, now):
 def test_an_export_about_what_nobody_knows_exits_5_as_its_story_does(failed, form):
     nothing = failed("events", "export", "--format", form, "--about", "nosuch", "--json")
     assert (nothing.code, nothing.json()["error"]["code"]) == (5, "not-found")
-    later = datetime.now(UTC).replace(year=datetime.now(UTC).year + 1).isoformat()
+    later = (datetime.now(UTC) + YEAR).isoformat()
     trace = failed("events", "story", "active", "--json").json()["traceId"]
     known = failed("events", "export", "--format", form, "--since", later, "--about", trace)
     assert (known.code, known.err) == (0, "")

@@ -41,7 +41,7 @@ def screen(council, *words: str, env: dict[str, str] | None = None) -> str:
     except OSError:  # how Linux tells that nobody has the other side any more
         pass
     os.close(ours)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=300) == 0
     return shown.decode()
 
 

@@ -13,11 +13,13 @@ from council.store.tally import edit_tally, read_tally
 
 
 def seat(council, **lines: str) -> None:
+    """Let agents be lines of shell; whoever is called slow has a second."""
     text = [
         f'[agents.{agent}]\nargv = ["/bin/sh", "-c", {json.dumps(line)}]'
+        + ('\ntimeout = "1s"' if agent == "slow" else "")
         for agent, line in lines.items()
     ]
-    (council.root / "council.toml").write_text('run_timeout = "1s"\n' + "\n".join(text) + "\n")
+    (council.root / "council.toml").write_text("\n".join(text) + "\n")
 
 
 def probed(council, **given) -> dict[str, list[dict]]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.commands import all_commands, shortest, tree
+from tests.cli.commands import all_commands, shortest, tree, wait_until
 
 IN_RUN = {"COUNCIL_TASK_ID": "6f8d2b1e-0000-4000-8000-000000000000.1.owl.1"}
 # The table of the specification, word for word; what does not exist yet is let through, too.
@@ -65,22 +65,26 @@ def with_tools(council, trust: str) -> None:
     )
 
 
+def contributions(council) -> dict[str, str]:
+    """Return the origin of what each agent has said."""
+    said = council("show", "--json").json()["contributions"]
+    return {one["agent"]: one["origin"] for one in said}
+
+
 @pytest.mark.req("XC-014", "XC-008")
 def test_under_strict_trust_a_claimed_answer_is_refused_and_a_run_is_believed(council):
     with_tools(council, "strict")
     assert council("convene", "A bot?", "--open").code == 0
 
     claimed = council("respond", "I am gecko.", "--as", "gecko", "--json")
+    wait_until(lambda: contributions(council))
     waited = council("heartbeat", "--wait", "1s")
-    state = council("show", "--json").json()
     events = [json.loads(line) for line in council("events", "tail", "--json").out.splitlines()]
 
     assert claimed.code == 6
     assert "strict" in claimed.err
     assert waited.code == 7
-    assert [(one["agent"], one["origin"]) for one in state["contributions"]] == [
-        ("owl", "verified")
-    ]
+    assert contributions(council) == {"owl": "verified"}
     refusals = [one for one in events if one["type"] == "answer.refused"]
     assert [(one["agentId"], one["data"]["code"]) for one in refusals] == [("gecko", "refused")]
 
@@ -91,10 +95,9 @@ def test_under_open_trust_both_are_taken_and_told_apart(council):
     assert council("convene", "A bot?", "--open").code == 0
     assert council("respond", "I am gecko.", "--as", "gecko").code == 0
 
-    council("heartbeat", "--wait", "1s")
-    said = council("show", "--json").json()["contributions"]
+    wait_until(lambda: len(contributions(council)) == 2)
 
-    assert {one["agent"]: one["origin"] for one in said} == {"owl": "verified", "gecko": "claimed"}
+    assert contributions(council) == {"owl": "verified", "gecko": "claimed"}
 
 
 @pytest.mark.req("XC-014")

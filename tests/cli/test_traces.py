@@ -109,6 +109,6 @@ def test_that_an_agent_rests_belongs_to_the_trace_in_which_it_failed(council):
     )
     assert council("convene", "Hm?", "--agents", "owl,gecko", env=AROUND).code == 0
 
-    wait_until(lambda: any(one["type"] == "agent.rested" for one in events(council)), seconds=40)
+    wait_until(lambda: any(one["type"] == "agent.rested" for one in events(council)))
 
     assert {one["traceId"] for one in events(council)} == {TRACE}

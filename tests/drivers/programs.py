@@ -14,7 +14,7 @@ from council.drivers.runs import Run
 AGENTS = Path(__file__).parent.parent / "agents"
 CONVERSATION = "0b54d5a2-6c1e-4f0e-9d5e-3a1f6f1c2b7d"
 BASE = {"PATH": os.environ.get("PATH", ""), "HOME": "/nowhere", "LANG": "C.UTF-8"}
-PATIENCE_S = 10
+PATIENCE_S = 90
 
 
 def program(name: str, *arguments: object, **told: object) -> AgentSettings:
@@ -53,6 +53,12 @@ class Fifo:
         ready, _, _ = select.select([self._reader], [], [], PATIENCE_S)
         assert ready, "nothing happened in time"
         return os.read(self._reader, 1)
+
+    def wait_for_the_end(self) -> None:
+        """Wait until every writer is gone, if ever there was one."""
+        os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
+        while self.next():
+            pass
 
     def close(self) -> None:
         """Let go of the FIFO."""

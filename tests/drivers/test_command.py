@@ -14,6 +14,7 @@ from datetime import timedelta
 import pytest
 
 from council.core.agents import AgentSettings
+from council.drivers import processes
 from council.drivers.command import filled, run_command
 from tests.drivers.programs import AGENTS, BASE, Fifo, program, turn
 
@@ -94,16 +95,16 @@ def test_a_folder_that_is_missing_is_a_failed_attempt(tmp_path):
 
 
 @pytest.mark.req("C0-076")
-def test_a_program_that_hangs_is_ended_at_its_time_limit(tmp_path, fifo):
+def test_a_program_that_hangs_is_ended_at_its_time_limit(tmp_path, fifo, monkeypatch):
+    monkeypatch.setattr(processes, "_GRACE_S", 60)  # it listens, and needs none of it
     run = turn(tmp_path, timeout=timedelta(seconds=0.5))
     began = time.monotonic()
     answer = run_command(run, program("slow", "--ready", fifo.path), BASE)
     assert not answer.ok
     assert answer.timed_out
     assert answer.reason == "timed out after 0.5s"
-    assert time.monotonic() - began < 2.4
-    while fifo.next():
-        pass
+    assert time.monotonic() - began < 30
+    fifo.wait_for_the_end()
 
 
 @pytest.mark.req("C0-076")
@@ -112,9 +113,8 @@ def test_a_program_that_does_not_listen_is_ended_all_the_same(tmp_path, fifo):
     began = time.monotonic()
     answer = run_command(run, program("slow", "--deaf", "--ready", fifo.path), BASE)
     assert answer.timed_out
-    assert time.monotonic() - began < 10
-    while fifo.next():
-        pass
+    assert time.monotonic() - began < 30
+    fifo.wait_for_the_end()
 
 
 @pytest.mark.parametrize("extra", [[], ["--deaf"]])
@@ -122,17 +122,21 @@ def test_what_a_program_leaves_behind_ends_with_it_and_delays_nobody(tmp_path, f
     began = time.monotonic()
     answer = run_command(turn(tmp_path), program("leaves_child", fifo.path, *extra), BASE)
     assert answer.text == "I am done."
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert fifo.next() == b"!"
     assert fifo.next() == b""
 
 
 def test_a_child_that_left_the_group_does_not_hold_us_up(tmp_path):
-    script = "setsid sleep 5 & echo done"
+    left = tmp_path / "left"
+    script = f"setsid sh -c 'echo $$ > {left}; exec sleep 60' & "
+    script += f"until [ -s {left} ]; do sleep 0.02; done; echo done"
     began = time.monotonic()
     answer = run_command(turn(tmp_path), AgentSettings(argv=["sh", "-c", script]), BASE)
+    took_s = time.monotonic() - began
+    os.kill(int(left.read_text()), signal.SIGKILL)
     assert answer.text == "done"
-    assert time.monotonic() - began < 4
+    assert took_s < 30
 
 
 def test_a_program_that_rambles_is_stopped_before_it_fills_the_memory(tmp_path):

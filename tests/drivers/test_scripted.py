@@ -75,9 +75,10 @@ def test_a_missing_or_empty_answer_is_a_failed_attempt(tmp_path, agent, phase):
 
 def test_a_delay_is_kept_and_bounded_by_the_time_limit(tmp_path):
     run = turn(tmp_path, agent="sage", phase="CHALLENGE", timeout=timedelta(seconds=0.2))
+    told = settings(tmp_path, "## sage CHALLENGE after 60s\nNothing to add.\n")
     began = time.monotonic()
-    answer = read_answer(run, settings(tmp_path), {})
-    assert 0.2 <= time.monotonic() - began < 0.9
+    answer = read_answer(run, told, {})
+    assert 0.2 <= time.monotonic() - began < 30
     assert answer.timed_out
     assert answer.reason == "timed out after 0.2s"
 

@@ -126,7 +126,10 @@ def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the
 ):
     table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 63", owl=REPEATS)
     killed_caller(table)
-    until(lambda: not [one for one in running_processes() if "sleep 63" in one], "it is gone")
+    until(
+        lambda: not [one for one in running_processes(table.root) if "sleep 63" in one],
+        "it is gone",
+    )
     assert table.events("agent.call.error") == []
 
     assert table.call("owl").status == "ok"
@@ -207,6 +210,6 @@ def test_a_caller_that_is_interrupted_ends_all_and_writes_the_end_itself(
     os.kill(child, number)
 
     assert status_of(child) == 0
-    assert not [one for one in running_processes() if "sleep 6" in one]
+    assert not [one for one in running_processes(table.root) if "sleep 6" in one]
     assert_each_start_has_its_end(table)
     assert len(table.events("agent.call.error")) == 1

@@ -47,7 +47,7 @@ def test_a_run_that_takes_too_long_is_ended_with_all_its_processes(tmp_path: Pat
     done = table.call("sage", limits={"timeoutMs": 300})
 
     assert refused_with(done) == ("timeout", "E20", "timeoutMs")
-    assert not [one for one in running_processes() if "sleep 6" in one]
+    assert not [one for one in running_processes(table.root) if "sleep 6" in one]
     (error,) = table.events("agent.call.error")
     assert (error["data"]["status"], error["data"]["code"]) == ("timeout", "E20")
 
@@ -58,10 +58,13 @@ def test_who_runs_out_of_time_takes_along_whom_it_called(tmp_path: Path):
         tmp_path / "workspace", ann=calls("bob"), bob="cat >/dev/null; sleep 66 & sleep 67"
     )
 
-    done = table.call("ann", limits={"timeoutMs": 1500})
+    done = table.call("ann", limits={"timeoutMs": 5000})
 
     assert refused_with(done) == ("timeout", "E20", "timeoutMs")
-    until(lambda: not [one for one in running_processes() if "sleep 6" in one], "all is ended")
+    until(
+        lambda: not [one for one in running_processes(table.root) if "sleep 6" in one],
+        "all is ended",
+    )
     table.beat()
     starts = table.events("agent.call.start")
     ends = table.events("agent.call.end", "agent.call.error")
@@ -267,7 +270,7 @@ def test_a_program_that_reports_one_tool_call_too_many_is_ended_at_once(tmp_path
     done = table.call("sage", limits={"maxToolCalls": 1})
 
     assert refused_with(done) == ("error", "E17", "maxToolCalls")
-    assert not [one for one in running_processes() if "sleep 60" in one]
+    assert not [one for one in running_processes(table.root) if "sleep 60" in one]
 
 
 def running_call(table: Desk, trace: str = "t1") -> tuple[int, str, str]:

@@ -22,6 +22,8 @@ from council.store.conversations import pruning, purging
 from council.store.conversations.erasing import erase_events
 from council.store.maintenance import alone
 from council.store.paths import Workspace
+from tests.cli.commands import wait_until
+from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.store.processes import at_call, die, forked, status_of, together
 from tests.store.rooms.samples import CONVERSATION_ID, NOW, Room
 
@@ -191,6 +193,7 @@ TOPIC, BRIEF, SAID = "Shall the zebra move?", "Only the pangolin knows why.", "A
 @pytest.fixture
 def zoo(council):
     """Two open conversations with agents that run, answers, an edited brief and a late answer."""
+    adopt_orphans()
     program = json.dumps(["/bin/sh", "-c", f"cat >/dev/null; echo '{SAID}'"])
     agents = "".join(f"[agents.{agent}]\nargv = {program}\n" for agent in ("henry", "sage"))
     (council.root / "council.toml").write_text(f"schemaVersion = 1\n{agents}")
@@ -206,31 +209,23 @@ def zoo(council):
     for name in ("zoo", "farm"):
         assert council("respond", "--name", name, "--as", "hand", "By hand.", now=FIRST).code == 0
         assert council("context", "--name", name, "--as", "hand", now=FIRST).code == 0
-    for _ in range(100):
-        shown = council("show", "zoo", "--json").json()
-        if shown["tour"] > 1:
-            break
+    wait_until(lambda: council("show", "zoo", "--json").json()["tour"] > 1)
+    all_is_quiet()
     live.write_text(live.read_text().replace(BRIEF, f"{BRIEF} Or so."))
     assert council("heartbeat", now=FIRST).code == 0
+    all_is_quiet()
     return council
-
-
-def quiet(council) -> None:
-    """Wait until no run is under way."""
-    for _ in range(200):
-        if council("status", "--json").json()["runs"] == 0:
-            return
 
 
 @pytest.mark.req("XC-018")
 @pytest.mark.parametrize("archived", [False, True], ids=["open", "archived"])
 def test_after_a_purge_nothing_of_it_is_found_and_nothing_of_others_is_missing(zoo, archived: bool):
-    quiet(zoo)
     root = zoo.root
     if archived:
         assert zoo("archive", "--name", "zoo").code == 0
         assert zoo("cancel", "--name", "farm").code == 0
     known = zoo.ids["zoo"]
+    all_is_quiet()
     words = (known, known.replace("-", ""), "zebra", "pangolin")
     assert len(everywhere(root, *words)) > 6
     farm = everywhere(root, zoo.ids["farm"])
@@ -377,7 +372,7 @@ def test_on_a_terminal_it_asks_first(council, answer: str, code: int):
         env=council.env(),
     )
     os.write(ours, f"{answer}\n".encode())
-    _, said = started.communicate(timeout=30)
+    _, said = started.communicate(timeout=300)
     os.close(ours)
     os.close(theirs)
     assert TOPIC in said.decode()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 import pytest
 
 from council.operations.watch import beat_interval
+from tests.cli.commands import wait_until
 
 
 @pytest.mark.req("C0-022")
@@ -47,11 +47,7 @@ def test_a_watcher_that_advances_serves_an_edit_without_waiting_for_the_clock(co
             text = text[:at] + f"[Tour 1]: {name} says yes.\n" + text[at:]
         file.write_text(text, encoding="utf-8")
 
-        ends_at = time.monotonic() + 20
-        prompt = "memory/agents/ann/tasks/*.2.ann.1.md"
-        while not list(workspace.glob(prompt)) and time.monotonic() < ends_at:
-            time.sleep(0.1)
-        assert list(workspace.glob(prompt))
+        wait_until(lambda: list(workspace.glob("memory/agents/ann/tasks/*.2.ann.1.md")))
     finally:
         watcher.terminate()
         watcher.communicate()

@@ -23,7 +23,7 @@ class Forum:
 
     def settle(self, *agents: str, head: str = "", **habits: str) -> None:
         """Write the settings: each of `agents`, and those with habits (options of the program)."""
-        lines = ["schemaVersion = 1", 'retry_backoff = ["1s", "1s"]', 'run_timeout = "20s"', head]
+        lines = ["schemaVersion = 1", 'retry_backoff = ["1s", "1s"]', 'run_timeout = "60s"', head]
         for agent in dict.fromkeys((*agents, *habits)):
             argv = [sys.executable, str(PROGRAM), *habits.get(agent, "").split()]
             lines.append(f"[agents.{agent}]\nargv = {json.dumps(argv)}")
@@ -35,13 +35,12 @@ class Forum:
             *("convene", "Shall we do it?", "--procedure", "deliberation", "--agents", agents),
             *words,
             *(("--run",) if run else ("--json",)),
-            timeout_s=120,
         )
         assert opened.code == 0, opened.err + opened.out
         return {} if run else opened.json()
 
     def finish(self) -> None:
-        done = self.council("heartbeat", "--wait", "60s", timeout_s=90)
+        done = self.council("heartbeat", "--wait", "4m")
         assert done.code == 0, done.err + done.out
 
     def play(self, agents: str, *words: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def hold_council(root: Path, council: Callable[..., str]) -> Path:
         *("convene", TOPIC, "--brief-file", str(BRIEF), "--agents", ",".join(FOUR)),
         *("--synthesizer", "paul", "--mode", "analysis", "--cwd", "/"),
     )
-    council("heartbeat", "--wait", "2m")
+    council("heartbeat", "--wait", "5m")
     (listed,) = json.loads(council("list", "--archived", "--json"))
     return root / listed["path"]
 

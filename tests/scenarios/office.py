@@ -30,7 +30,7 @@ class Office:
 
     def hire(self, head: str = "", **habits: tuple[list[str], str]) -> None:
         """Let workers join in this order: each by the words of its program and what it can do."""
-        lines = ["schemaVersion = 1", 'retry_backoff = ["1s", "1s"]', 'run_timeout = "20s"', head]
+        lines = ["schemaVersion = 1", 'retry_backoff = ["1s", "1s"]', 'run_timeout = "10m"', head]
         for agent, (words, caps) in habits.items():
             argv = [sys.executable, str(PROGRAM), *words] if words else []
             named = f"argv = {json.dumps(argv)}" if argv else 'driver = "manual"'
@@ -54,10 +54,10 @@ class Office:
         """Send a request and return its context."""
         return str(self.do("msg", "send", "--user", text, *words)["context"])
 
-    def answer(self, context: str, seconds: float = 20.0) -> str:
+    def answer(self, context: str) -> str:
         """Wait until the user has the answer, and return it; it shows no protocol."""
         path = self.root / f"memory/shared/protocol/answers/{context}.md"
-        wait_until(path.exists, seconds)
+        wait_until(path.exists)
         text = path.read_text(encoding="utf-8")
         assert not [mark for mark in PROTOCOL if mark in text], text
         return text.rstrip("\n")
@@ -66,14 +66,16 @@ class Office:
         """Return what is known of a context."""
         return dict(exchange_to_record(contexts(self.place).read(context).exchange))
 
-    def until(self, context: str, look: Any, seconds: float = 20.0) -> dict[str, Any]:
-        """Wait until a context looks so, and return it."""
+    def until(self, context: str, look: Any) -> dict[str, Any]:
+        """Wait until a context looks so and others have been told of it, and return it."""
 
         def looks_so() -> dict[str, Any] | None:
-            found = self.shown(context)
-            return found if look(found) else None
+            store = contexts(self.place)
+            kept = store.read(context)
+            found = dict(exchange_to_record(kept.exchange))
+            return found if look(found) and store.is_told(kept) else None
 
-        return dict(wait_until(looks_so, seconds))
+        return dict(wait_until(looks_so))
 
     def begun(self, context: str) -> datetime:
         """Wait until a first run was claimed in a context; return since when that is open."""

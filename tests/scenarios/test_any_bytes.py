@@ -26,7 +26,7 @@ from tests.operations.tables import adopt_orphans, all_is_quiet
 
 NOW = "2026-02-08T20:00:00Z"
 LATER = "2026-02-08T20:20:00Z"
-PATIENCE_S = 30
+PATIENCE_S = 300
 CODES = {0, 2, 3, 4, 5, 6, 7}
 SHARED = Path("memory/shared")
 SAID = ("Henry says that we should.", "A word of Sage.")

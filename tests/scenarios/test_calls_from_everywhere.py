@@ -89,8 +89,8 @@ def test_a_call_out_of_the_turn_of_a_room_begins_at_depth_0(council):
     assert council("say", "What is new?", "--to", channel).code == 0
     office = Office(council)
     council("heartbeat")
-    (start,) = wait_until(lambda: office.events("agent.call.start")[:1], 20.0)
+    (start,) = wait_until(lambda: office.events("agent.call.start")[:1])
 
     assert (start["data"]["depth"], start["conversationId"]) == (0, channel)
     assert start["data"]["path"] == ["asker", "helper"]
-    wait_until(lambda: office.events("agent.call.end"), 20.0)
+    wait_until(lambda: office.events("agent.call.end"))

@@ -9,6 +9,8 @@ from collections import Counter
 
 import pytest
 
+from tests.cli.commands import wait_until
+from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.scenarios.deliberating import Forum, absences, said, verdicts, without_times
 
 QUICK = ("--max-rounds", "1")
@@ -112,9 +114,8 @@ def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_n
     forum.settle("ada", bob="--stance disagree", cyd="--crash 99")
     forum.convene("cyd,ada,bob", "--max-rounds", "2")
 
-    for _ in range(400):  # nobody calls a heartbeat: each run wakes the next
-        if forum.council("list", "--archived", "--json").json():
-            break
+    # Nobody calls a heartbeat: each run wakes the next.
+    wait_until(lambda: forum.council("list", "--archived", "--json").json())
     record = forum.record()
 
     assert [(tour, agent) for tour, agent, _ in absences(record)][:3] == [
@@ -186,20 +187,22 @@ def test_killed_again_and_again_it_ends_with_one_turn_of_each(forum: Forum):
 @pytest.mark.req("DL-056", "C0-020")
 @pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_deliberation_goes_on_from_the_file_alone(forum: Forum, sealed):
+    adopt_orphans()
     forum.settle("ada", "bob")
     forum.convene(
         *("hand,ada,bob", "--max-rounds", "2", "--synthesizer", "ada"),
         *(("--sealed",) if sealed else ()),
     )
     respond(forum, "hand", {"ada": "partial", "bob": "partial"}, whole=not sealed)
-    wait_for(forum, lambda shown: shown["tour"] == 2 and owes(forum, "hand"))
+    wait_until(lambda: forum.show()["tour"] == 2 and owes(forum, "hand"))
     before = [(one["agent"], one["tour"], one["text"]) for one in forum.show()["contributions"]]
     assert len(before) == 5, "the first round, and the two before us in the second"
+    all_is_quiet()  # whoever is still at work there would keep the folder from going
     shutil.rmtree(forum.root / "memory" / "shared" / ".council")
     shown = forum.show()["contributions"]
     assert [(one["agent"], one["tour"], one["text"]) for one in shown] == before
     respond(forum, "hand", {"ada": "agree", "bob": "agree"})
-    wait_for(forum, lambda shown: shown["currentPhase"] == "VOTE" and owes(forum, "hand"))
+    wait_until(lambda: forum.show()["currentPhase"] == "VOTE" and owes(forum, "hand"))
     voted = forum.council(
         *("vote", "--as", "hand", "--position", "Do it.", "--confidence", "4"),
         *("--stance", "ada=agree", "--stance", "bob=agree"),
@@ -226,13 +229,6 @@ def owes(forum: Forum, agent: str) -> bool:
     """Tell whether the agent is the one whose answer is missing, and nobody runs."""
     (seen,) = forum.council("status", "--json").json()["conversations"]
     return seen["waiting"] == [agent]
-
-
-def wait_for(forum: Forum, holds) -> None:
-    for _ in range(300):
-        if holds(forum.show()):
-            return
-    raise AssertionError(forum.council("status").out)
 
 
 @pytest.mark.req("DL-081", "DL-087")

@@ -47,7 +47,7 @@ class Debate:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

@@ -132,10 +132,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Council:
     tasks(council)
     words = ("convene", "More?", "--agents", "owl,gone", "--name", "third")
     do(council, *words)
-    wait_until(lambda: "agent.rested" in types(council), seconds=40)
+    wait_until(lambda: "agent.rested" in types(council))
     do(council, "convene", "Gone?", "--agents", "owl,elk", "--name", "fourth")
     do(council, "purge", "fourth", "--yes")
-    wait_until(lambda: "hook.failed" in types(council), seconds=40)
+    wait_until(lambda: "hook.failed" in types(council))
     return council
 
 

@@ -241,7 +241,7 @@ def test_of_two_people_on_the_same_lines_the_last_save_stands_and_the_other_is_k
     desk.say("sage", "Said while both editors are open.")  # no lock is held
     for who, gate in gates.items():
         gate.touch()
-        out, err = editors[who].communicate(timeout=30)
+        out, err = editors[who].communicate(timeout=300)
         assert editors[who].returncode == 0, err
         saved = json.loads(out)
         assert saved["changed"]
@@ -310,7 +310,7 @@ def test_what_is_saved_after_the_end_is_kept_and_its_place_said(desk: Desk, tmp_
     until(lambda: Path(f"{gate}.open").exists(), "the editor")
     assert desk.council("archive").code == 0
     gate.touch()
-    _, err = editor.communicate(timeout=30)
+    _, err = editor.communicate(timeout=300)
     assert editor.returncode == 4
     (path,) = (desk.folder / "conflicts").iterdir()
     assert str(path) in err.decode()
@@ -373,7 +373,7 @@ def test_three_people_and_three_agents_at_once_lose_nothing_and_double_nothing(c
             words = ("respond", "--as", agent, f"I am {agent}.")
             running.append(("respond", agent, council.start(*words)))
         kind, what, process = running.pop(0)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, (kind, what, err)
         if kind == "respond":
             acknowledged.append(what)

@@ -21,7 +21,7 @@ def minutes(tmp_path_factory: pytest.TempPathFactory) -> str:
     command = Council(root, home)
 
     def council(*words: str) -> str:
-        done = command(*words, now=example.EVENING, timeout_s=150)
+        done = command(*words, now=example.EVENING, timeout_s=360)
         assert done.code == 0, done.err
         return done.out
 

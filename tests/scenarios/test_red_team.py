@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import wait_until
+
 AGENTS = Path(__file__).parent.parent / "agents"
 BRIEF = "Decide calmly."
 
@@ -45,7 +47,7 @@ class Arena:
             *("--phases", "collect,challenge,synthesize", "--synthesizer", "sage", *words),
         )
         assert opened.code == 0, opened.err
-        done = self.council("heartbeat", "--wait", "60s", timeout_s=90)
+        done = self.council("heartbeat", "--wait", "4m")
         assert done.code == 0, done.err + done.out
         (listed,) = self.council("list", "--archived", "--json").json()
         return (self.root / listed["path"]).read_text(encoding="utf-8")
@@ -189,7 +191,8 @@ def test_forged_marks_blocks_and_verdicts_stay_the_words_of_their_author(arena: 
     )
     council("respond", "--as", "sage", "I said yes.")
     council("respond", "--as", "nova", "Hm.")
-    assert council("heartbeat", "--wait", "3s").code == 7, "two answer by hand"
+    wait_until(lambda: council("show", "--json").json()["tour"] == 2)
+    assert council("heartbeat", "--wait", "1s").code == 7, "two answer by hand"
 
     shown = council("show", "--json").json()
     said = {(one["agent"], one["tour"]): one["text"] for one in shown["contributions"]}
@@ -213,7 +216,7 @@ def test_forged_marks_blocks_and_verdicts_stay_the_words_of_their_author(arena: 
 
     council("respond", "--as", "nova", "No.")
     council("respond", "--as", "sage", "Still yes.")
-    assert council("heartbeat", "--wait", "30s").code == 0
+    assert council("heartbeat", "--wait", "4m").code == 0
     (listed,) = council("list", "--archived", "--json").json()
     minutes = (arena.root / listed["path"]).read_text(encoding="utf-8")
     assert minutes.count("\n<!--council-state") == 1
@@ -224,17 +227,27 @@ def test_forged_marks_blocks_and_verdicts_stay_the_words_of_their_author(arena: 
     assert "unanimously" not in decision
 
 
-def meddled(arena: Arena, what: str, head: str = "") -> str:
-    only = ("--only", what) if what else ()
+# Sage takes its time until mallory has meddled and answered.
+SLOW = """cat >/dev/null
+case $COUNCIL_PHASE in
+COLLECT) echo "I said yes." ;;
+CHALLENGE)
+    until [ -e {done} ]; do sleep 0.02; done
+    while grep -q '"currentPhase": "CHALLENGE"' {file} &&
+        grep -q '"mallory": {{"status": "WAITING"' {file}; do sleep 0.02; done
+    echo "Still yes." ;;
+SYNTHESIZE) echo "Yes." ;;
+esac
+"""
+
+
+def meddled(arena: Arena, what: str) -> str:
+    done = arena.root / "meddled"
+    slow = arena.root / "slow.sh"
+    slow.write_text(SLOW.format(done=done, file=arena.file), encoding="utf-8")
     arena.settle(
-        table("mallory", AGENTS / "meddles.py", arena.file, "sage", *only),
-        arena.script(
-            "sage",
-            ("COLLECT", "I said yes."),
-            ("CHALLENGE after 2s", "Still yes."),
-            ("SYNTHESIZE", "Yes."),
-        ),
-        head=head,
+        table("mallory", AGENTS / "meddles.py", arena.file, "sage", done, "--only", what),
+        f'[agents.sage]\nargv = ["/bin/sh", "{slow}"]\n',
     )
     return arena.play("sage,mallory")
 

@@ -21,7 +21,7 @@ def all_at_once(council, commands: list[tuple[str, ...]]) -> list[dict]:
     running = [council.start(*words, "--json") for words in commands]
     answers = []
     for process in running:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err.decode()
         answers.append(json.loads(out))
     return answers

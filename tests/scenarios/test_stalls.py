@@ -57,7 +57,7 @@ def told(council, name: str = "active", *words: str) -> str:
 
 def until_told(council, what: str, name: str = "active", count: int = 1) -> str:
     """Wait until the story tells something, and return it."""
-    wait_until(lambda: told(council, name).count(what) >= count, seconds=40)
+    wait_until(lambda: told(council, name).count(what) >= count)
     return told(council, name)
 
 

@@ -69,7 +69,7 @@ def test_heartbeats_and_runs_killed_at_random_lose_nothing_and_double_nothing(of
         office.council("heartbeat", now=later)
         return not office.do("task", "list")["tasks"]
 
-    wait_until(all_closed, 60)
+    wait_until(all_closed)
     for context in contexts:
         answer = office.answer(context)
         assert answer.startswith(("by ", "Not done")), answer

@@ -14,6 +14,7 @@ from council.core.protocol import orchestrator
 from council.operations.protocol.exchanging import contexts
 from council.store.protocol.context_outbox import Change
 from tests.cli.commands import wait_until
+from tests.event_lines import lines_under
 from tests.scenarios.office import Office
 
 
@@ -41,8 +42,7 @@ def test_the_steps_of_a_request_are_told_in_the_order_in_which_the_document_name
     office.hire(scout=(["result", "results=5"], "web_search"))
     context = office.ask()
     office.answer(context)
-    day = next((office.root / "memory/shared/events").glob("*.jsonl"))
-    kinds = [line.split('"type":"')[1].split('"')[0] for line in day.read_text().splitlines()]
+    kinds = [json.loads(line)["type"] for line in lines_under(office.root)]
     wanted = [
         *("task.created", "context.opened", "budget.set"),
         *("capabilities.matched", "worker.chosen", "message.sent", "message.delivered"),
@@ -349,7 +349,7 @@ def test_an_answer_by_hand_is_taken_in_every_version(office, line):
 
 @pytest.mark.req("PR-309", "PR-410")
 def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(office):
-    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
     slow = office.ask("Slow", "--priority", "P2")
     wait_until((office.root / "napping").exists)
     urgent = office.ask("Fast", "--priority", "P0")
@@ -363,7 +363,7 @@ def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(of
 @pytest.mark.req("PR-551", "PR-571")
 @pytest.mark.parametrize("words", [("task", "cancel"), ("ctx", "close")])
 def test_the_program_of_a_cancelled_task_is_ended_and_its_worker_is_free(office, words):
-    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
     slow = office.ask("Slow")
     wait_until((office.root / "napping").exists)
     office.do(*words, slow)
@@ -375,7 +375,7 @@ def test_the_program_of_a_cancelled_task_is_ended_and_its_worker_is_free(office,
 
 @pytest.mark.req("PR-551")
 def test_a_line_of_the_orchestrator_that_cancels_ends_the_program(office):
-    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
     slow = office.ask("Slow")
     wait_until((office.root / "napping").exists)
     office.do("msg", "send", f"M9|O1>W1|U|T1|P1|X|-|0|{slow}|-|cancel;reason=enough")
@@ -385,7 +385,7 @@ def test_a_line_of_the_orchestrator_that_cancels_ends_the_program(office):
 
 @pytest.mark.req("PR-551", "XC-002")
 def test_a_program_is_ended_later_when_whoever_cancelled_its_task_died_before(office):
-    office.hire(sleeper=(["naps", str(office.root / "napping"), "60"], "plan"))
+    office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
     slow = office.ask("Slow")
     wait_until((office.root / "napping").exists)
     now = datetime.now(UTC)
@@ -626,7 +626,7 @@ def test_twelve_tasks_of_two_workers_are_all_served_two_at_once(office):
     asked = [office.ask(f"Plan {number}", "--caps", "plan") for number in range(12)]
     assert office.council("resume", "--all").code == 0
     for context in asked:
-        office.answer(context, 60)
+        office.answer(context)
     lines = (office.root / "read.txt").read_text().splitlines()
     assert len(lines) == len(set(lines)) == 12
     shares = [sum(f"O1>W{one}" in line for line in lines) for one in (1, 2)]
@@ -681,7 +681,8 @@ def test_work_goes_to_whoever_was_used_longest_ago(office):
 
 @pytest.mark.req("PR-644")
 def test_a_run_that_began_before_the_numbers_were_used_up_answers_in_the_new_context(office):
-    office.hire(sleeper=(["--pause", "2", "result", "result=late but whole"], "plan"))
+    gate = office.root / "gate"
+    office.hire(sleeper=(["--until", str(gate), "result", "result=late but whole"], "plan"))
     context = office.ask("Plan", "--caps", "plan")
     office.until(context, lambda one: [run["state"] for run in one["runs"].values()] == ["R"])
     path = office.root / f"memory/shared/protocol/contexts/{context}.json"
@@ -693,6 +694,7 @@ def test_a_run_that_began_before_the_numbers_were_used_up_answers_in_the_new_con
         office.do("msg", "send", line)
     office.do("heartbeat")
     assert office.shown(context)["successor"] == "S2"
+    gate.touch()
     assert office.answer("S2") == "late but whole"
 
 

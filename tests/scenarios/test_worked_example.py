@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from council.drivers.scripted import parse_script
+from tests.cli.commands import wait_until
 
 DEMO = Path(__file__).parent.parent.parent / "council" / "demo"
 FOUR = ("henry", "sage", "nova", "blaise")
@@ -129,13 +129,10 @@ def test_interrupted_demo_leaves_nothing_open_and_no_agents(council, tmp_path):
     root = tmp_path / "stage"
     started = council.start("demo", "--root", root)
     shared = root / "memory" / "shared"
-    for _ in range(300):
-        if list(shared.glob("council-*-conversation.md")):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: list(shared.glob("council-*-conversation.md")))
 
     os.kill(started.pid, signal.SIGINT)
-    _, err = started.communicate(timeout=30)
+    _, err = started.communicate(timeout=300)
 
     assert started.returncode == 130
     assert err.decode().splitlines()[-1:] == ["interrupted"]

@@ -13,6 +13,7 @@ import pytest
 from council.core.agents import AgentSettings
 from council.core.errors import InvalidInputError, UsageError
 from council.store.settings import Settings, language, load_settings
+from tests.store.looking import as_written
 
 FULL = """
 schemaVersion = 1
@@ -194,9 +195,9 @@ def test_the_kept_copy_gives_the_same_settings(tmp_path):
     root = workspace(tmp_path, FULL)
     first = load_settings(root)
     assert load_until_kept(tmp_path) == first
-    kept = cache(tmp_path).stat()
+    kept = as_written(cache(tmp_path))
     assert load_settings(root) == first
-    assert cache(tmp_path).stat() == kept
+    assert as_written(cache(tmp_path)) == kept
     assert [one.name for one in cache(tmp_path).parent.iterdir()] == [cache(tmp_path).name]
 
 

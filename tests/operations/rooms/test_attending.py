@@ -483,12 +483,12 @@ def test_waiting_ends_when_the_rooms_sleep_and_not_before(hall: Hall):
     hall.seat_all(talks(2)["argv"][2], ("owl", "gecko")).room().room(name="never used")
     hall.post()
 
-    report, timed_out = wait(hall.place, "", MINUTE, lambda line: None)
+    report, timed_out = wait(hall.place, "", 5 * MINUTE, lambda line: None)
 
     assert not timed_out
     assert len(hall.said()) == 5
     assert [one.asleep for one in report.all_rooms() if one.name == "weather"] == [True]
-    assert wait(hall.place, "weather", MINUTE, lambda line: None)[1] is False
+    assert wait(hall.place, "weather", 5 * MINUTE, lambda line: None)[1] is False
 
 
 def test_waiting_for_somebody_who_answers_by_hand_runs_out_of_time(hall: Hall):

@@ -30,6 +30,7 @@ from council.store.protocol.protocol_registry import (
 )
 from council.wire.registry_lines import reply_line
 from tests.core.registries import told
+from tests.store.looking import as_written
 from tests.store.processes import at_call, die, forked, status_of, together
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -176,11 +177,11 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path):
 def test_what_stays_the_same_is_not_written_and_its_events_are(tmp_path):
     workspace = Workspace(str(tmp_path))
     join_one(workspace, proposed="W1")
-    before = os.stat(registry_path(workspace))
+    before = as_written(registry_path(workspace))
 
     join_one(workspace, proposed="W1")
 
-    assert os.stat(registry_path(workspace)) == before
+    assert as_written(registry_path(workspace)) == before
     assert [one["type"] for one in tail(workspace)] == ["agent.joined", "agent.refused"]
 
 

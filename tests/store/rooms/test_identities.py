@@ -12,6 +12,7 @@ from council.core.rooms.identities import register
 from council.store.paths import Workspace
 from council.store.rooms.identities import account_of, change, load, resolve
 from council.store.settings import Settings
+from tests.store.looking import as_written
 from tests.store.processes import together
 
 ENTRY = {"discordUserId": "1", "agentId": "owl", "agentName": "Owl"}
@@ -103,11 +104,11 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path):
 def test_what_stays_the_same_is_not_written(tmp_path):
     workspace = Workspace(str(tmp_path))
     change(workspace, registering("owl", "1"))
-    before = os.stat(workspace.identities)
+    before = as_written(workspace.identities)
 
     change(workspace, registering("owl", "1"))
 
-    assert os.stat(workspace.identities) == before
+    assert as_written(workspace.identities) == before
 
 
 def test_half_a_surrogate_pair_in_the_file_stops_nobody(tmp_path):
