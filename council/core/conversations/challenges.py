@@ -31,7 +31,7 @@ def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dic
             folded = entry.text.casefold()
             if not any(name in folded for name in called):
                 continue
-            present = {name: known[name] for name, fold in folds if fold in folded}
+            present = [(fold, known[name]) for name, fold in folds if fold in folded]
             passages = _addressed(entry.text, agent, at_names, present)
             author = state.participants.get(entry.agent)
             if passages:
@@ -47,12 +47,13 @@ def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dic
     return found
 
 
-def _addressed(text: str, agent: str, at_names: Names, known: dict[str, str]) -> str:
+def _addressed(text: str, agent: str, at_names: Names, known: list[tuple[str, str]]) -> str:
     """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
 
     A line that names participants speaks to them, and so do the lines after
     it until others are named. What is quoted names nobody. `known` are the
-    names that stand in the text at all: in a council of many most do not.
+    names (in lower case, with whose they are) that stand in the text at all: in a
+    council of many most do not.
     """
     addressed: set[str] = set()
     kept: list[str] = []
@@ -73,12 +74,11 @@ def _addressed(text: str, agent: str, at_names: Names, known: dict[str, str]) ->
     return passages
 
 
-def _named_plainly(line: str, known: dict[str, str]) -> set[str]:
+def _named_plainly(line: str, known: list[tuple[str, str]]) -> set[str]:
     """Return the participants whose name stands in `line` as a word of its own, without `@`."""
     folded = line.casefold()
     named = set()
-    for name, agent in known.items():
-        word = name.casefold()
+    for word, agent in known:
         at = folded.find(word)
         while at >= 0:
             end = at + len(word)

@@ -33,6 +33,7 @@ _MAX_TRIES = 1000
 _UNSPACED = "\u0e00"  # Thai, Chinese, Japanese and their like put no space between words
 
 _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
+_MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
 _JOINTS = frozenset("-_")
@@ -226,7 +227,9 @@ def _passages(text: str, known: Names) -> list[_Passage]:
         lines = _without_fences(lines)
     found: list[_Passage] = []
     above, at = "", 0
-    while at < len(lines) and len(found) < MAX_QUOTATIONS:
+    last_mark = max(text.rfind(mark) for mark in _MARKS)
+    end_of_marks = text.count("\n", 0, last_mark) + 1 if last_mark >= 0 else 0
+    while at < end_of_marks and len(found) < MAX_QUOTATIONS:
         line = lines[at]
         if _is_quoted(line):
             end = at
