@@ -210,13 +210,13 @@ def test_link_in_the_place_of_an_artifact_is_refused_and_told(council, tmp_path)
 
 
 def test_artifact_can_be_had_where_nothing_can_be_written(council):
-    council("artifact", "publish", stdin="hello\n")
+    council("artifact", "publish", stdin="hello\n", now=NOW)
     events_folder = council.root / "memory/shared/events"
     (day,) = events_folder.iterdir()
     day.unlink()
     day.mkdir()  # no event can be written into a folder
 
-    said = council("artifact", "fetch", HELLO)
+    said = council("artifact", "fetch", HELLO, now=NOW)
 
     assert (said.code, said.out) == (0, "hello\n")
     assert "event log" in said.err

@@ -67,7 +67,7 @@ def test_requests_and_values_are_shown_on_their_lines(council):
 
 @pytest.mark.req("XC-005")
 def test_events_that_somebody_wrote_by_hand_do_nothing_on_the_screen(written_to):
-    (log,) = (written_to.root / "memory/shared/events").glob("*.jsonl")
+    *_, log = sorted((written_to.root / "memory/shared/events").glob("*.jsonl"))
     event = json.loads(log.read_text().splitlines()[0])
     event |= {"eventId": "mine", "agentId": f"owl{SLY}", "fromAgentId": f"x{SLY}\nforged"}
     event |= {"type": f"agent.message{SLY}", "data": {"why": SLY}}

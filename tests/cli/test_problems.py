@@ -38,9 +38,9 @@ def at_width(council, width: int, *words: str) -> list[str]:
     """Return the lines that a command shows on a terminal of that width."""
     pid, terminal = pty.fork()
     if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
         env = {**council.env(env={"NO_COLOR": "1"}), "TERM": "xterm"}
         os.execvpe("council", [*council.argv(*words)], env)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     said = b""
     while True:
         try:

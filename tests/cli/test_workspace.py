@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import tree
+from tests.cli.commands import tree, wait_until
 
 NO_PROGRAMS = {"PATH": "/usr/bin:/bin"}
 
@@ -244,7 +244,7 @@ def test_doctor_repairs_a_conversation_whose_file_is_gone(sound):
 def test_status_tells_who_is_owed_and_what_failed(council):
     (council.root / "council.toml").write_text('[agents.owl]\nargv = ["/bin/false"]\n')
     assert council("convene", "A bot?", "--agents", "owl,gecko").code == 0
-    council("heartbeat", "--wait", "1s")
+    wait_until(lambda: council("status", "--json").json()["conversations"][0]["failures"])
 
     (one,) = council("status", "--json").json()["conversations"]
     shown = council("status").out
