@@ -282,7 +282,7 @@ def test_folders_of_what_runs_leave_behind_are_there_after_the_first_run(council
 
     council("convene", "Weather", "--agents", "owl,fox", "--phases", "collect", "--open")
     council("respond", "Rain.", "--as", "fox")
-    assert council("heartbeat", "--wait", "20s").code == 0
+    assert council("heartbeat", "--wait", "4m").code == 0
 
     assert (council.root / where / "agent").is_dir()
     assert (council.root / where / "sessions").is_dir()

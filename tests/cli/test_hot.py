@@ -266,7 +266,7 @@ def test_a_wait_works_until_nothing_is_open(council):
     (council.root / "council.toml").write_text(text)
     assert council("convene", "A bot?", "--phases", "collect,synthesize").code == 0
 
-    done = council("heartbeat", "--wait", "60s", "--json")
+    done = council("heartbeat", "--wait", "4m", "--json")
 
     assert done.code == 0
     assert set(done.json()) >= {"now", "conversations", "changed"}

@@ -58,7 +58,7 @@ def storm(table: Desk, agents: list[str], each: int) -> None:
     # A line that has closed its circle is refused at once; others wait, and not for long.
     table.seat(lines, max_runs=4)
     children = [
-        forked(lambda one=one: table.call(one, trace=f"storm-{one}", limits={"timeoutMs": 60_000}))
+        forked(lambda one=one: table.call(one, trace=f"storm-{one}", limits={"timeoutMs": 120_000}))
         for one in agents
     ]
     assert [status_of(child) for child in children] == [0] * len(agents)

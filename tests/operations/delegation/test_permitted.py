@@ -178,7 +178,7 @@ def test_real_run_is_held_to_its_folders(house):
     )
 
     assert house("convene", "Weather", "--agents", "owl,fox", "--phases", "collect").code == 0
-    assert house("heartbeat", "--wait", "20s").code == 0
+    assert house("heartbeat", "--wait", "4m").code == 0
 
     (minutes,) = (house.root / "conseils").glob("*.md")
     assert "exits [6, 0]" in minutes.read_text()
