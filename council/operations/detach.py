@@ -49,6 +49,8 @@ def _run(work: Callable[[], object], log_file: str, keep: tuple[int, ...]) -> No
         _close_others(keep)
         work()
         os._exit(0)
+    except SystemExit:  # it was told to end, which is no failure
+        os._exit(0)
     except BaseException:
         write_down_failure(log_file)
         os._exit(1)
