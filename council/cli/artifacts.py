@@ -16,7 +16,7 @@ import typer
 from council.cli.edge import Output
 from council.cli.parameters import As, Json, Now, Root, do, help_text
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
-from council.core.plain_text import indented, plain_line
+from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place
 
@@ -134,7 +134,7 @@ def fetch(
         if not out or out == "-":
             if json:
                 return _as_document(place, artifact, as_, trace)
-            done = pour(place, artifact, _write, reader=as_, trace=trace)
+            done = pour(place, artifact, _out(), reader=as_, trace=trace)
             sys.stdout.buffer.flush()
             return Output(notes=_untold(done.untold))
 
@@ -146,6 +146,16 @@ def fetch(
         return _with_progress("fetching", work)
 
     do("artifact fetch", json, root, now, command)
+
+
+def _out() -> Callable[[bytes], None]:
+    """Return what writes to standard output: each byte, or to a terminal what it cannot obey."""
+    if not sys.stdout.isatty():
+        return _write
+    from codecs import getincrementaldecoder
+
+    decoder = getincrementaldecoder("utf-8")(errors="replace")
+    return lambda piece: _write(plain_text(decoder.decode(piece)).encode())
 
 
 def _write(piece: bytes) -> None:

@@ -387,7 +387,7 @@ def prompt(
             from council.operations.conversations.prompting import prompt_of
 
             text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
-        return Output(record={"kind": kind, "prompt": text}, text=text)
+        return Output(record={"kind": kind, "prompt": text}, text=text, verbatim=True)
 
     do("prompt", json, root, now, command)
 

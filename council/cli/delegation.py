@@ -19,6 +19,7 @@ from council.core.errors import (
     TimedOutError,
     UsageError,
 )
+from council.core.plain_text import plain_line
 from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place, open_place
 
@@ -195,12 +196,13 @@ def _answer(done: Answered) -> Output:
             code = InvalidInputError.exit_code
         guard = f", {done.error['guard']}" if "guard" in done.error else ""
         said = " ".join(str(done.error["message"]).split())
-        notes.append(f"council: {done.status} ({done.error['code']}{guard}): {said}")
+        notes.append(plain_line(f"council: {done.status} ({done.error['code']}{guard}): {said}"))
     return Output(
         record=done.to_record(),
         text=(done.summary + _named(done.artifacts)).lstrip("\n"),
         notes=notes,
         code=code,
+        verbatim=True,
     )
 
 

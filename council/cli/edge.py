@@ -28,13 +28,16 @@ class Output(Record):
     """What a command answers.
 
     `record` is printed with `--json`, `text` without; `notes` are for people
-    and go to standard error either way. `code` is the exit code.
+    and go to standard error either way. `code` is the exit code. A text that
+    is `verbatim` holds what others wrote as they wrote it: a program gets each
+    byte of it, a terminal gets it without what terminals obey.
     """
 
     record: Any = None
     text: str = ""
     notes: list[str] = []  # noqa: RUF012 - Record copies it
     code: int = 0
+    verbatim: bool = False
 
 
 def carry_out(verb: str, command: Callable[[], Output | None], *, as_json: bool) -> int:
@@ -89,6 +92,10 @@ def _print(output: Output, as_json: bool) -> None:
         text = json.dumps(output.record, ensure_ascii=False, indent=None) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
+        if output.verbatim and sys.stdout.isatty():
+            from council.core.plain_text import plain_text
+
+            text = plain_text(text)
     if text:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()

@@ -112,7 +112,7 @@ def context(values: dict[str, Any]) -> Output:
     place = _place(values)
     name = conversation_name(place, values["name"])
     seen = see(place, name, speaker(place, values["as_"]), values["lang"], parts=values["json"])
-    return Output(record=seen.parts, text=seen.prompt)
+    return Output(record=seen.parts, text=seen.prompt, verbatim=True)
 
 
 def heartbeat(values: dict[str, Any]) -> Output:

@@ -184,7 +184,7 @@ def resolve(
         record = {"references": [{"reference": name, "text": told} for name, told in found]}
         only = found[0][1] if len(found) == 1 else ""
         lines = [f"{name}\n{told}\n" for name, told in found]
-        return Output(record=record, text=only or "\n".join(lines))
+        return Output(record=record, text=only or "\n".join(lines), verbatim=True)
 
     do("msg resolve", json, root, now, command)
 

@@ -24,7 +24,7 @@ from council.core.conversations.owed import (
     round_number,
     takes_turns,
 )
-from council.core.plain_text import plain_line
+from council.core.plain_text import plain_line, plain_text
 from council.core.telling.trace_context import context_of
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
@@ -202,4 +202,4 @@ def rows_view(
 
 def markdown_view(text: str) -> RenderableType:
     """Return Markdown as the terminal can show it, or as it is when there is none."""
-    return Markdown(text) if sys.stdout.isatty() else Text(text)
+    return Markdown(plain_text(text)) if sys.stdout.isatty() else Text(text)
