@@ -8,7 +8,9 @@ by their digest; then each text is the one that was digested, too.
 
 Files that people have written in are the matter of `statefile`. Bytes are cut
 before they are decoded, because one emoji would make a long text four times
-as large.
+as large; and most texts are decoded only when somebody asks for them: who
+answers in a long conversation writes down again what was said in it, and
+reads hardly any of it.
 
 Source: `store.md` section 7.
 """
@@ -101,13 +103,48 @@ def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
     bare = titles_of(record.get("titles") or {}).get("title") == ""
     state = from_record(record, topic=_topic(data, bare), brief=_brief(data), texts=texts)
     for entry in state.entries:
-        if entry.id not in texts:
+        if entry.id not in texts and entry.id not in regions:
             raise InvalidStateError(
                 f"{where}: the text of {entry.id} is missing", "see: council check"
             )
+    state.entries = [
+        _Unread.of(entry, regions[entry.id]) if entry.id in regions else entry
+        for entry in state.entries
+    ]
     if by_us:
         _remember(data, block, close, state, regions)
     return state
+
+
+class _Unread(Entry, settled=True):
+    """An entry whose text is taken out of the bytes of the file when somebody asks for it."""
+
+    @classmethod
+    def of(cls, entry: Entry, region: memoryview) -> _Unread:
+        """Return `entry` with the text that stands in `region`, marks included."""
+        made = cls.__new__(cls)
+        made.__dict__.update(entry.__dict__)
+        made.__dict__["_region"] = region
+        del made.__dict__["text"]
+        return made
+
+    def __getattr__(self, name: str) -> str:
+        if name != "text":
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        lines = bytes(self.__dict__["_region"][: -len(_END)])
+        text = unescape(without_prefix(lines[lines.find(b"\n") + 1 :].decode("utf-8")))
+        self.__dict__["text"] = text
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Entry):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(Entry(**{name: getattr(self, name) for name in self._fields}))
 
 
 def _remember(
@@ -140,7 +177,7 @@ def _brief(data: bytes) -> str:
 
 
 def _texts(data: bytes) -> tuple[dict[str, str], dict[str, memoryview]]:
-    """Return the text of each entry, and of those that nobody else tells of all they look like.
+    """Return the texts of entries that others tell of, and all that the other ones look like.
 
     No line of a text can be taken for a mark.
     """
@@ -149,14 +186,12 @@ def _texts(data: bytes) -> tuple[dict[str, str], dict[str, memoryview]]:
     while at >= 0:
         line_end = data.find(b"\n", at + 1)
         end = data.find(_END, line_end)
-        words = data[at + len(_ENTRY) : line_end - 3].decode("utf-8").split()
-        said = dict(word.partition("=")[::2] for word in words)
-        start = line_end + 1
-        if "told" in said:
-            start = data.find(b"\n", start, end) + 1
+        first, *words = data[at + len(_ENTRY) : line_end - 3].split(b" ")
+        entry_id = first.partition(b"=")[2].decode("utf-8")
+        if any(word.startswith(b"told=") for word in words):
+            start = data.find(b"\n", line_end + 1, end) + 1
+            texts[entry_id] = unescape(without_prefix(data[start:end].decode("utf-8")))
         else:
-            regions[said["id"]] = whole[at + 1 : end + len(_END)]
-        body = data[start:end].decode("utf-8")
-        texts[said["id"]] = unescape(without_prefix(body))
+            regions[entry_id] = whole[at + 1 : end + len(_END)]
         at = data.find(_ENTRY, end)
     return texts, regions
