@@ -62,6 +62,7 @@ from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
     is_synthesized,
+    last_word,
     next_phase,
     owing,
     passed_over,
@@ -92,11 +93,7 @@ def begin(state: Conversation, now: datetime) -> Step:
 def advance(state: Conversation, now: datetime, *, ours: bool = False) -> Step:
     """Take every step that is due at `now`: at most one phase transition; idempotent.
 
-    Args:
-        state: The conversation.
-        now: The time.
-        ours: Whether the caller has just made `state` and wants nothing more of it:
-            it is changed instead of copied.
+    `state` is changed instead of copied if it is `ours`: if nobody else has it.
     """
     new = state if ours else state.copy()
     events: list[Event] = []
@@ -133,13 +130,6 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
     if _time_is_up(state, now) and not takes_turns(state):
         return following, "timeout"
     return None
-
-
-def last_word(state: Conversation) -> str:
-    """Return the phase to which an early end of the talk leads: a vote, or the synthesis."""
-    wanted = PROCEDURES[state.procedure].last_word
-    ahead = state.phases.index(wanted) > state.phases.index(state.phase)
-    return wanted if ahead else SYNTHESIZE
 
 
 def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:

@@ -131,6 +131,13 @@ def next_phase(state: Conversation) -> str:
     return state.phases[min(at + 1, len(state.phases) - 1)]
 
 
+def last_word(state: Conversation) -> str:
+    """Return the phase to which an early end of the talk leads: a vote, or the synthesis."""
+    wanted = PROCEDURES[state.procedure].last_word
+    ahead = state.phases.index(wanted) > state.phases.index(state.phase)
+    return wanted if ahead else SYNTHESIZE
+
+
 def pending(
     state: Conversation,
     now: datetime,

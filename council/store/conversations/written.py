@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.store.statefile.layout import Section
+    from council.store.statefile.sections import Section
 
     Form = bytes | memoryview
 

@@ -11,10 +11,16 @@ Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, Status
-from council.core.conversations.owed import awaited, current_phase, next_phase, owing, takes_turns
+from council.core.conversations.owed import (
+    awaited,
+    current_phase,
+    last_word,
+    next_phase,
+    owing,
+    takes_turns,
+)
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import to_record
-from council.core.record import Record
 from council.core.times import render_instant
 from council.store.conversations import written
 from council.store.statefile.headings import label_line, line_of, section_key, words_of
@@ -22,6 +28,7 @@ from council.store.statefile.hints import hints_of
 from council.store.statefile.marks import EOF, Listed, block_text, brief_text, entry_text
 from council.store.statefile.sections import (
     SIDE_SECTIONS,
+    Section,
     phase_of,
     section_of,
     sections_of,
@@ -72,19 +79,6 @@ def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
     section = key[8:]
     number = f", {words['round']} {tour_of(section)}" if tour_of(section) else ""
     return f"{words['h:phase']} {phase_of(section)}{number}"
-
-
-class Section(Record):
-    """A section with what is said in one phase or round: all that its items follow from.
-
-    `rows` has, for each agent that has a place there, its id, its heading, its
-    entries and its hint.
-    """
-
-    name: str
-    lang: str
-    heading: tuple[str, str]
-    rows: list[tuple[str, str, list[Entry], str]]
 
 
 def items(state: Conversation) -> list[tuple[str, str]]:
@@ -301,10 +295,6 @@ def _next_turn(state: Conversation, who: str, words: dict[str, str]) -> str:
     """Return what is due where one speaks after the other, or where a form is asked for."""
     form = current_phase(state).form
     if state.status is not Status.ACTIVE:
-        from council.core.conversations.machine import (
-            last_word,  # only where a person has ended the rounds
-        )
-
         return words["ended"].format(phase=last_word(state))
     phase = next_phase(state)
     if who and takes_turns(state):
