@@ -8,7 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import ClosedReason, Conversation, Status
-from council.core.conversations.machine import close, close_round, enter_phase, finish, last_word
+from council.core.conversations.machine import close, close_round, enter_phase, finish
+from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event

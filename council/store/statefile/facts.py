@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.conversation import Conversation, Status
-from council.core.conversations.machine import last_word
+from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
