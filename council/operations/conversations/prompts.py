@@ -56,16 +56,22 @@ def prompt_kind(parts: dict[str, Any]) -> str:
 
 
 def boundary(
-    key: bytes, parts: dict[str, Any], *, avoid: str = "", record: bytes | None = None
+    key: bytes,
+    parts: dict[str, Any],
+    *,
+    avoid: str = "",
+    record: bytes | None = None,
+    digest: bytes = b"",
 ) -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
     The same parts give the same mark. One that stands in the parts or in
     `avoid` (what else goes into the prompt), by whatever chance, is not used.
-    `record` is what `_record_of` made of the parts, where the caller needs it, too.
+    `record` is what `_record_of` made of the parts, and `digest` its digest, where
+    the caller needs them, too.
     """
     record = _record_of(parts) if record is None else record
-    digest = hashlib.sha256(record).digest()
+    digest = digest or hashlib.sha256(record).digest()
     attempt, mark = 0, ""
     while not mark or mark.encode() in record or mark in avoid:
         mark = hmac.new(key, b"%d\n" % attempt + digest, hashlib.sha256).hexdigest()[:16]
@@ -206,10 +212,10 @@ def cached_prompt(
         InvalidInputError: A template of the workspace is broken.
     """
     record = _record_of(parts)
-    mark = boundary(key, parts, avoid=persona, record=record)
+    made_of = hashlib.sha256(record)
+    mark = boundary(key, parts, avoid=persona, record=record, digest=made_of.digest())
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
-    made_of = hashlib.sha256(record)
     made_of.update(b"\n" + _canonical(inputs))
     name = made_of.hexdigest()
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
