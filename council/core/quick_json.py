@@ -60,7 +60,14 @@ def _made(ensure_ascii: bool, separators: tuple[str, str]) -> Callable[[object],
 
         plain = json.JSONEncoder(ensure_ascii=ensure_ascii, separators=separators)
         return plain.encode
-    return lambda value: text(value) if value.__class__ is str else "".join(encode(value, 0))
+
+    def write(value: object) -> str:
+        kind = value.__class__
+        if kind is str:
+            return str(text(value))
+        return repr(value) if kind is int else "".join(encode(value, 0))
+
+    return write
 
 
 _writers: dict[tuple[bool, tuple[str, str]], Callable[[object], str]] = {}
