@@ -23,6 +23,8 @@ _CALLS = (
     "unlink",
     "mkdir",
     "fchmod",
+    "utime",
+    "posix_fadvise",
 )
 
 

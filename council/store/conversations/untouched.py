@@ -59,7 +59,7 @@ def render(state: Conversation) -> bytes:
         parts += written.section_of(
             state.conversation_id,
             section,
-            lambda it: _parts(items_in(it, state, bare=True), entries, _HEADING),
+            lambda it: _parts(items_in(it, bare=True), entries, _HEADING),
         )
     return b"".join([*parts, *_parts(items_after(state), entries, "")])
 
@@ -156,6 +156,7 @@ def _remember(
     if start > 0:
         end = data.find(_LEDGER_END, start, close)
         lines = data[start + len(_LEDGER) : end].decode("utf-8").split(",\n  ")
+    written.make_room(2 * len(data))  # it stays as long as one of its regions; so do the texts
     if len(lines) == len(state.entries):
         for entry, line in zip(state.entries, lines, strict=True):
             written.remember_line(entry, line)

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     Form = bytes | memoryview
 
 _MOST = 4096
+_MOST_BYTES = 64 * 1024 * 1024
+_EACH_BYTES = 1024  # what an entry takes besides its text, about
 _lines: dict[int, tuple[Entry, str]] = {}
 _texts: dict[int, tuple[Entry, Form]] = {}
 _people: dict[str, tuple[dict[str, Any], str]] = {}
 _tasks: dict[str, tuple[dict[str, Any], str]] = {}
 _sections: dict[tuple[str, str], tuple[Section, list[Form]]] = {}
+_held = [0]  # in bytes, about
 
 
 def line_of(entry: Entry) -> str:
@@ -40,6 +43,7 @@ def line_of(entry: Entry) -> str:
     if known is not None and known[0] is entry:
         return known[1]
     line = compact(entry_to_record(entry))
+    make_room(_EACH_BYTES + len(entry.text))
     remember_line(entry, line)
     return line
 
@@ -66,7 +70,8 @@ def _noted(
 ) -> str:
     line = f"{compact(one.id)}: {compact(record)}"
     if not one.extra:  # the rest of what it is made of cannot change within
-        _make_room(known)
+        if len(known) >= _MOST:
+            known.clear()
         known[one.id] = (dict(one.__dict__), line)
     return line
 
@@ -77,6 +82,7 @@ def text_of(entry: Entry) -> Form:
     if known is not None and known[0] is entry:
         return known[1]
     text = entry_text(entry.id, entry.tour, entry.digest, entry.text).encode("utf-8")
+    make_room(_EACH_BYTES + len(text))
     remember_text(entry, text)
     return text
 
@@ -85,25 +91,32 @@ def section_of(owner: str, section: Section, make: Callable[[Section], list[Form
     """Return a section as it is written in the file of the conversation `owner`."""
     known = _sections.get((owner, section.name))
     if known is not None and known[0] == section:
+        _sections[owner, section.name] = (section, known[1])  # the same entries compare quickly
         return known[1]
     parts = make(section)
-    _make_room(_sections)
+    make_room(_EACH_BYTES + sum(map(len, parts)))
     _sections[owner, section.name] = (section, parts)
     return parts
 
 
 def remember_line(entry: Entry, line: str) -> None:
     """Remember the line of an entry; in the block it may stand with its escapes."""
-    _make_room(_lines)
     _lines[id(entry)] = (entry, line)
 
 
 def remember_text(entry: Entry, text: Form) -> None:
     """Remember what an entry looks like between its marks."""
-    _make_room(_texts)
     _texts[id(entry)] = (entry, text)
 
 
-def _make_room(known: dict[Any, Any]) -> None:
-    if len(known) >= _MOST:
-        known.clear()
+def make_room(size_bytes: int) -> None:
+    """Forget everything before it becomes too much; to be asked before entries are remembered.
+
+    Args:
+        size_bytes: About how much will be held by what comes now.
+    """
+    _held[0] += size_bytes
+    if _held[0] > _MOST_BYTES:
+        for known in (_lines, _texts, _sections):
+            known.clear()
+        _held[0] = size_bytes

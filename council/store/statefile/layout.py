@@ -85,7 +85,7 @@ def items(state: Conversation) -> list[tuple[str, str]]:
     """Return (key, text) of every item of the file, in order."""
     found = items_before(state)
     for section in sections(state):
-        found += items_in(section, state)
+        found += items_in(section)
     return [*found, *items_after(state)]
 
 
@@ -127,8 +127,8 @@ def sections(state: Conversation) -> list[Section]:
     ]
 
 
-def items_in(section: Section, state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
-    """Return the items of a section.
+def items_in(section: Section, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return the items of a section, which follow from it alone.
 
     Where it is `bare`, the text of an entry that stands there for itself is "":
     `written.text_of` knows it.
@@ -139,7 +139,7 @@ def items_in(section: Section, state: Conversation, *, bare: bool = False) -> li
         found.append((f"a:{name}:{agent}", f"### {heading}"))
         for one in entries:
             plain = bare and one.kind is not EntryKind.DRAFT
-            found.append((f"e:{one.id}", "") if plain else _told_there(state, one, words))
+            found.append((f"e:{one.id}", "" if plain else _told_there(one, heading, words)))
         if hint:
             found.append((f"s:{name}:{agent}", hint))
     return found
@@ -221,12 +221,11 @@ def _entry(entry: Entry, said_by: str = "") -> str:
     return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
 
 
-def _told_there(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
+def _told_there(entry: Entry, who: str, words: dict[str, str]) -> str:
     """Return what is said in a subsection; a draft stands before the answer that replaced it."""
     if entry.kind is not EntryKind.DRAFT:
-        return f"e:{entry.id}", _entry(entry)
-    who = label_of(state, entry.agent)
-    return f"e:{entry.id}", _entry(entry, words["draft"].format(who=who, tour=entry.tour))
+        return _entry(entry)
+    return _entry(entry, words["draft"].format(who=who, tour=entry.tour))
 
 
 def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:

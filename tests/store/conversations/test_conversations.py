@@ -425,17 +425,21 @@ def test_an_error_at_any_call_is_said_and_a_retry_succeeds(tmp_path: Path, code:
         shutil.copytree(template, root)
 
         def answer(at: int = number) -> None:
+            open_before = os.listdir("/dev/fd")
             at_call(at, fail(code))
             try:
                 room.answer("henry", "Yes.")
             except CouncilError as error:
                 assert os.strerror(code) in error.message
                 assert str(root) in error.message
+                assert os.listdir("/dev/fd") == open_before
                 os._exit(3)
 
         status = status_of(forked(answer))
         assert status in (0, 3)
         assert room.said() in ([], [("henry", "Yes.")])
+        if status and not room.said():
+            assert not list((room.folder / "displaced").glob("new-*"))
         assert statefile.parse(room.live.read_text()).complete
         if status == 0:
             assert room.said() == [("henry", "Yes.")]
