@@ -27,6 +27,8 @@ from council.core.rooms.channels import (
 )
 from council.core.rooms.cycles import open_cycle
 
+MOST_UNANSWERED = 100  # whoever pours in more at once needs no answer to each
+
 
 def posted(
     channel: Channel, message: Message, now: datetime, *, rules: FloorRules = RULES
@@ -79,7 +81,7 @@ def take_notice(
         return
     agent = message.agent or (member.agent if member is not None else "")
     if channel.state is TurnState.ARCHIVED:
-        channel.unanswered.append(message.id)
+        channel.unanswered = [*channel.unanswered, message.id][-MOST_UNANSWERED:]
         data = {"message": message.id, "author": message.author}
         events.append(Event(type="message.declined", agent=agent, data=data))
         return

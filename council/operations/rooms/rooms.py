@@ -131,32 +131,64 @@ def change(
             returns the step with what it has done.
         actor: Who does it.
     """
-    rules = rules_of(place)
-    with channels(place).open(channel_id, now) as session:
-        before = session.channel
-        from council.store import files
+    from council.store import files
 
-        with files.explaining("write", session.files.live):
-            step = shortened(before, session.newest, session.tail_of_log.said_id)
-            step = step.then(floor.settle(step.channel, session.messages, now, rules=rules))
-            step = rule(session, step)
-            step = _follow_up(place, session, step, now)
-            if step.channel == before:
-                session.say(step.events)
-                return step
+    store = channels(place)
+    since: Channel | None = None
+    while True:
+        with store.open(channel_id, now) as session:
+            since = since or session.channel
+            if not session.is_behind:
+                return _change(place, session, now, rule, actor, since)
+            # Very much was added at once. Whoever waits for the lock comes in between.
+            with files.explaining("write", session.files.live):
+                step = _noticed(session, now)
+                session.commit(step.channel, page=session.page, events=step.events)
+
+
+def _noticed(session: ChannelSession, now: datetime) -> ChannelStep:
+    """Return the channel once notice was taken of the messages that were read."""
+    step = shortened(session.channel, session.newest, session.tail_of_log.said_id)
+    return step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
+
+
+def _change(
+    place: Place,
+    session: ChannelSession,
+    now: datetime,
+    rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
+    actor: str,
+    since: Channel,
+) -> ChannelStep:
+    """Do what `change` says where notice can be taken of everything at once.
+
+    What was handed over is taken back for the turns that ended after `since`.
+    """
+    before = session.channel
+    from council.store import files
+
+    with files.explaining("write", session.files.live):
+        step = _noticed(session, now)
+        step = rule(session, step)
+        step = _follow_up(place, session, step, now)
+        if step.channel != before:
             session.commit(step.channel, page=session.page, events=step.events, actor=actor)
-        if session.channel.tasks:
-            take_back(place, session.channel, since=before)
-        if session.channel.discussion is not None:
-            _take_back_reminders(place, session.channel, session.channel.discussion)
-        return ChannelStep(
-            channel=session.channel,
-            events=step.events,
-            outcome=step.outcome or "changed",
-            reason=step.reason,
-            allowed=step.allowed,
-            model=step.model,
-        )
+        else:
+            session.say(step.events)
+            if since is before:
+                return step
+    if session.channel.tasks:
+        take_back(place, session.channel, since=since)
+    if session.channel.discussion is not None:
+        _take_back_reminders(place, session.channel, session.channel.discussion)
+    return ChannelStep(
+        channel=session.channel,
+        events=step.events,
+        outcome=step.outcome or "changed",
+        reason=step.reason,
+        allowed=step.allowed,
+        model=step.model,
+    )
 
 
 def take_back(place: Place, channel: Channel, *, since: Channel | None = None) -> None:

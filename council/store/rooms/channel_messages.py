@@ -6,7 +6,8 @@ the line before it: so nothing need be rewritten to take it for a message, and
 the next of ours counts on from there. Where the log has lost its end, ours count
 on from what was taken notice of, so no number is given twice.
 
-The log is read from its end, so what a command costs does not grow with it. A
+The log is read from its end, so what a command costs does not grow with it; where
+much was added that says no number, `long_log` counts it and hands it on in pieces. A
 line that its writer did not bring to its end was never acknowledged: the next
 writer cuts it off and keeps the bytes apart.
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 NEWEST = 20
 SOMEBODY = "somebody"
 _BLOCK_BYTES = 8 * 1024
+_NEAR_BYTES = 128 * 1024
 _OURS = b'{"id":'
 _HIGHEST = 2**53
 DELETES = "deletes"
@@ -45,7 +47,8 @@ class Tail(Record):
     `messages` are the newest, oldest first, `last_id` the number of the last line,
     `said_id` that of the last line which says its own, 0 for none.
     `torn` is what stands after the last whole line and is none, `open_line` tells
-    that the last line lacks only its end.
+    that the last line lacks only its end, `more` that this is only the first piece
+    of what is new: nothing may be added then.
     """
 
     messages: list[Message] = []  # noqa: RUF012 - Record copies it
@@ -53,16 +56,27 @@ class Tail(Record):
     said_id: int = 0
     torn: bytes = b""
     open_line: bool = False
+    more: bool = False
 
 
-def read_tail(path: str, begun_at: datetime, *, count: int = NEWEST, after: int = -1) -> Tail:
+def read_tail(
+    path: str,
+    begun_at: datetime,
+    *,
+    count: int = NEWEST,
+    after: int = -1,
+    note: str = "",
+    keeps: bool = False,
+) -> Tail:
     """Return the newest messages.
 
     Args:
         path: The log; one that is not there is empty.
         begun_at: The time of a first line that names none.
         count: How many messages at least, as far as there are so many.
-        after: All messages after this one, however many; -1 for `count` alone.
+        after: All messages after this one, the first piece of very many; -1 for `count` alone.
+        note: Where a place of a long log is remembered, "" for nowhere.
+        keeps: Whether to remember one; only under the lock.
 
     Raises:
         InvalidStateError: It is no regular file.
@@ -74,12 +88,21 @@ def read_tail(path: str, begun_at: datetime, *, count: int = NEWEST, after: int 
         except FileNotFoundError:
             return Tail()
         try:
-            return _tail_of(descriptor, begun_at, count, after)
+            near = _tail_of(descriptor, begun_at, count, after)
+            if near is not None:
+                return near
+            from council.store.rooms import long_log  # few logs are so long and say so little
+
+            return long_log.read(
+                descriptor, begun_at, count=count, after=after, note=note, keeps=keeps
+            )
         finally:
             os.close(descriptor)
 
 
-def read_unseen(path: str, begun_at: datetime, seen: int) -> Tail:
+def read_unseen(
+    path: str, begun_at: datetime, seen: int, *, note: str = "", keeps: bool = False
+) -> Tail:
     """Return the newest messages, at least all of which no notice was taken yet.
 
     Those are all after `seen`. A log that ends before it was shortened, and the
@@ -90,33 +113,39 @@ def read_unseen(path: str, begun_at: datetime, seen: int) -> Tail:
         InvalidStateError: It is no regular file.
         CouncilError: The system refuses.
     """
-    tail = read_tail(path, begun_at, after=seen)
+    tail = read_tail(path, begun_at, after=seen, note=note, keeps=keeps)
     if tail.said_id < tail.last_id < seen:
-        return read_tail(path, begun_at, after=tail.said_id)
+        return read_tail(path, begun_at, after=tail.said_id, note=note, keeps=keeps)
     return tail
 
 
-def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tail:
+def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tail | None:
+    """Return what the end of a log holds, None where that does not tell enough."""
     size = os.fstat(descriptor).st_size
     span = _BLOCK_BYTES
     while True:
         start = max(0, size - span)
-        block = _read_at(descriptor, start, size)
+        block = read_at(descriptor, start, size)
         if start:
             block = block[block.find(b"\n") + 1 :] if b"\n" in block else b""
         lines, torn, open_line = _split(block)
-        messages, last_id, said_id, first_known = _numbered(lines, begun_at, whole=start == 0)
-        enough = len(messages) >= count and (after < 0 or 0 < first_known <= after + 1)
+        messages, last_id, said_id, first_known = numbered(lines, begun_at, whole=start == 0)
+        # Lines of another log bear low numbers: who begins among them counts too low.
+        reaches = after < 0 or 0 < first_known <= after + 1 <= last_id + 1
+        enough = len(messages) >= count and reaches
         if start == 0 or (enough and first_known):
             kept = [one for one in messages if one.id > after] if after >= 0 else []
             shown = messages[-max(count, len(kept)) :] if count or kept else []
             return Tail(
                 messages=shown, last_id=last_id, said_id=said_id, torn=torn, open_line=open_line
             )
+        if span >= _NEAR_BYTES and count < _HIGHEST:
+            return None
         span *= 4
 
 
-def _read_at(descriptor: int, start: int, end: int) -> bytes:
+def read_at(descriptor: int, start: int, end: int) -> bytes:
+    """Return the bytes between two places, as far as the file goes."""
     pieces = []
     while start < end:
         piece = os.pread(descriptor, end - start, start)
@@ -133,20 +162,21 @@ def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
     lines = whole.split(b"\n") if whole else []
     if not rest:
         return lines, b"", False
-    if _is_torn(rest):
+    if is_torn(rest):
         return lines, rest, False
     return [*lines, rest], b"", True
 
 
-def _is_torn(rest: bytes) -> bool:
+def is_torn(rest: bytes) -> bool:
     """Tell a line of ours that was cut from one that a person left without its end."""
     if b"\x00" in rest:
         return True
     ours = rest.startswith(_OURS) or _OURS.startswith(rest)
-    return ours and _parsed(rest) is None
+    return ours and parsed(rest) is None
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a line is, None for none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -154,25 +184,30 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _numbered(
-    lines: list[bytes], begun_at: datetime, *, whole: bool
+def own_number(record: dict[str, Any], number: int) -> int:
+    """Return the number that a line says it has, 0 if it says none that can follow on `number`."""
+    said = record.get("id")
+    return said if type(said) is int and number < said < _HIGHEST else 0
+
+
+def numbered(
+    lines: list[bytes], begun_at: datetime, *, whole: bool, number: int = 0, said_id: int = 0
 ) -> tuple[list[Message], int, int, int]:
     """Return messages, the last number, the last that a line says, and the first that is sure.
 
-    Lines before the first with a number of its own are only counted where the
-    block begins with the log.
+    Lines before the first with a number of its own are only counted where the block is
+    `whole`: it begins with the log, or after the line that has `number`.
     """
     messages: list[Message] = []
-    number, said_id, first, at = 0, 0, 1 if whole else 0, begun_at
+    first, at = 1 if whole else 0, begun_at
     for line in lines:
         if not line.strip():
             continue
-        record = _parsed(line)
-        said = record.get("id") if record is not None else None
-        own = type(said) is int and number < said < _HIGHEST
+        record = parsed(line)
+        own = own_number(record, number) if record is not None else 0
         if not own and not first:
             continue
-        number = said if own and type(said) is int else number + 1
+        number = own or number + 1
         said_id = number if own else said_id
         first = first or number
         message = _message(line, record, number, at)

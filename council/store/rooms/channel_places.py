@@ -37,6 +37,7 @@ class ChannelPlaces:
         self.folder = resolve_inside(workspace.control, f"channels/{channel_id}")
         self.lock = f"{self.folder}/lock"
         self.journal = f"{self.folder}/journal.jsonl"
+        self.counted = f"{self.folder}/counted"
         self.history = f"{self.folder}/obj"
         self.displaced = f"{self.folder}/displaced"
         self.conflicts = f"{self.folder}/conflicts"

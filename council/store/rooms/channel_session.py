@@ -29,7 +29,7 @@ from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -81,10 +81,22 @@ class ChannelSession(Document):
         self._signals = True
 
     def read_log(self) -> None:
-        """Read the newest messages, at least all that the state has not taken notice of."""
+        """Read the newest messages, at least all that the state has not taken notice of.
+
+        Of very many it is the first piece: see `is_behind`.
+        """
         self.tail_of_log = log.read_unseen(
-            self.files.messages, self.channel.created_at, self.channel.seen
+            self.files.messages,
+            self.channel.created_at,
+            self.channel.seen,
+            note=self.files.counted,
+            keeps=True,
         )
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log holds more than was read: notice is to be taken of that first."""
+        return self.tail_of_log.more
 
     @property
     def messages(self) -> list[Message]:
@@ -116,7 +128,12 @@ class ChannelSession(Document):
 
     def find(self, key: str, author: str) -> Message | None:
         """Return the message that stands for `key`, None when it is not among the newest."""
-        found = log.read_tail(self.files.messages, self.channel.created_at, count=_LOOKED_THROUGH)
+        found = log.read_tail(
+            self.files.messages,
+            self.channel.created_at,
+            count=_LOOKED_THROUGH,
+            note=self.files.counted,
+        )
         for one in reversed(found.messages):
             if one.extra.get("key") == key and one.author == author:
                 return one
@@ -125,8 +142,22 @@ class ChannelSession(Document):
     def said_in(self, runs: Iterable[str], after: int) -> list[Message]:
         """Return what some runs said after a message, oldest first."""
         wanted = set(runs)
-        found = log.read_tail(self.files.messages, self.channel.created_at, after=after)
-        return [one for one in found.messages if one.run in wanted and one.id > after]
+        return [one for one in self.messages_after(after) if one.run in wanted]
+
+    def messages_after(self, after: int) -> Iterator[Message]:
+        """Yield what was said after a message, oldest first."""
+        while True:
+            found = log.read_tail(
+                self.files.messages,
+                self.channel.created_at,
+                count=0,
+                after=after,
+                note=self.files.counted,
+            )
+            yield from (one for one in found.messages if one.id > after)
+            if not found.more:
+                return
+            after = found.last_id
 
     def commit(
         self,

@@ -100,7 +100,9 @@ class Channels:
                 channel = channel_from_record(record)
             else:
                 raise _unknown(channel_id)
-        end = log.read_unseen(places.messages, channel.created_at, channel.seen)
+        end = log.read_unseen(
+            places.messages, channel.created_at, channel.seen, note=places.counted
+        )
         return Seen(
             channel=channel,
             messages=end.messages,
@@ -180,7 +182,8 @@ class Channels:
     def newest(self, channel: Channel, count: int) -> list[Message]:
         """Return the newest messages of a channel, oldest first."""
         places = ChannelPlaces(self.workspace, channel.channel_id)
-        return log.read_tail(places.messages, channel.created_at, count=count).messages[-count:]
+        found = log.read_tail(places.messages, channel.created_at, count=count, note=places.counted)
+        return found.messages[-count:]
 
     def _session(self, channel_id: str, now: datetime) -> ChannelSession:
         from council.store.rooms.channel_session import ChannelSession  # who only looks needs none

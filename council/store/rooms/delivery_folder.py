@@ -50,9 +50,7 @@ class FolderDelivery:
 
     def messages_after(self, anchor: int) -> list[Message]:
         """Return the messages after `anchor`, oldest first."""
-        session = self._session
-        end = log.read_tail(session.files.messages, session.channel.created_at, after=anchor)
-        return [one for one in end.messages if one.id > anchor]
+        return list(self._session.messages_after(anchor))
 
     def post(self, message: Message) -> Message:
         """Add a message; return it with its number."""

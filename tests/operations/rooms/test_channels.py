@@ -588,3 +588,35 @@ def test_doctor_tells_that_a_log_lost_its_end(at):
     assert "ends at 0" in told.found
     channels.post(place, "weather", "bob", "On we go.")
     assert all(one.ok for one in examine_rooms(place))
+
+
+def test_what_is_added_by_the_thousand_is_taken_notice_of_in_pieces(at, monkeypatch):
+    from council.store.rooms import long_log
+
+    chat(at())
+    monkeypatch.setattr(long_log, "PIECE_LINES", 1000)
+    log = Path(at().paths.channels, "weather.jsonl")
+    with log.open("a") as file:
+        file.writelines(f"word {number} {'and so on ' * 9}\n" for number in range(4500))
+
+    message, step = channels.post(at(1), "weather", "ann", "Hello")
+
+    assert (message.id, step.channel.seen, step.channel.speaker) == (4501, 4501, "owl")
+    assert step.outcome == "posted"
+    assert step.channel.rev >= 5  # the lock was free between any two of them
+    assert [one.content for one in rooms.channels(at()).newest(step.channel, 1)] == ["Hello"]
+
+
+def test_of_very_many_words_to_a_sealed_room_the_newest_are_answered(at):
+    rooms_of = chat(at())
+    with rooms.channels(at()).open(rooms_of.channel_id, NOW) as session:
+        sealed = session.channel.copy(state=TurnState.ARCHIVED, speaker="", turn_at=None)
+        session.commit(sealed, page=None, events=[])
+    with Path(at().paths.channels, "weather.jsonl").open("a") as file:
+        file.writelines(f"word {number}\n" for number in range(1, 301))
+
+    rooms.advance(at(1), "weather", at(1).now())
+
+    answers = [one for one in rooms.channels(at()).newest(sealed, 500) if one.reply_to]
+    assert [one.reply_to for one in answers] == list(range(201, 301))
+    assert len(events(at(), "message.declined")) == 300
