@@ -1,7 +1,7 @@
 """What every test may ask for: a workspace, the installed command, a fixed instant.
 
-No test sees the COUNCIL_ variables, the language or the home of whoever runs
-the tests; no test needs a network.
+No test sees the COUNCIL_ variables, the language, the terminal, the editor or
+the home of whoever runs the tests; no test needs a network.
 """
 
 from __future__ import annotations
@@ -116,7 +116,11 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("COUNCIL_", "LC_", "XDG_")) or name in (
+                "COLUMNS",
+                "EDITOR",
                 "LANGUAGE",
+                "LINES",
+                "VISUAL",
                 "NO_COLOR",
                 "FORCE_COLOR",
                 "traceparent",
