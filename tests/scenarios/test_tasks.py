@@ -13,6 +13,7 @@ import pytest
 from council.core.protocol import orchestrator
 from council.operations.protocol.exchanging import contexts
 from council.store.protocol.context_outbox import Change
+from council.store.slots import Slots
 from tests.cli.commands import wait_until
 from tests.event_lines import lines_under
 from tests.scenarios.office import Office
@@ -395,18 +396,42 @@ def test_a_program_is_ended_later_when_whoever_cancelled_its_task_died_before(of
     assert office.answer(office.ask("Quick")) == "awake for P1"
 
 
+@pytest.mark.req("PR-551", "PR-555")
+def test_the_program_of_a_task_that_is_out_of_time_is_ended_and_its_worker_is_free(office):
+    office.hire(
+        '[tasks]\ntask_timeout = "5m"',
+        sleeper=(["naps", str(office.root / "napping"), "600"], "plan,reason"),
+        free=(["result", "result=found"], "plan"),
+    )
+    slow = office.ask("Slow", "--caps", "plan,reason")
+    wait_until((office.root / "napping").exists)
+    office.do("heartbeat", now=office.begun(slow) + timedelta(minutes=6))
+    assert office.answer(slow) == "found"
+    assert office.attempts(slow) == [("W1", "F", "E20"), ("W2", "D", "")]
+    wait_until(lambda: not Slots(office.place.paths.places, 4).running_agents())
+    assert not office.events("task.failed")
+
+
 @pytest.mark.req("PR-503")
-def test_a_worker_that_answers_from_within_its_run_is_not_ended(office):
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("S|T1|P1|D|-|0|S1|B500|result=from within", "from within"),
+        ("E|T1|P1|F|E33|0|S1|B500|desc=no such page", "Not done: a file was not found."),
+        ("S|T1|P1|F|-|0|S1|B500|result=x", "Not done: the answer could not be read."),
+    ],
+)
+def test_a_worker_that_answers_from_within_its_run_is_not_ended(office, line, told):
     finished = office.root / "finished"
-    line = "M2|W1>O1|S|T1|P1|D|-|0|S1|B500|result=from within"
-    script = f"council msg send '{line}'; sleep 0.5; touch {finished}"
+    send = f"council msg send 'M2|W1>O1|{line}'"
+    script = f"{send}; {send}; {send}; sleep 0.5; touch {finished}"
     (office.root / "tool.sh").write_text(f"#!/bin/sh\ncat >/dev/null\n{script}\n")
     (office.root / "tool.sh").chmod(0o755)
     office.hire(outside=([], "plan"))
     toml = office.root / "council.toml"
     argv = json.dumps([str(office.root / "tool.sh")])
     toml.write_text(toml.read_text().replace('driver = "manual"', f"argv = {argv}"))
-    assert office.answer(office.ask("Plan")) == "from within"
+    assert office.answer(office.ask("Plan")) == told
     wait_until(finished.exists)
 
 

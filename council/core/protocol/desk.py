@@ -192,9 +192,13 @@ class Desk:
                 one.reason = "the attempt is over"
 
     def is_run(self, task: Task, hop: Hop) -> bool:
-        """Tell whether a run of the last attempt of a hop is under way."""
+        """Tell whether a program runs for the last attempt of a hop, with a lease of its own.
+
+        Who answers by itself has none: nobody sees whether it works.
+        """
         return any(
             one.state is TaskState.R
+            and one.ends_at is not None
             and (one.task, one.hop, one.attempt) == (task.id, hop.number, len(hop.attempts))
             for one in self.exchange.runs.values()
         )

@@ -223,9 +223,14 @@ def _success(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Messag
         told = whole_message(desk.exchange, message, whole, key)
         return _done(desk, task, hop, attempt, told, whole)
     desk.take(message, parent=attempt.asked or attempt.message, hop=hop.number)
-    if attempt.asked:
-        attempt.ends_at = desk.now + desk.rules.worker_timeout
+    _give_time(desk, task, hop, attempt)
     return Verdict(outcome=TAKEN)
+
+
+def _give_time(desk: Desk, task: Task, hop: Hop, attempt: Attempt) -> None:
+    """Let the time of a worker that was heard begin anew; a run has all the time of its lease."""
+    if attempt.asked and not desk.is_run(task, hop):
+        attempt.ends_at = desk.now + desk.rules.worker_timeout
 
 
 def _done(
@@ -287,8 +292,7 @@ def _progress(desk: Desk, task: Task, hop: Hop, attempt: Attempt, message: Messa
     _keep_fields(task, message.pairs)
     desk.take(message, parent=attempt.asked or attempt.message, hop=hop.number)
     attempt.progress = message.data
-    if attempt.asked:
-        attempt.ends_at = desk.now + desk.rules.worker_timeout
+    _give_time(desk, task, hop, attempt)
     return Verdict(outcome=TAKEN)
 
 

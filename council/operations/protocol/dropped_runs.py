@@ -1,10 +1,10 @@
 """Programs whose runs nobody wants any more: they are ended.
 
-A task is cancelled, a context closed, a run set aside for one of P0: that is
-written down first, so the end of the program counts as no failure. Whoever
-supervises it frees the place and beats.
+A task is cancelled or out of time, a context closed, a run set aside for one of
+P0: that is written down first, so the end of the program counts as no failure.
+Whoever supervises it frees the place and beats.
 
-Source: PR-309, PR-410, PR-551, PR-571, `cli.md` section 2 (`task cancel`, `ctx close`).
+Source: PR-309, PR-410, PR-551, PR-555, PR-571, `cli.md` section 2 (`task cancel`, `ctx close`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import signal
 
 from council.core.conversations.conversation import TaskState
 from council.core.protocol.exchange import WORK, Exchange, Run
+from council.core.protocol.receiving import MOST_REFUSED
 from council.operations.protocol.crew import Crew
 from council.store.protocol import under_way
-
-_ANSWERED = (TaskState.D, TaskState.F)
 
 
 def dropped(exchange: Exchange) -> dict[str, Run]:
@@ -34,7 +33,10 @@ def _has_answered(exchange: Exchange, run: Run) -> bool:
     task = exchange.tasks.get(run.task)
     if task is None or run.purpose != WORK:
         return False
-    return task.hop(run.hop).attempts[run.attempt - 1].state in _ANSWERED
+    attempt = task.hop(run.hop).attempts[run.attempt - 1]
+    failed = attempt.state is TaskState.F
+    by_itself = attempt.own_words or attempt.refused > MOST_REFUSED
+    return attempt.state is TaskState.D or (failed and by_itself)
 
 
 def end_program(crew: Crew, run: Run) -> None:

@@ -138,6 +138,21 @@ def test_a_run_that_ended_without_an_answer_is_a_failed_attempt(line: str):
     assert second.worker == "W2"
 
 
+@pytest.mark.req("PR-580")
+@pytest.mark.parametrize("data", ["progress=50%", "part=1/2;result=x"])
+@pytest.mark.parametrize("lease", [None, 60 * MINUTE])
+def test_word_of_progress_begins_the_time_anew_and_makes_no_lease_shorter(data: str, lease):
+    context = asked()
+    context.start(lease=lease)
+    context.beat(MINUTE)
+
+    kind = "U" if "progress" in data else "S"
+    context.hear(f"M2|W1>O1|{kind}|T1|P1|{'R' if kind == 'U' else 'D'}|-|0|S1|B450|{data}")
+
+    ends_at = context.task().hops[0].attempts[0].ends_at
+    assert ends_at == (None if lease else context.now + context.rules.worker_timeout)
+
+
 @pytest.mark.req("PR-309", "PR-410")
 def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
     context = asked()

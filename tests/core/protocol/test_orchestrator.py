@@ -226,10 +226,13 @@ def test_a_task_whose_time_is_over_at_every_worker_fails():
 
 
 @pytest.mark.req("PR-422", "PR-580")
-def test_a_worker_that_gives_no_sign_of_life_is_replaced():
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_worker_that_gives_no_sign_of_life_is_replaced(has_begun: bool):
     context = Context()
     context.ask()
     context.deliver()
+    if has_begun:
+        context.start(lease=None)
     gone = context.registry.entries["W1"].copy(status=EntryStatus.UNAVAILABLE)
     context.registry = context.registry.with_entry(gone)
 
