@@ -13,7 +13,7 @@ import typer
 
 from council.cli.edge import Output, carry_out
 from council.cli.options import READING
-from council.core.errors import UsageError
+from council.core.errors import NotFoundError, UsageError
 from council.operations.place import Place
 
 Message = Annotated[
@@ -50,6 +50,17 @@ def forced_version(option: str) -> str | None:
     if option.upper() not in (*VERSIONS, "V5D"):
         raise UsageError(f"no protocol version {option!r}", f"it is one of {', '.join(VERSIONS)}")
     return option.upper()
+
+
+def needed(place: Place | None) -> Place:
+    """Return the workspace of a command that cannot do without one.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    if place is None:
+        raise NotFoundError("no council workspace here or above; run: council init")
+    return place
 
 
 def do_anywhere(

@@ -88,7 +88,7 @@ def fault_line(version: str, fault: Mapping[str, Any], told: Parsed | None = Non
 
     Args:
         version: The version whose code it is.
-        fault: Code, rule and segment.
+        fault: Code, rule and segment; `named`, if it names what does not exist.
         told: The reading it was found in, if there is one.
     """
     segment, rule = fault["segment"], fault["rule"]
@@ -98,6 +98,8 @@ def fault_line(version: str, fault: Mapping[str, Any], told: Parsed | None = Non
         where += f" {_short(told.segments[segment - 1])}"
     table = "V2" if version == "V1" else version
     means = meaning_of(fault["code"], "V4" if table == "V5D" else table) or "not valid"
+    if fault.get("named"):
+        means = f"{means} {_short(fault['named'])}"
     if rule.startswith("W_"):
         means = f"{means}: {word_texts.WARNINGS[rule][0]}"
     return f"{fault['code']}{where}: {means} (rule {rule}; write {_wanted(version, fault, told)})"
@@ -121,7 +123,10 @@ def _short(value: str) -> str:
 
 def fault_lines(found: Parsed) -> list[str]:
     """Return every fault of a reading, in checklist order."""
-    return [fault_line(found.version, fault.to_record(), found) for fault in found.errors]
+    return [
+        fault_line(found.version, {**fault.to_record(), "named": fault.named}, found)
+        for fault in found.errors
+    ]
 
 
 def warning_lines(found: Parsed) -> list[str]:

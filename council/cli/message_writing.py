@@ -20,6 +20,7 @@ from council.cli.message_options import (
     Version,
     do_anywhere,
     forced_version,
+    needed,
 )
 from council.cli.parameters import Json, Now, Root, help_text
 from council.core.errors import (
@@ -27,7 +28,6 @@ from council.core.errors import (
     CouncilError,
     InvalidInputError,
     InvalidMessageError,
-    NotFoundError,
     RefusedError,
     UsageError,
 )
@@ -249,7 +249,7 @@ def sign(
         from council.operations.protocol.messages import most_bytes
         from council.operations.protocol.messages import sign as sign_one
 
-        here = _needed(place)
+        here = needed(place)
 
         def answer(given: Given) -> tuple[list[str], list[str], int]:
             found = given.read("V5")
@@ -279,7 +279,7 @@ def verify(
         from council.operations.protocol.messages import most_bytes
         from council.operations.protocol.messages import verify as verify_all
 
-        here = _needed(place)
+        here = needed(place)
         worst = 0
         for batch in batches(message, most_bytes(here), "V5"):
             readings = [one.read("V5") for one in batch]
@@ -319,12 +319,6 @@ def _refusal(verdict: Any, found: Any) -> list[str]:
         f"{_REASONS[verdict.reason]}; {line}" if verdict.reason in _REASONS else line
         for line in lines
     ]
-
-
-def _needed(place: Place | None) -> Place:
-    if place is None:
-        raise NotFoundError("no council workspace here or above; run: council init")
-    return place
 
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {

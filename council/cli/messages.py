@@ -21,6 +21,7 @@ from council.cli.message_options import (
     Version,
     do_anywhere,
     forced_version,
+    needed,
 )
 from council.cli.parameters import Json, Lang, Now, Root, help_text
 from council.core.errors import InvalidInputError, UsageError
@@ -92,6 +93,9 @@ def _judged(
 
     With `known` it is a fault to name an agent, a task or a reference that the workspace
     does not know.
+
+    Raises:
+        NotFoundError: The workspace is asked for, and there is none.
     """
     from council.cli.message_streams import (
         Given,
@@ -108,10 +112,11 @@ def _judged(
 
     forced = forced_version(version)
     alone = is_alone(message)
+    here = needed(place) if known else None
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         parsed = given.read(forced)
-        found = validate(parsed, strict=strict, context=_known(place, parsed, known))
+        found = validate(parsed, strict=strict, context=_known(here, parsed))
         code = _INVALID if found.errors else 0
         text = reply_to_fault(found) if reply else None
         if json:
@@ -125,25 +130,13 @@ def _judged(
     return answer_each(batches(message, most_bytes(place), forced), answer)
 
 
-def _known(place: Place | None, parsed: Any, wanted: bool) -> Any:
-    """Return what exists, for a message of a context of the workspace; None leaves it unasked.
-
-    Raises:
-        NotFoundError: It is asked for, and there is no workspace.
-    """
-    from council.core.errors import NotFoundError
-
-    if place is None:
-        if wanted:
-            raise NotFoundError("no council workspace here or above; run: council init")
-        return None
-    context = "" if parsed.errors else parsed.fields.get("ctx") or ""
-    is_ours = context and os.path.isdir(os.path.join(place.paths.protocol, "contexts"))
-    if parsed.errors or not (wanted or is_ours):
+def _known(here: Place | None, parsed: Any) -> Any:
+    """Return what exists in the workspace that was asked for; None leaves it unasked."""
+    if here is None or parsed.errors:
         return None
     from council.operations.protocol.known import known_of
 
-    return known_of(place, parsed, must_be_ours=not wanted)
+    return known_of(here, parsed)
 
 
 def lint(

@@ -55,7 +55,7 @@ class Missing(Record):
 
 def faults_of_meaning(parsed: Parsed, known: Known) -> list[Fault]:
     """Return a fault for each thing that a valid message names and that does not exist."""
-    return [Fault(code=one.code, rule="state") for one in missing(parsed, known)]
+    return [Fault(code=one.code, rule="state", named=one.name) for one in missing(parsed, known)]
 
 
 def missing(parsed: Parsed, known: Known) -> list[Missing]:

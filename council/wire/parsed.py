@@ -28,12 +28,14 @@ STANDING = {
 class Fault(Record):
     """One failed check: the code of the version, the rule, the segment counted from 1.
 
-    `segment` is None where the message as a whole is at fault.
+    `segment` is None where the message as a whole is at fault; `named` is what it names that
+    does not exist, "" where that is not the fault.
     """
 
     code: str
     rule: str
     segment: int | None = None
+    named: str = ""
 
     def to_record(self) -> dict[str, Any]:
         """Return the fault as the object that `--json` prints."""

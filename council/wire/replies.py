@@ -20,6 +20,7 @@ from council.wire.parsed import Fault, Parsed
 
 _BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _GOT_CHARS = 20
+_NAME_CHARS = 40
 _LAST_NUMBER = 9999
 _DEFAULT_ROUTE = "W1>O1"
 
@@ -106,11 +107,11 @@ def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "
     pri = told[4] if len(told) > 4 and told[4] in ("P0", "P1", "P2") else "-"
     if version == "V3":
         word = "parsing" if fault.code == "E05" else meaning_of(fault.code, version)
-        data = f"{fault.code}:{word}{_where(fault, ';')}"
+        data = f"{fault.code}:{word}{_where(fault, ';') or _named(fault, ';id=')}"
         # Without a task the strict check warns; a reply about none cannot name one.
         return "|".join([f"MSG_{number:02}", route, "E", task, pri, "-", data])
     if version == "V4":
-        where = _where(fault, "") or f"segments={faulty.text.count('|') + 1}"
+        where = _where(fault, "") or _named(fault, "id=") or _count(faulty, "=")
         data = where + _got(faulty, fault)
         return checked([f"M{number}", route, "E", task, pri, "-", fault.code, data], version)
     return _v5_reply(faulty, told, [f"M{number}", route, "E", task, pri, "F"])
@@ -120,7 +121,7 @@ def _v5_reply(faulty: Parsed, told: list[str], first: list[str]) -> str:
     fault = faulty.errors[0]
     # The draft is no V5: whatever is wrong with it, it has the wrong form.
     code = "E10" if faulty.version == "V5D" else fault.code
-    where = _where(fault, "").replace("=", " ") or f"segments {faulty.text.count('|') + 1}"
+    where = _where(fault, "").replace("=", " ") or _named(fault, "") or _count(faulty, " ")
     data = f"desc={meaning_of(code, 'V5')};details={where}{_got(faulty, fault)}"
     kept = ["0", "-", "-"]
     for place, prefix in ((7, ""), (8, "S"), (9, "B")):
@@ -176,6 +177,15 @@ def _route_back(told: list[str], version: str, sender: str) -> str:
 
 def _where(fault: Fault, mark: str) -> str:
     return f"{mark}seg={fault.segment}" if fault.segment else ""
+
+
+def _named(fault: Fault, mark: str) -> str:
+    """Return what does not exist; a reference without its sign, for it refers to nothing."""
+    return f"{mark}{fault.named.removeprefix('#')[:_NAME_CHARS]}" if fault.named else ""
+
+
+def _count(faulty: Parsed, mark: str) -> str:
+    return f"segments{mark}{faulty.text.count('|') + 1}"
 
 
 def _got(faulty: Parsed, fault: Fault) -> str:

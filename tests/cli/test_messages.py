@@ -219,6 +219,37 @@ def test_reply_writes_the_message_that_answers_the_fault(msg):
     assert (well.code, well.out) == (0, "")
 
 
+@pytest.mark.req("PR-005")
+def test_the_form_of_a_message_does_not_depend_on_what_exists_here(council, now):
+    council("ctx", "open", now=now)
+    council("agent", "join", "W1", "--caps", "plan", now=now)
+    nobody = "M1|O1>W7|R|T1|P1|N|-|0|S1|B500|src=#REF:T9:S"
+
+    for verb in ("parse", "validate"):
+        done = council("msg", verb, "--json", nobody)
+        assert (done.code, done.json()["valid"], done.err) == (0, True, "")
+
+
+@pytest.mark.req("PR-418", "PR-545")
+def test_known_tells_by_name_what_does_not_exist_here(council, now, msg):
+    council("ctx", "open", now=now)
+    council("agent", "join", "W1", "--caps", "plan", now=now)
+    well = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|go"
+    nobody = "M1|O1>W7|R|T1|P1|N|-|0|S1|B500|src=#REF:T9:S"
+
+    done = council("msg", "validate", "--known", "--json", "--reply", nobody)
+    for_people = council("msg", "validate", "--known", "-", stdin=f"{well}\n{nobody}\n{FAULTY}\n")
+
+    assert done.code == 3
+    assert [one["code"] for one in done.json()["errors"]] == ["E41", "E43"]
+    assert done.json()["reply"].endswith("desc=unknown agent;details=W7")
+    assert "message 2: E41: unknown agent 'W7'" in for_people.err
+    assert "message 2: E43: invalid reference '#REF:T9:S'" in for_people.err
+    assert for_people.err.count("message 3: ") == len(FAULTS)
+    assert for_people.out.count("valid: ") == 1
+    assert msg("validate", "--known", well).code == 5
+
+
 # Any bytes, any number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.errors import InvalidMessageError, UsageError
+from council.wire.meaning import Known
 from council.wire.messages import VERSIONS, parse, validate
 from council.wire.replies import answer, reply_to_fault, written_out
 from tests.wire.readings import PLAIN, V1, V5, V5D, changed
@@ -131,6 +132,40 @@ def test_the_short_notes_of_the_document_are_written_out(note: str, message: str
 def test_anything_else_is_no_short_note(note: str):
     with pytest.raises(UsageError):
         written_out(note)
+
+
+@pytest.mark.req("PR-418", "PR-537")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MSG_01|O1>W7|R|TASK_01|P1|N|go", "MSG_02|W7>O1|E|TASK_01|P1|-|E08:unknown agent;id=W7"),
+        ("M1|O1>W7|R|T1|P1|N|-|go", "M2|W7>O1|E|T1|P1|-|E08|id=W7"),
+        ("M1|W1>O1|U|T9|P1|R|-|p", "M2|O1>W1|E|T9|P1|-|E09|id=T9"),
+        (
+            "M1|O1>W7|R|T1|P1|N|-|0|S1|B5|go",
+            "M2|W7>O1|E|T1|P1|F|E41|0|S1|B5|desc=unknown agent;details=W7",
+        ),
+        (
+            "M1|O1>W1|R|T1|P1|N|-|0|S1|B5|a=#REF:T9:S",
+            "M2|W1>O1|E|T1|P1|F|E43|0|S1|B5|desc=invalid reference;details=REF:T9:S",
+        ),
+    ],
+)
+def test_the_reply_says_what_does_not_exist(text: str, expected: str):
+    known = Known(agents=["W1"], tasks=["T1"], fields=[])
+
+    assert reply_to_fault(validate(text, context=known)) == expected
+    assert parse(expected).strict().valid
+
+
+@pytest.mark.req("PR-007")
+def test_a_long_name_of_nothing_leaves_the_reply_its_room():
+    text = f"M1|O1>W1|R|T1|P1|N|-|0|S1|B5|#CTX:{'k' * 190}"
+
+    told = reply_to_fault(validate(text, context=Known(keys=[])))
+
+    assert told is not None
+    assert parse(told).strict().valid
 
 
 @pytest.mark.req("PR-537")

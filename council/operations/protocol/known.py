@@ -104,19 +104,11 @@ def _of(task: object) -> tuple[str, ...]:
     return ("S",) if getattr(task, "result", "") else ()
 
 
-def known_of(place: Place, found: Parsed, *, must_be_ours: bool = False) -> Known | None:
-    """Return what a line may name, by the context that it is written for.
-
-    Args:
-        place: The workspace.
-        found: The reading of the line.
-        must_be_ours: Answer None for a line whose context is none of the workspace.
-    """
+def known_of(place: Place, found: Parsed) -> Known:
+    """Return what a valid line may name, by the context that it is written for."""
     context = str(found.fields.get("ctx") or "")
     store = contexts(place)
     is_ours = is_context(context) and store.exists(context)
-    if must_be_ours and not is_ours:
-        return None
     known = known_in(Crew(place, place.now()), store.read(context).exchange if is_ours else None)
     if not is_ours:  # of a line without a context nobody can say whose task it is
         known = known.copy(tasks=None, fields=None, keys=None, messages=None)
