@@ -320,12 +320,8 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
 def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
     phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
     stem = f"{tour}-{answer.agent}" + ("" if kind in TURNS else f"-{kind}")
-    taken = {one.id for one in state.entries}
-    entry_id, number = stem, 2
-    while entry_id in taken:
-        entry_id, number = f"{stem}-{number}", number + 1
     return Entry(
-        id=entry_id,
+        id=state.free_id(stem),
         kind=kind,
         agent=answer.agent,
         phase=phase,

@@ -263,6 +263,14 @@ class Conversation(Record):
                 return entry
         return None
 
+    def free_id(self, stem: str) -> str:
+        """Return `stem` as the id of a new entry, with a number after it where it is taken."""
+        taken = {one.id for one in self.entries}
+        entry_id, number = stem, 2
+        while entry_id in taken:
+            entry_id, number = f"{stem}-{number}", number + 1
+        return entry_id
+
 
 _ANSWERED = frozenset(
     (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED, ParticipantStatus.DONE)

@@ -312,7 +312,7 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         state.entries.append(_revealed_draft(state, sealed))
     state.entries.append(
         Entry(
-            id=f"{state.tour}-{one.id}",
+            id=state.free_id(f"{state.tour}-{one.id}"),
             kind=EntryKind.CONTRIBUTION,
             agent=one.id,
             phase=state.phase,
@@ -335,7 +335,7 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
 
 def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:
     return Entry(
-        id=f"{state.tour}-{sealed.agent}-draft",
+        id=state.free_id(f"{state.tour}-{sealed.agent}-draft"),
         kind=EntryKind.DRAFT,
         agent=sealed.agent,
         phase=state.phase,
@@ -390,7 +390,7 @@ def finish(state: Conversation, now: datetime, events: list[Event]) -> None:
         text = automatic_digest(state)
         state.entries.append(
             Entry(
-                id=f"{state.tour}-{DIGEST_AUTHOR}",
+                id=state.free_id(f"{state.tour}-{DIGEST_AUTHOR}"),
                 kind=EntryKind.SYNTHESIS,
                 agent=DIGEST_AUTHOR,
                 phase=state.phase,

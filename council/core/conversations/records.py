@@ -275,7 +275,7 @@ def from_record(
         titles=read.text_table("titles"),
         rounds=[_round(value) for value in read.items("rounds")],
         tasks={key: task_from_record(key, value) for key, value in read.table("tasks").items()},
-        entries=[_entry(value, texts or {}) for value in read.items("ledger")],
+        entries=_ledger(read.items("ledger"), texts or {}),
     )
     state.convergence_extra = convergence.left
     state.extra = read.left
@@ -365,6 +365,15 @@ def _round(value: object) -> Round:
     )
     one.extra = read.left
     return one
+
+
+def _ledger(values: list[Any], texts: dict[str, str]) -> list[Entry]:
+    """Return the entries; of two lines with one id, which speak of one text, the first counts."""
+    known: dict[str, Entry] = {}
+    for value in values:
+        entry = _entry(value, texts)
+        known.setdefault(entry.id, entry)
+    return list(known.values())
 
 
 def _entry(value: object, texts: dict[str, str]) -> Entry:

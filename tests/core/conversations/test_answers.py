@@ -423,6 +423,21 @@ def test_two_guidances_of_one_person_have_two_ids():
     assert len({one.id for one in state.entries}) == 2
 
 
+@pytest.mark.parametrize("name", ["ada-injection", "ada-late", "ada-draft", "council"])
+def test_whatever_agents_are_called_no_two_entries_have_one_id(name: str):
+    state = convened("ada", name)
+    state = inject(state, "Be brief.", author="ada", now=NOW).state
+    for agent in ("ada", name):
+        state = answer(state, agent).state
+    state = advance(state, NOW).state
+    state = answer(state, "ada", "Late.", task=task_id(state.conversation_id, 1, "ada", 1)).state
+    state = advance(state, NOW + 9 * HOUR).state
+
+    ids = [one.id for one in state.entries]
+    assert len(ids) >= 4
+    assert len(set(ids)) == len(ids)
+
+
 def test_guidance_to_one_who_does_not_take_part_is_refused():
     with pytest.raises(NotAParticipantError):
         inject(challenge(), "hello", author="daniel", now=NOW, target="stranger")

@@ -446,3 +446,12 @@ def test_a_line_of_the_ledger_that_is_wrong_is_refused_by_its_field(wrong: dict)
 
     with pytest.raises(InvalidStateError, match=next(iter(wrong))):
         records._entry(line, {})
+
+
+def test_a_line_that_somebody_doubled_in_the_ledger_doubles_no_entry():
+    state = all_answer(convened("ada", "bob", sealed_phases=False))
+    record = to_record(state)
+    record["ledger"].insert(1, dict(record["ledger"][0], status="DONE"))
+    texts = {one.id: one.text for one in state.entries}
+
+    assert from_record(record, texts=texts).entries == state.entries
