@@ -140,10 +140,13 @@ def leave(
     """Take an agent out of the protocol, and out of all its groups."""
 
     def command(place: Place) -> Output:
+        from council.operations.conversations.answer import wake_next
         from council.operations.protocol.registry import leave as take_out
         from council.operations.protocol.registry_looks import protocol_id_of
 
-        return _done(take_out(place, protocol_id_of(place, who or as_), reason))
+        done = take_out(place, protocol_id_of(place, who or as_), reason)
+        wake_next(place)  # what it was at goes to somebody else
+        return _done(done)
 
     do("agent leave", json, root, now, command)
 

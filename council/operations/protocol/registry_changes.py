@@ -16,7 +16,13 @@ from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
 from council.core.protocol.messages import COORDINATOR, USER, Message
 from council.core.protocol.protocol_rules import V5
-from council.core.protocol.registry import Entry, Registry, capabilities_in, informed
+from council.core.protocol.registry import (
+    Entry,
+    EntryStatus,
+    Registry,
+    capabilities_in,
+    informed,
+)
 from council.core.protocol.registry_messages import is_conflict
 from council.core.protocol.registry_replies import RegistryStep, Reply
 from council.core.record import Record
@@ -24,7 +30,7 @@ from council.operations.place import Place
 from council.store import souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
-from council.store.protocol import protocol_registry
+from council.store.protocol import context_survey, protocol_registry
 from council.store.protocol.protocol_registry import Mail, RegistryChange
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
@@ -125,6 +131,7 @@ def changed(
     """
     now = place.now()
     told: list[Done] = []
+    gone: list[str] = []
 
     def work(standing: Registry) -> RegistryChange:
         known = {} if quick else _known(place, standing, agent)
@@ -136,6 +143,7 @@ def changed(
         lines = [reply_line(one) for one in step.replies]
         told.append(_done(step, lines))
         has_changed = step.registry != before
+        gone[:] = sorted(_at_work(before) - _at_work(step.registry))
         return RegistryChange(
             registry=step.registry if has_changed else None,
             events=step.events,
@@ -148,7 +156,13 @@ def changed(
         )
 
     protocol_registry.change(place.paths, work, now, place.settings.protocol)
+    if gone:
+        context_survey.doubt_all(place.paths)  # who waits for one of them does not know it yet
     return told[-1]
+
+
+def _at_work(registry: Registry) -> set[str]:
+    return {one.id for one in registry.entries.values() if one.status is EntryStatus.ACTIVE}
 
 
 def _with_own_facts(

@@ -88,7 +88,7 @@ class ContextSurvey:
     ) -> None:
         self._taken_ns = time.time_ns()
         self._folder = resolve_inside(workspace.protocol, "contexts")
-        self._path = resolve_inside(workspace.protocol, ".due")
+        self._path = _note_path(workspace)
         self._rules = [_FORMAT, __version__, _boot(), *rules]
         self._now = render_instant(now)
         self._trusting = trusting
@@ -274,6 +274,19 @@ class ContextSurvey:
             return False
         changed_ns: int = _LOOK.unpack(noted)[3]
         return changed_ns < self._taken_before_ns - _TICK_NS
+
+
+def doubt_all(workspace: Workspace) -> None:
+    """Let the next heartbeat open every context: something changed that none of them shows.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    files.remove(_note_path(workspace))
+
+
+def _note_path(workspace: Workspace) -> str:
+    return resolve_inside(workspace.protocol, ".due")
 
 
 def _look_of(path: str) -> bytes | None:
