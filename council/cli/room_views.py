@@ -9,11 +9,16 @@ from council.cli.edge import Output
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.plain_text import plain_line, plain_text
+from council.core.rooms.authorship import PROOF
 from council.core.rooms.channel_records import message_to_record, shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.rooms.showing import Standing
 from council.store.rooms.channel_words import cycle_line, floor_line, role_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _WIDTH = 80
 
@@ -54,7 +59,8 @@ def posted_output(
     """
     record = {
         "outcome": outcome,
-        "message": message_to_record(said),
+        "channelId": channel.channel_id,
+        "message": _message_record(said, {}),
         "currentSpeaker": channel.speaker or None,
         "answer": answer or None,
     }
@@ -70,7 +76,7 @@ def shown_output(found: Standing) -> Output:
     channel = found.channel
     record = {
         **shown(channel),
-        "messages": [message_to_record(one) for one in found.messages],
+        "messages": [_message_record(one, found.origins) for one in found.messages],
         "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
     }
     head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
@@ -82,7 +88,7 @@ def shown_output(found: Standing) -> Output:
     for edit in _wishes(found):
         lines += _wrapped("edit", _edit(edit))
     for message in found.messages:
-        lines += ["", *_message(message)]
+        lines += ["", *_message(message, found.origins.get(message.id, ""))]
     return Output(record=record, text=_text(lines))
 
 
@@ -113,8 +119,17 @@ def _facts(channel: Channel) -> list[str]:
     return lines
 
 
-def _message(message: Message) -> list[str]:
-    kind = "" if message.kind == "message" else f" ({message.kind})"
+def _message_record(message: Message, origins: dict[int, str]) -> dict[str, Any]:
+    """Return a message for programs; a word of an agent says whether it is verified (XC-014)."""
+    record = message_to_record(message)
+    record.pop(PROOF, None)
+    origin = origins.get(message.id, "")
+    return {**record, "origin": origin} if origin else record
+
+
+def _message(message: Message, origin: str) -> list[str]:
+    kind = str(message.kind) if message.kind != "message" else origin
+    kind = f" ({kind})" if kind else ""
     who = message.agent or message.author
     text = message.content.rstrip().split("\n")
     return [

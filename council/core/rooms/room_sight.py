@@ -21,7 +21,7 @@ from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 MOST_MESSAGES = 60
@@ -30,7 +30,13 @@ MOST_CHARS = 48_000
 _LEAST_MESSAGES = 6
 
 
-def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) -> dict[str, Any]:
+def parts(
+    channel: Channel,
+    newest: Sequence[Message],
+    agent: str,
+    task: str,
+    origins: Mapping[int, str],
+) -> dict[str, Any]:
     """Return what the prompt of a turn is made of.
 
     Args:
@@ -38,6 +44,7 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
         newest: Its newest messages, oldest first, `MOST_MESSAGES` if there are so many.
         agent: Who speaks.
         task: The run it is woken for.
+        origins: Whether it is verified who said a message, by its number.
     """
     about = channel.discussion
     said = shown(newest, agent)
@@ -60,7 +67,9 @@ def parts(channel: Channel, newest: Sequence[Message], agent: str, task: str) ->
         "guide": about.guide if about is not None else "",
         "initiator": about.initiator if about is not None else "",
         "concluded": is_concluded(channel),
-        "said": [_message(one, agent, heard) for one in said],
+        "said": [
+            {**_message(one, agent, heard), "origin": origins.get(one.id, "")} for one in said
+        ],
         "leftOut": max(0, first - 1 - known),
     }
 

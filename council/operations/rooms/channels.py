@@ -11,6 +11,7 @@ from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_d
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
 from council.operations.rooms.rousing import rouse
 from council.store.settings import language
@@ -149,7 +150,8 @@ def post(
 
     Raises:
         InvalidInputError: The text is empty, or cannot be kept.
-        RefusedError: An agent that is no member posts.
+        RefusedError: An agent that is no member posts, or nothing shows that it is
+            that agent and trust is strict.
     """
     if not text.strip():
         raise InvalidInputError("there is nothing to post", "give a text")
@@ -163,6 +165,8 @@ def post(
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         one = _author(place, step.channel, author)
+        if one.agent:
+            check_shown(place, one.agent)
         before = session.find(wanted, one.account) if wanted else None
         if before is not None:
             said.append((before, "already-posted"))
@@ -176,13 +180,17 @@ def post(
             run=run,
             extra={"key": wanted} if wanted else {},
         )
-        said.append((session.post(message), "posted"))
+        proving = one.agent and is_shown(place, one.agent)
+        prove = prover(place, channel_id) if proving else None
+        said.append((session.post(message, prove), "posted"))
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))
 
     try:
         step = rooms.change(place, channel_id, now, rule, actor=author)
     except CouncilError as error:
         if not said:
+            if isinstance(error, RefusedError):
+                report_refusal(place, channel_id, author, error)
             raise
         # Others may have read it already, and who is told to post it again says it twice.
         channel = rooms.look(place, channel_id, now).channel
@@ -196,8 +204,12 @@ def _author(place: Place, channel: Channel, name: str) -> Member:
     """Return who posts: a member by account or agent id, or a person from outside.
 
     Raises:
-        RefusedError: It is an agent that is no member here.
+        RefusedError: It is an agent that is no member here, or the moderator.
     """
+    if name == rooms.MODERATOR:
+        raise RefusedError(
+            "the moderator speaks by itself and for nobody", "say with --as who speaks"
+        )
     if name in channel.members:
         return channel.members[name]
     for one in channel.members.values():

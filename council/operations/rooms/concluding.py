@@ -15,6 +15,7 @@ from council.core.rooms import discussions
 from council.core.rooms.channel_owed import CallBack, pending
 from council.core.rooms.channels import Channel, ChannelStep, Message, MessageKind
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import origins_of
 from council.store import files
 
 TYPE_CHECKING = False
@@ -67,8 +68,9 @@ def _archive(place: Place, channel: Channel) -> ChannelStep:
     assert about is not None
     standing = files.read_stable(os.path.join(place.root, about.summary))
     text = "" if standing is None else standing.data.decode("utf-8", "replace")
-    messages = rooms.channels(place).messages(channel)
-    path = write_minutes(place.paths, channel, messages, text)
+    messages = list(rooms.channels(place).messages(channel))
+    origins = origins_of(place, channel.channel_id, messages)
+    path = write_minutes(place.paths, channel, messages, text, origins)
     return discussions.minuted(channel, os.path.relpath(path, place.root))
 
 

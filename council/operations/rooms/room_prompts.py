@@ -12,6 +12,7 @@ from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.place import Place
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import origins_of
 from council.store.agents import persona_of
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
@@ -27,7 +28,8 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         CouncilError: The log cannot be read.
     """
     newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
-    seen = parts(channel, newest, wake.agent, wake.task)
+    origins = origins_of(place, channel.channel_id, newest)
+    seen = parts(channel, newest, wake.agent, wake.task, origins)
     if seen["leftOut"]:
         data = {"task": wake.task, "leftOut": seen["leftOut"]}
         event = Event(type="prompt.shortened", agent=wake.agent, data=data)

@@ -24,6 +24,7 @@ from council.drivers.runs import NO_ANSWER, Answer, failed
 from council.operations.launching import Launch, Settled, launch
 from council.operations.place import Place
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import prover
 from council.operations.rooms.room_prompts import turn_prompt
 from council.store.files import remove
 from council.store.keys import run_key
@@ -107,7 +108,8 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
         text = posted or answer.text
         ended = floor.end(step.channel, job.agent.id, task, text, now, rules=rules)
         if ended.outcome == "awaiting-delivery" and not posted:
-            session.post(_message(step.channel, job, text, place))
+            said = _message(step.channel, job, text, place)
+            session.post(said, prover(place, channel_id))
         return step.then(ended)
 
     try:

@@ -11,6 +11,7 @@ from council.core.record import Record
 from council.core.rooms.channels import Channel, Message, TurnState
 from council.operations.place import Place
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import origins_of
 
 _NEWEST = 20  # among so many the answer to a message that was just posted is looked for
 
@@ -18,12 +19,14 @@ _NEWEST = 20  # among so many the answer to a message that was just posted is lo
 class Standing(Record):
     """A channel as it stands, its newest messages, and whether anybody has ever used it.
 
-    `edits` are the events of an edit that no command has taken in yet.
+    `edits` are the events of an edit that no command has taken in yet, `origins` by
+    the number of a message whether it is verified who said it.
     """
 
     channel: Channel
     edits: list[Event] = []  # noqa: RUF012 - Record copies it
     messages: list[Message] = []  # noqa: RUF012 - Record copies it
+    origins: dict[int, str] = {}  # noqa: RUF012 - Record copies it
     is_known: bool = True
 
 
@@ -44,7 +47,8 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     channel = rooms.look(place, channel_id, place.now()).channel
     newest = store.newest(channel, messages) if messages > 0 else []
     edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
-    return Standing(channel=channel, messages=newest, edits=edits)
+    origins = origins_of(place, channel_id, newest)
+    return Standing(channel=channel, messages=newest, edits=edits, origins=origins)
 
 
 def answer_to(place: Place, channel: Channel, number: int) -> str:

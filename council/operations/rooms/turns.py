@@ -8,17 +8,24 @@ Source: DG-002, DG-004, DG-006, DG-061, DG-071 to DG-087, DG-145.
 
 from __future__ import annotations
 
+from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
 from council.core.rooms.delivery import has_arrived
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
 from council.operations.rooms.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
+
+_ENDINGS = ("advanced", "awaiting-delivery")
 
 
 def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
@@ -27,6 +34,7 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
     A channel that nobody has ever used is made, in the mode `none`.
 
     Raises:
+        RefusedError: Nothing shows that the speaker is that agent, and trust is strict.
         CouncilError: The channel cannot be read or written.
     """
     now, rules = place.now(), rooms.rules_of(place)
@@ -38,9 +46,12 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
             return step
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        return step.then(floor.begin(step.channel, agent, run, session.newest, now, rules=rules))
+        begun = floor.begin(step.channel, agent, run, session.newest, now, rules=rules)
+        if begun.outcome == "begun":
+            check_shown(place, agent)
+        return step.then(begun)
 
-    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    step = _change(place, channel_id, now, rule, agent)
     rouse(place, step.channel)
     return step
 
@@ -65,15 +76,33 @@ def end(
     _make_sure(place, channel_id)
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        step = step.then(floor.end(step.channel, agent, run, text, now, rules=rules))
+        ended = floor.end(step.channel, agent, run, text, now, rules=rules)
+        if ended.outcome in _ENDINGS:
+            check_shown(place, agent)
+        step = step.then(ended)
         if post and step.outcome == "awaiting-delivery" and not _lies_there(session, step.channel):
             account = account_of(step.channel, agent)
-            session.post(Message(id=1, at=now, author=account, agent=agent, content=text, run=run))
+            said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
+            session.post(said, prover(place, channel_id) if is_shown(place, agent) else None)
         return step
 
-    step = rooms.change(place, channel_id, now, rule, actor=agent)
+    step = _change(place, channel_id, now, rule, agent)
     rouse(place, step.channel)
     return step
+
+
+def _change(
+    place: Place,
+    channel_id: str,
+    now: datetime,
+    rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
+    agent: str,
+) -> ChannelStep:
+    try:
+        return rooms.change(place, channel_id, now, rule, actor=agent)
+    except RefusedError as error:
+        report_refusal(place, channel_id, agent, error)
+        raise
 
 
 def _lies_there(session: ChannelSession, channel: Channel) -> bool:

@@ -21,7 +21,7 @@ from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from council.store.paths import Workspace
 
@@ -30,7 +30,11 @@ _HEAD_BYTES = 4096
 
 
 def write_minutes(
-    workspace: Workspace, channel: Channel, messages: Iterable[Message], summary: str
+    workspace: Workspace,
+    channel: Channel,
+    messages: Iterable[Message],
+    summary: str,
+    origins: Mapping[int, str],
 ) -> str:
     """Write the minutes of a completed discussion, unless they are there; return their path.
 
@@ -39,6 +43,7 @@ def write_minutes(
         channel: The discussion, completed.
         messages: All that was said, oldest first.
         summary: The text of the summary.
+        origins: Whether it is verified who said a message, by its number.
 
     Raises:
         ConflictError: All names are taken.
@@ -49,7 +54,7 @@ def write_minutes(
     assert about.completed_at is not None
     stem = f"{workspace.minutes}/{about.completed_at:%Y-%m-%d}-{slug(channel.name)}"
     mark = f"channel: {channel.channel_id}\ncreated: {render_instant(channel.created_at)}\n"
-    data = render(channel, messages, summary).encode("utf-8", "replace")
+    data = render(channel, messages, summary, origins).encode("utf-8", "replace")
     files.make_folder(workspace.minutes)
     for number in range(1, _NUMBERS):
         path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
@@ -61,7 +66,9 @@ def write_minutes(
     raise ConflictError(f"all names like {stem}.md are taken", "move some minutes away")
 
 
-def render(channel: Channel, messages: Iterable[Message], summary: str) -> str:
+def render(
+    channel: Channel, messages: Iterable[Message], summary: str, origins: Mapping[int, str]
+) -> str:
     """Return the minutes of a completed discussion."""
     about = channel.discussion
     assert about is not None
@@ -106,7 +113,7 @@ def render(channel: Channel, messages: Iterable[Message], summary: str) -> str:
             *_quoted(summary),
             "",
             "## What was said",
-            *(line for message in messages for line in _said(message)),
+            *(line for one in messages for line in _said(one, origins.get(one.id, ""))),
             "",
             "## State",
             "",
@@ -118,8 +125,9 @@ def render(channel: Channel, messages: Iterable[Message], summary: str) -> str:
     )
 
 
-def _said(message: Message) -> list[str]:
-    kind = "" if message.kind is MessageKind.MESSAGE else f" ({message.kind})"
+def _said(message: Message, origin: str) -> list[str]:
+    kind = str(message.kind) if message.kind is not MessageKind.MESSAGE else origin
+    kind = f" ({kind})" if kind else ""
     who = " ".join((message.agent or message.author).split())
     head = f"### {message.id}. {who}{kind}, {render_instant(message.at)}"
     return ["", head, "", *_quoted(message.content)]

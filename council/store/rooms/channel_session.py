@@ -108,14 +108,20 @@ class ChannelSession(Document):
         """The number of the newest message, 0 for none."""
         return self.tail_of_log.last_id
 
-    def post(self, message: Message) -> Message:
+    def post(self, message: Message, prove: Callable[[Message], Message] | None = None) -> Message:
         """Add a message to the log, durably; its number is set here.
+
+        Args:
+            message: What is said.
+            prove: Gives it, with its number, the proof of who says it; None for none.
 
         Raises:
             OSError: The system refuses; nothing was added.
         """
         end, seen = self.tail_of_log, self.channel.seen
         said = message.copy(id=max(end.last_id, seen) + 1)
+        if prove is not None:
+            said = prove(said)
         if end.said_id == end.last_id < seen:
             self.say([Event(type="log.shortened", data={"seen": seen, "last": end.last_id})])
         if end.torn:
