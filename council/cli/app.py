@@ -15,7 +15,7 @@ import sys
 
 from council.cli import front_page, table
 from council.cli.edge import INTERRUPTED, refuse
-from council.cli.options import is_for_every_command
+from council.cli.options import BY_NAME, QUOTES, is_for_every_command
 from council.core.errors import UsageError
 
 
@@ -47,12 +47,24 @@ def _run(argv: list[str], *, as_json: bool) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # Typer gives this class no public name
             sys.stdout.write(f"{error.format_message()}\n" if error.format_message() else "")
             return UsageError.exit_code
-        hint = f"see: {_command_of(argv)} --help"
+        hint = _hint(error, _command_of(argv))
         return refuse(UsageError(error.format_message(), hint), as_json=as_json)
     except (Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _hint(error: Exception, command: str) -> str:
+    """Say where to read on, and what a word too many may have been meant for."""
+    see = f"see: {command} --help"
+    context = getattr(error, "ctx", None)
+    if context is None or "unexpected extra argument" not in str(error):
+        return see
+    taken = {one.name for one in context.command.params}
+    if taken & {"text", "message", "topic"}:
+        return f"{QUOTES}; {see}"
+    return f"{BY_NAME}; {see}" if "name" in taken else see
 
 
 def _command_of(argv: list[str]) -> str:

@@ -32,7 +32,7 @@ _INVITING = (
         name="brief_file",
         flags=("--brief-file",),
         metavar="PATH|-",
-        help="Read the brief from a file.",
+        help="Read the brief from a file, or - for stdin.",
     ),
     Option(
         name="name",
@@ -47,7 +47,10 @@ _INVITING = (
         help="How to decide: by phases (council, default) or by stances, rounds and a vote.",
     ),
     Option(
-        name="mode", flags=("--mode",), metavar="MODE", help=f"{', '.join(MODES)} (council only)."
+        name="mode",
+        flags=("--mode",),
+        metavar="MODE",
+        help=f"Of a council: {MODES[0]} (default), {', '.join(MODES[1:-1])} or {MODES[-1]}.",
     ),
     Option(
         name="agents",
@@ -64,37 +67,37 @@ _INVITING = (
         flags=("--order",),
         metavar="|".join(ORDERS),
         choices=ORDERS,
-        help="All at once, or who speaks after whom.",
+        help="Who speaks when; else all at once (council), rotate (deliberation).",
     ),
     Option(
         name="phases",
         flags=("--phases",),
         metavar="a,b",
-        help="Take only these phases, such as collect,synthesize.",
+        help="Take only these phases, such as collect,synthesize; else all.",
     ),
     Option(
         name="timeout",
         flags=("--timeout",),
-        metavar="1h",
-        help="How long each phase, or each turn, may take.",
+        metavar="DURATION",
+        help="How long each phase, or each turn, may take; else phase_timeout (1h).",
     ),
     Option(
         name="max_rounds",
         flags=("--max-rounds",),
         metavar="N",
-        help="Deliberation: most rounds before the vote (5).",
+        help="Deliberation: most rounds before the vote; else 5.",
     ),
     Option(
         name="threshold",
         flags=("--threshold",),
         metavar="N",
-        help="Deliberation: how many must agree (two thirds).",
+        help="Deliberation: how many must agree; else two thirds.",
     ),
     Option(
         name="coordinator",
         flags=("--coordinator",),
         metavar="ID",
-        help="Is notified, and writes the synthesis.",
+        help="Is told what happens, and writes the synthesis.",
     ),
     Option(
         name="synthesizer",

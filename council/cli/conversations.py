@@ -13,13 +13,14 @@ import typer
 
 from council.cli.edge import Output, read_text
 from council.cli.parameters import As, Json, Lang, Name, Now, Revision, Root, do, help_text
-from council.core.errors import InvalidStateError, UsageError
+from council.core.errors import InvalidStateError, NotFoundError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.conversations.steer import Steered
+    from council.store.conversations.revisions import Revision as Revised
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
@@ -257,7 +258,7 @@ def list_(
     """List open conversations, or with --archived the minutes."""
 
     def command(place: Place) -> Output:
-        from council.cli.views import as_text, rows_view
+        from council.cli.views import as_text, minutes_view, rows_view
         from council.operations import view
 
         if archived:
@@ -271,7 +272,7 @@ def list_(
                 )
                 for one in found
             ]
-            table = rows_view(("date", "outcome", "title", "minutes"), listed)
+            table = minutes_view(listed)
             return Output(record=found, text=as_text(table) if found else "no minutes found")
         overview = view.status(place)
         words = search.lower().split()
@@ -301,7 +302,7 @@ def history(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
     def command(place: Place) -> Output:
         from council.cli.views import as_text, rows_view
 
-        revisions = place.conversations.history(conversation_name(place, name))
+        revisions = _revisions(place, conversation_name(place, name))
         rows = [
             (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events))
             for one in revisions
@@ -310,6 +311,16 @@ def history(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
         return Output(record=[one.to_record() for one in revisions], text=as_text(table))
 
     do("history", json, root, now, command)
+
+
+def _revisions(place: Place, wanted: str) -> list[Revised]:
+    """Return the revisions of the open conversation of that name, or of the one it was last."""
+    from council.operations.conversations.recalling import recall
+
+    try:
+        return place.conversations.history(wanted)
+    except NotFoundError:
+        return place.conversations.history(recall(place, wanted).state.conversation_id)
 
 
 def restore(

@@ -43,13 +43,14 @@ _WORDS = {
         "missing": "✗ was never said",
         "found": "✓",
         "parts": ("Decision", "Dissent", "Next step"),
-        "minutes": "The minutes",
+        "minutes": "The minutes:",
+        "quoted": "“{}”",
     },
     "fr": {
         "COLLECT": "chacun donne sa position sans voir celle des autres",
         "CHALLENGE": "ils se lisent et objectent, citations exactes à l'appui",
         "RESOLVE": "ils répondent aux objections ; qui est convaincu est d'accord",
-        "SYNTHESIZE": "la coordination écrit ce qui est décidé et ce qui ne l'est pas",
+        "SYNTHESIZE": "la coordination dit ce qui est décidé et ce qui reste",
         "round": "tour",
         "thinking": "en réflexion",
         "sealed": "a répondu, sous scellé jusqu'à la fin de la phase",
@@ -60,7 +61,8 @@ _WORDS = {
         "missing": "✗ n'a jamais été dit",
         "found": "✓",
         "parts": ("Décision", "Désaccord", "Prochaine étape"),
-        "minutes": "Le compte rendu",
+        "minutes": "Le compte rendu :",
+        "quoted": "« {} »",
     },
 }
 
@@ -167,7 +169,8 @@ class Stage:
         for quotation in check_quotations(answered, before)[-1:]:
             missing = quotation.found == MISSING
             mark = self._words["missing" if missing else "found"]
-            line = f"@{quotation.of} “{excerpt(quotation.text, _QUOTED_CHARS)}”"
+            said = self._words["quoted"].format(excerpt(quotation.text, _QUOTED_CHARS))
+            line = f"@{quotation.of} {said}"
             self._print_inside(
                 Text.assemble((line, "italic"), (f" {mark}", "red" if missing else "green"))
             )
@@ -204,4 +207,4 @@ def verdict(minutes: str, path: str, lang: str) -> str:
     for wanted in words["parts"]:
         chosen += [f"## {one.strip()}" for one in blocks[1:] if one.startswith(wanted)][:1]
     shown = markdown_view("\n\n".join(chosen))
-    return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}:\n{path}\n"
+    return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}\n{path}\n"

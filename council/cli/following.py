@@ -18,6 +18,7 @@ from council.cli.views import as_text, markdown_view, standing_view
 from council.core.conversations.conversation import Conversation
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
+from council.operations.view import Standing
 
 # The heading after which minutes tell how it went; it is the same in both languages.
 _TRANSCRIPT = "\n## Brief"
@@ -30,15 +31,39 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool) -> Outpu
     """
     progress = Console(stderr=True, highlight=False, quiet=quiet)
     # No refresh thread: this process forks, and a fork must not copy a held lock.
-    with Live(console=progress, auto_refresh=False, transient=True) as live:
-        shown_phase = ""
-        for standing in follow(place, state.name, state.conversation_id):
-            live.update(_with_spinner(standing_view(standing, place.now())), refresh=True)
-            if standing.state.phase != shown_phase and not progress.is_terminal:
-                shown_phase = standing.state.phase
-                progress.print(f"{shown_phase} (round {standing.state.tour})")
+    try:
+        with Live(console=progress, auto_refresh=False, transient=True) as live:
+            shown_phase, told = "", False
+            for standing in follow(place, state.name, state.conversation_id):
+                live.update(_with_spinner(standing_view(standing, place.now())), refresh=True)
+                if standing.state.phase != shown_phase and not progress.is_terminal:
+                    shown_phase = standing.state.phase
+                    progress.print(f"{shown_phase} (round {standing.state.tour})")
+                if not told and (by_hand := _by_hand(standing)):
+                    told = True
+                    _say(progress, _answering(state.name, by_hand))
+    except KeyboardInterrupt:
+        _say(progress, f"{state.name} goes on; see: council show --name {state.name}")
+        raise
     ended = minutes_of(place, state.conversation_id)
     return Output(record=_record(state, ended), text=as_text(markdown_view(verdict(ended))))
+
+
+def _by_hand(standing: Standing) -> list[str]:
+    """Return who was handed a prompt and answers it by hand."""
+    tasks = standing.state.tasks.values()
+    return [one.agent for one in tasks if one.state == "R" and one.driver == "manual"]
+
+
+def _answering(name: str, agents: list[str]) -> str:
+    """Say how those answer for whom no program does; else a person waits and knows not for what."""
+    who = f"{agents[0]} answers" if len(agents) == 1 else f"{', '.join(agents)} answer"
+    return f"{who} by hand: council respond --as {agents[0]} --name {name}"
+
+
+def _say(progress: Console, line: str) -> None:
+    """Print a line in one piece, so that it can be copied."""
+    progress.print(line, soft_wrap=True, markup=False)
 
 
 def _with_spinner(view: Any) -> Table:

@@ -44,7 +44,10 @@ def gc(
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Prune old history and run logs of archived conversations; minutes and journals stay."""
+    """Prune old history and run logs of what is over: archived conversations, closed contexts.
+
+    Minutes, journals and answers stay.
+    """
 
     def command(place: Place) -> Output:
         from council.operations.forget import gc as collect
@@ -69,6 +72,10 @@ def _collected(found: Collected) -> str:
             told = f"{', '.join(parts)} ({_size(one.total_bytes)})"
             lines.append(f"{one.name} {one.conversation_id}: {would} {told}")
         lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
+    for over in found.contexts:
+        runs = len(over.files["runs"])
+        told = "its history" + (f", {runs} run files" if runs else "")
+        lines.append(f"{over.context}: {would} {told} ({_size(over.total_bytes)})")
     if found.orphaned:
         lines.append(f"{would} {len(found.orphaned)} run files of conversations that are gone")
     total = f"{would} {found.count} files, {_size(found.total_bytes)}"
@@ -87,7 +94,8 @@ def _size(size_bytes: int) -> str:
 
 def purge(
     which: Annotated[
-        str, typer.Argument(metavar="NAME|ID", help="A name, or the id of any conversation.")
+        str,
+        typer.Argument(metavar="NAME|ID|FILE", help="A name, an id, or the file of the minutes."),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     root: Root = "",

@@ -13,7 +13,7 @@ Source: `architecture.md` section 4.
 from __future__ import annotations
 
 from council.cli.edge import carry_out, refuse
-from council.cli.options import HOT, Command, hot_name
+from council.cli.options import BY_NAME, HOT, QUOTES, Command, hot_name
 from council.cli.table import module_of
 from council.core.errors import UsageError
 
@@ -84,7 +84,12 @@ def _arguments(command: Command, texts: list[str]) -> dict[str, str]:
     names = [one.name for one in command.options if not one.flags]
     if len(texts) > len(names):
         more = " ".join(texts[len(names) :])
-        raise _wrong(command, f"Got unexpected extra argument ({more})")
+        wrong = _wrong(command, f"Got unexpected extra argument ({more})")
+        if "text" in names:
+            wrong.hint = f"{QUOTES}; {wrong.hint}"
+        elif any(one.name == "name" for one in command.options):
+            wrong.hint = f"{BY_NAME}; {wrong.hint}"
+        raise wrong
     return dict(zip(names, texts, strict=False))
 
 

@@ -66,8 +66,16 @@ AS = Option(
     metavar="AGENT",
     help="Who is speaking; else COUNCIL_AGENT or the agent's folder.",
 )
-LANG = Option(name="lang", flags=("--lang",), metavar="en|fr", help="Language of the texts.")
+LANG = Option(
+    name="lang",
+    flags=("--lang",),
+    metavar="en|fr",
+    help="Language of the texts; else the workspace's, or that of your locale.",
+)
 EVERYWHERE = (ROOT, NOW, JSON)
+# What a word too many may have been meant for.
+QUOTES = "a text of several words needs quotes"
+BY_NAME = "a conversation is named by --name"
 CHANNEL = Option(name="channel", metavar="CHANNEL", help="The id of the channel.")
 RUN_ID = Option(
     name="run_id",
@@ -245,7 +253,9 @@ HOT: dict[str, Command] = {
                 flags=("--limit",),
                 metavar="NAME=NUMBER",
                 many=True,
-                help="A tighter limit, such as timeoutMs=30000; once for each.",
+                help="A tighter limit, once for each: timeoutMs, maxDepth, maxCallsPerTrace, "
+                "maxToolCalls (only calls that the run reports), dedupeWindowMs, "
+                "pairRateLimitPerMinute.",
             ),
             Option(
                 name="schema",
@@ -281,7 +291,7 @@ HOT: dict[str, Command] = {
         name="vote",
         panel="Conversations",
         summary="Vote as an agent; only in the voting phase of a deliberation.",
-        example='council vote --as glm --position "Build it." --stance gpt=agree --confidence 4',
+        example='council vote --as glm --position "Build it." --stance gpt=agree',
         options=(*_ANSWER, *_STATED, *EVERYWHERE),
     ),
     "synthesize": Command(

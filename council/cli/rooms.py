@@ -87,7 +87,7 @@ def mode(
 def show(
     channel: Channel,
     count: Annotated[
-        int, typer.Option("--last", metavar="N", help="How many messages, 10 if not told.")
+        int, typer.Option("--last", metavar="N", help="How many of the newest messages.")
     ] = 10,
     root: Root = "",
     now: Now = "",
@@ -206,7 +206,12 @@ def wake(
 def open_discussion(
     channel: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     guide: Annotated[
-        str, typer.Option("--guide", metavar="FILE", help="Topic, goals, completion criteria.")
+        str,
+        typer.Option(
+            "--guide",
+            metavar="FILE",
+            help="A file: topic, goals, completion criteria.",
+        ),
     ] = "",
     participants: Names = "",
     callback: Annotated[
@@ -236,7 +241,12 @@ def open_discussion(
 def complete(
     channel: Channel,
     summary: Annotated[
-        str, typer.Option("--summary", metavar="FILE", help="Below discussion-summary/.")
+        str,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help="A file in discussion-summary/ or below.",
+        ),
     ] = "",
     as_: As = "",
     root: Root = "",
@@ -265,13 +275,8 @@ _EXAMPLES = {
     members: ("council channel members weather add gecko",),
     status: ("council turn status weather",),
     wake: ("council turn wake weather",),
-    open_discussion: (
-        "council discussion create umbrellas --as owl --guide guide.md --participants gecko,fox",
-    ),
-    complete: (
-        "council discussion complete umbrellas --as owl "
-        "--summary memory/shared/discussion-summary/umbrellas.md",
-    ),
+    open_discussion: ("council discussion create rain --as owl --guide g.md --participants fox",),
+    complete: ("council discussion complete rain --as owl --summary rain.md",),
 }
 for _function, _examples in _EXAMPLES.items():
     _function.__doc__ = help_text(_function.__doc__ or "", *_examples)

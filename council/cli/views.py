@@ -10,6 +10,7 @@ import sys
 from datetime import datetime
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.table import Table
@@ -198,6 +199,20 @@ def rows_view(
     for row in rows:
         table.add_row(*(Text("" if cell is None else plain_line(str(cell))) for cell in row))
     return table
+
+
+def minutes_view(rows: list[tuple[Any, ...]]) -> RenderableType:
+    """Return the list of minutes; where a row does not fit, each path has a line of its own."""
+    shown = [[plain_line(str(cell or "")) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) <= console().width:
+        return rows_view(("date", "outcome", "title", "minutes"), rows)
+    lines: list[Text] = []
+    for date, outcome, title, path in shown:
+        lines.append(Text(f"{date}  {outcome}  {title}"))
+        # Whoever copies a path wants it in one piece, wherever the terminal breaks it.
+        lines.append(Text(f"  {path}", style="dim", no_wrap=True, overflow="ignore"))
+    return Group(*lines)
 
 
 def markdown_view(text: str) -> RenderableType:

@@ -6,11 +6,12 @@ Source: XC-018, `trust.md` (forgetting), `cli.md` section 2 (`gc`, `purge`).
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from council.core.errors import CouncilError, NotFoundError
+from council.core.protocol.context_ids import is_context
 from council.core.record import Record
-from council.core.times import render_duration
+from council.core.times import render_duration, render_instant
 from council.operations.place import Place
 from council.operations.telling.board import render_board
 from council.store import files
@@ -19,6 +20,9 @@ from council.store.conversations.pruning import Prunable
 from council.store.conversations.purging import Purged
 from council.store.delegation import forgotten_calls
 from council.store.maintenance import alone
+from council.store.protocol import context_pruning
+from council.store.protocol.context_pruning import Over
+from council.store.protocol.contexts import Contexts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,18 +35,20 @@ class Collected(Record):
     older_than: timedelta
     dry_run: bool
     conversations: list[Prunable]
+    contexts: list[Over] = []  # noqa: RUF012 - Record copies it
     orphaned: list[tuple[str, int]]
     errors: list[tuple[str, CouncilError]]
 
     @property
     def count(self) -> int:
         """How many files."""
-        return sum(one.count for one in self.conversations) + len(self.orphaned)
+        pruned = [one.count for one in (*self.conversations, *self.contexts)]
+        return sum(pruned) + len(self.orphaned)
 
     @property
     def total_bytes(self) -> int:
         """How much room they took."""
-        taken = sum(one.total_bytes for one in self.conversations)
+        taken = sum(one.total_bytes for one in (*self.conversations, *self.contexts))
         return taken + sum(size for _, size in self.orphaned)
 
     def to_record(self) -> dict[str, Any]:
@@ -62,15 +68,24 @@ class Collected(Record):
                 }
                 for one in self.conversations
             ],
+            "contexts": [
+                {
+                    "context": one.context,
+                    "closedAt": render_instant(one.closed_at),
+                    "files": {kind: len(found) for kind, found in one.files.items()},
+                    "bytes": one.total_bytes,
+                }
+                for one in self.contexts
+            ],
             "orphanedRuns": [path for path, _ in self.orphaned],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 
 
 def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collected:
-    """Prune the archived conversations that ended longer ago than `older_than`.
+    """Prune the conversations and contexts that ended longer ago than `older_than`.
 
-    Journals, minutes and what could not be merged stay, whatever their age.
+    Journals, minutes, answers and what could not be merged stay, whatever their age.
 
     Raises:
         LockTimeoutError: Somebody maintains the workspace already.
@@ -80,10 +95,11 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         older_than=older_than, dry_run=dry_run, conversations=[], orphaned=[], errors=[]
     )
     if dry_run:
-        _collect(place, found, before.timestamp())
+        _collect(place, found, before)
         return found
     with alone(place.paths):
-        _collect(place, found, before.timestamp())
+        _collect(place, found, before)
+        found.errors += context_pruning.prune(place.paths, found.contexts)
         for path, _ in found.orphaned:
             os.unlink(path)
         for folder in purging.leftovers(place.paths):
@@ -92,10 +108,10 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
     return found
 
 
-def _collect(place: Place, found: Collected, before: float) -> None:
+def _collect(place: Place, found: Collected, before: datetime) -> None:
     look = pruning.prunable if found.dry_run else pruning.prune
     for one in pruning.archived(place.paths):
-        if one.closed_at.timestamp() > before:
+        if one.closed_at > before:
             continue
         try:
             seen = look(place.paths, one)
@@ -104,10 +120,19 @@ def _collect(place: Place, found: Collected, before: float) -> None:
             continue
         if seen.count or seen.unmerged:
             found.conversations.append(seen)
+    found.contexts, wrong = context_pruning.over_before(place.paths, before)
+    found.errors += wrong
+    contexts = Contexts(place.paths)
+    orphaned = pruning.orphaned_runs(place.paths, before.timestamp())
     found.orphaned = [
-        *pruning.orphaned_runs(place.paths, before),
-        *forgotten_calls.old_ledgers(place.paths, before),
+        *(one for one in orphaned if not _is_of_context(contexts, one[0])),
+        *forgotten_calls.old_ledgers(place.paths, before.timestamp()),
     ]
+
+
+def _is_of_context(contexts: Contexts, path: str) -> bool:
+    owner = os.path.basename(path).partition(".")[0]
+    return is_context(owner) and contexts.exists(owner)
 
 
 class Doomed(Record):
@@ -118,13 +143,18 @@ class Doomed(Record):
 
 
 def doomed(place: Place, wanted: str) -> Doomed:
-    """Return which conversation a name or an id means.
+    """Return which conversation a name, an id or the file of minutes means.
 
     Raises:
         NotFoundError: There is none.
         UsageError: Several archived ones had that name.
     """
-    conversation_id = purging.find(place.paths, wanted)
+    if "/" in wanted or wanted.endswith(".md"):
+        from council.store.minutes.minutes_folder import archived_conversation
+
+        conversation_id = archived_conversation(place.paths, wanted)[0].conversation_id
+    else:
+        conversation_id = purging.find(place.paths, wanted)
     return Doomed(
         conversation_id=conversation_id, topic=purging.topic_of(place.paths, conversation_id)
     )

@@ -266,6 +266,24 @@ def test_history_tells_what_was_done_and_restore_undoes_it(opened, now):
         assert opened("restore", wrong, now=now).code == code
 
 
+def test_a_revision_that_is_not_there_is_missed_by_the_name_of_its_conversation(opened, now):
+    refused = opened("restore", "99", now=now)
+
+    assert refused.err == (
+        "council: active has no revision 99 (see: council history --name active)\n"
+    )
+
+
+def test_history_finds_a_conversation_that_is_over_by_its_name(opened, now):
+    assert opened("cancel", now=now).code == 0
+
+    rows = opened("history", "--name", "active", "--json", now=now).json()
+
+    assert "conversation.cancelled" in [one["type"] for one in rows[-1]["events"]]
+    nobody = opened("history", "--name", "nobody", now=now)
+    assert (nobody.code, "nobody" in nobody.err) == (5, True)
+
+
 def test_adopt_takes_a_changed_contribution_that_any_other_command_would_put_back(council, now):
     assert council("convene", "A bot?", "--agents", "owl,gecko", "--open", now=now).code == 0
     assert council("respond", "Yes, at once.", "--as", "owl", now=now).code == 0

@@ -54,6 +54,9 @@ def test_the_help_of_every_command_teaches(name: str):
     assert re.match(r"[A-Z].{10,}[.]$", summary.replace("\n", " ")), summary
     assert "Example" in text
     assert f"council {name}" in text
+    examples = [line for line in text.splitlines() if line.lstrip().startswith("$ ")]
+    assert examples
+    assert max(map(len, examples)) <= 78, "an example is shown whole on a screen of 80 columns"
     for one in command.params:
         assert one.help, f"{name} {one.name} has no help"
         assert one.help[0].isupper() or one.help.startswith(("debate", "responded")), one.help
@@ -251,6 +254,23 @@ def test_a_terminal_gets_colours_unless_no_color_is_set(opened):
         plain = screen(opened, *words, env={"NO_COLOR": "1"})
         # Bold and italic are no colours.
         assert not re.search(r"\x1b\[[0-9;]*(3[0-79]|4[0-79]|38|48)[0-9;]*m", plain)
+
+
+def test_a_narrow_terminal_shows_the_path_of_minutes_in_one_piece(council):
+    topic = "Should the tea kitchen of the second floor get another kettle?"
+    assert council("convene", topic, "--agents", "owl,gecko").code == 0
+    minutes = council("cancel", "--json").json()["minutes"]
+
+    seen = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen(council, "list", "--archived"))
+
+    path = os.path.relpath(minutes, council.root)
+    assert path in [line.strip() for line in seen.splitlines()]
+    (line,) = [one for one in seen.splitlines() if topic[:20] in one]
+    assert "cancelled" in line
+    piped = council("list", "--archived").out.splitlines()
+    assert len(piped) == 2
+    assert topic in piped[1]
+    assert path in piped[1]
 
 
 def test_long_topics_wrap_at_the_edge_of_the_terminal(council):

@@ -112,6 +112,23 @@ WRONG = [
 ]
 
 
+def test_a_word_too_many_tells_what_it_may_have_been_meant_for(opened, now):
+    for words, hint in (
+        (
+            ("respond", "Yes,", "build", "it.", "--as", "owl"),
+            "a text of several words needs quotes",
+        ),
+        (("inject", "The", "budget."), "a text of several words needs quotes"),
+        (("convene", "Tea", "or", "coffee?"), "a text of several words needs quotes"),
+        (("context", "active", "--as", "owl"), "a conversation is named by --name"),
+        (("cancel", "active"), "a conversation is named by --name"),
+    ):
+        refused = opened(*words, now=now)
+
+        assert refused.code == 2
+        assert f"({hint}; see: council {words[0]} --help)" in refused.err
+
+
 @pytest.mark.parametrize("line", WRONG)
 def test_both_parsers_refuse_the_same(opened, now, line: str):
     left = both_ways(opened, *line.split(), now=now)
@@ -119,7 +136,7 @@ def test_both_parsers_refuse_the_same(opened, now, line: str):
     for code, out, err in left.values():
         assert code == 2
         assert err.startswith("council: ")
-        assert err.endswith(f"(see: council {line.split(maxsplit=1)[0]} --help)\n")
+        assert err.endswith(f"see: council {line.split(maxsplit=1)[0]} --help)\n")
         assert err.count("\n") == 1
         if "--json=" not in line:
             assert json.loads(out)["error"]["code"] == "usage"

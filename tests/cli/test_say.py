@@ -59,4 +59,4 @@ def test_what_is_said_to_nobody_is_refused_and_tells_what_is_open(council):
 
     refused = council("say", "Hello?", "--to", "nobody")
 
-    assert refused.code == 2 and "active" in refused.err
+    assert refused.code == 5 and "active" in refused.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -298,6 +299,31 @@ def test_ask_waits_and_answers_with_the_verdict_alone(council):
     assert shown.out.rstrip().splitlines()[-1].startswith("Minutes: ")
     assert "(round " in shown.err
     assert council("status", "--json").json()["conversations"] == []
+
+
+def test_ask_tells_whom_it_waits_for_and_goes_on_without_who_asked(council):
+    waiting = subprocess.Popen(
+        council.argv("ask", "Tea?", "--name", "tea", "--agents", "owl,gecko"),
+        cwd=council.root,
+        env=council.env(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    told = ""
+    while "by hand" not in told:
+        line = waiting.stderr.readline()
+        assert line, told
+        told += line
+    assert "owl, gecko answer by hand: council respond --as owl --name tea\n" in told
+
+    waiting.send_signal(signal.SIGINT)
+    out, err = waiting.communicate(timeout=120)
+
+    assert (waiting.returncode, out) == (130, "")
+    assert err.endswith("tea goes on; see: council show --name tea\ninterrupted\n")
+    (left,) = council("status", "--json").json()["conversations"]
+    assert left["waiting"] == ["owl", "gecko"]
 
 
 def test_demo_answers_with_one_document(council, tmp_path: Path):

@@ -287,6 +287,27 @@ def test_a_name_that_several_had_needs_an_id(tmp_path: Path):
     assert purging.find(room.workspace, CONVERSATION_ID) == CONVERSATION_ID
 
 
+def test_the_file_of_minutes_says_what_to_purge(council):
+    for topic in ("Tea?", "Coffee?"):
+        assert council("convene", topic, "--agents", "owl,gecko").code == 0
+        assert council("cancel").code == 0
+    tea, coffee = (Path(one["path"]) for one in _by_title(council))
+
+    several = council("purge", "active", "--yes")
+    done = council("purge", str(tea.relative_to(council.root)), "--yes", "--json")
+
+    assert (several.code, "by the file of its minutes" in several.err) == (2, True)
+    assert done.code == 0, done.err
+    assert done.json()["removed"]["minutes"] == [str(tea)]
+    assert (tea.exists(), coffee.exists()) == (False, True)
+    assert council("purge", str(tea), "--yes").code == 5
+
+
+def _by_title(council) -> list[dict]:
+    listed = council("list", "--archived", "--json").json()
+    return sorted(listed, key=lambda one: one["title"], reverse=True)
+
+
 def test_a_copy_of_the_file_goes_with_it_and_what_others_wrote_is_only_named(tmp_path: Path):
     room = Room(tmp_path).open()
     copy = room.live.with_name("council-copy-conversation.md")

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from council.core.conversations import answers, machine, owed, steering
 from council.core.conversations.conversation import Conversation
-from council.core.errors import UsageError
+from council.core.errors import NotFoundError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
@@ -75,12 +75,13 @@ def say(
         What became of it, and the agent it is for; "" for everybody.
 
     Raises:
-        UsageError: No target is named, or there is no such one.
+        UsageError: No target is named.
+        NotFoundError: There is no such one.
 
     Source: XC-110.
     """
     if not to:
-        raise UsageError("to whom?", "say: --to CONVERSATION, --to CHANNEL or --to AGENT")
+        raise UsageError("to whom?", "say --to, then a conversation, a channel, an agent or a task")
     names = place.conversations.names()
     if to in names:
         return inject(place, to, message, author=author), ""
@@ -89,7 +90,7 @@ def say(
     wanted = conversation_name(place, name)
     if wanted in names and to in place.conversations.read(wanted).participants:
         return inject(place, wanted, message, author=author, target=to), to
-    raise UsageError(
+    raise NotFoundError(
         f"nothing open is called {to!r}, and nobody in {wanted!r} is",
         f"open: {', '.join(names) or 'nothing'}; see: council status",
     )

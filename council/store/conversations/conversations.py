@@ -279,7 +279,7 @@ class Conversations:
             files.explaining("write", self.workspace.conversation_file(name)),
             self._door.open(name, now) as session,
         ):
-            text = self.text_at(session.conversation_id, rev)
+            text = self.text_at(name, rev)
             state, page = statefile.load(text, f"revision {rev}")
             event = Event(
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}

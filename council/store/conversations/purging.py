@@ -23,9 +23,9 @@ from council.store.conversations.erasing import erase_events, mask_mentions
 from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls
-from council.store.delegation.traces import delegation_folder
 from council.store.lock import Lock
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
+from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -84,19 +84,16 @@ def find(workspace: Workspace, wanted: str) -> str:
         if len(had) > 1:
             raise UsageError(
                 f"{len(had)} conversations had the name {wanted!r}",
-                f"say which by its id: {', '.join(had)}",
+                f"say which, by the file of its minutes or by its id: {', '.join(had)}",
             )
         if had:
             return had[0]
-    if os.path.isdir(f"{workspace.control}/{wanted}") and wanted not in _own_folders(workspace):
+    if os.path.isdir(f"{workspace.control}/{wanted}") and wanted.lower() not in OWN_FOLDERS:
         return wanted
-    raise NotFoundError(f"no conversation {wanted!r}", "see: council list --archived")
-
-
-def _own_folders(workspace: Workspace) -> frozenset[str]:
-    channels = f"{workspace.control}/channels"
-    own = (workspace.open_names, workspace.runs, delegation_folder(workspace), channels)
-    return frozenset(os.path.basename(path) for path in own)
+    raise NotFoundError(
+        f"no conversation {wanted!r}",
+        "give its name, its id or the file of its minutes: council list --archived",
+    )
 
 
 def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
@@ -234,7 +231,7 @@ def _mentions(workspace: Workspace, conversation_id: str) -> Iterator[str]:
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
         for within, subfolders, names in os.walk(top):
             if within == workspace.control:
-                subfolders[:] = [one for one in subfolders if one in _own_folders(workspace)]
+                subfolders[:] = [one for one in subfolders if one in OWN_FOLDERS]
             for name in names:
                 if _contains(f"{within}/{name}", marks):
                     yield f"{within}/{name}"
