@@ -40,7 +40,13 @@ _DEFAULTS = {
 # this is short enough for a program that keeps its workspace open to see it with the next command.
 _ONE_COMMAND_S = 0.05
 _MOST_FOLDERS = 64
-_OWN_FOLDERS = frozenset({"open", "runs", "channels", "key", "readme", "halted"})
+# What lies in `.council` and is no folder of a conversation.
+OWN_FOLDERS = frozenset(
+    (
+        *("open", "runs", "channels", "key", "readme", "halted", "delegation"),
+        *("prompts", "room-prompts", "protocol-prompts"),
+    )
+)
 
 
 def find_root(start: str, env: Mapping[str, str]) -> str:
@@ -437,7 +443,7 @@ class Workspace:
             InvalidInputError: The id cannot name a folder of its own.
         """
         low = conversation_id.lower()
-        if not is_name(low) or low in _OWN_FOLDERS:
+        if not is_name(low) or low in OWN_FOLDERS:
             raise InvalidInputError(
                 f"not a conversation id: {conversation_id!r}", "a version 4 UUID is expected"
             )

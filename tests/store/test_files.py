@@ -198,7 +198,7 @@ def test_names_that_could_be_paths_are_refused(tmp_path: Path) -> None:
             workspace.conversation_file(name)
         with pytest.raises(InvalidInputError):
             workspace.agent(name)
-    for name in ("open", "runs", "..", "a/b"):
+    for name in ("open", "runs", "delegation", "prompts", "..", "a/b"):
         with pytest.raises(InvalidInputError):
             workspace.conversation_folder(name)
 

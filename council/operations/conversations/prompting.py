@@ -121,6 +121,7 @@ def _prompt(
         root=place.root,
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
+        compiled_in=f"{place.paths.control}/prompts" if keep else "",
     )
 
 
@@ -200,14 +201,11 @@ Voir qui doit répondre : `council status`. Intervenir : `council inject --name 
 
 
 def clean_up(place: Place, state: Conversation) -> None:
-    """Take away the prompts of a conversation that has ended; run logs and notices stay."""
+    """Take away the prompts that were handed over; run logs and notices stay."""
     take_back(place, state, before=state.tour + 1)
     for file in _listed(place.paths.runs):
         if file.startswith(f"{state.conversation_id}.") and file.endswith(".prompt.md"):
             remove(f"{place.paths.runs}/{file}")
-    kept = f"{place.paths.conversation_folder(state.conversation_id)}/prompts"
-    for file in _listed(kept):
-        remove(f"{kept}/{file}")
 
 
 def _listed(folder: str) -> list[str]:

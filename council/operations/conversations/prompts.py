@@ -201,6 +201,7 @@ def cached_prompt(
     root: str,
     persona: str,
     file: str = "",
+    compiled_in: str = "",
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
 
@@ -231,7 +232,7 @@ def cached_prompt(
         persona=persona,
         boundary=mark,
         file=file,
-        compiled_in=os.path.join(cache_dir, "templates") if cache_dir else "",
+        compiled_in=compiled_in,
     )
     if path:
         kept_prompts.keep(path, text)

@@ -101,7 +101,10 @@ def finish(session: Session) -> None:
 
 
 def _prune(session: Session) -> None:
+    import shutil  # only an ending conversation needs it
+
     places = session.places
+    shutil.rmtree(places.prompts, ignore_errors=True)
     records = list(journal.records(places.journal))
     wanted = {record["phase"]: record["digest"] for record in records}
     wanted["last"] = session.last["digest"]

@@ -32,6 +32,7 @@ class Places:
         self.displaced = f"{self.folder}/displaced"
         self.conflicts = f"{self.folder}/conflicts"
         self.sealed = f"{self.folder}/sealed"
+        self.prompts = f"{self.folder}/prompts"
 
     def make(self) -> None:
         """Make the folders that are missing."""

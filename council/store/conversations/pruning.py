@@ -107,7 +107,7 @@ def prunable(workspace: Workspace, one: Archived) -> Prunable:
                 found["displaced"].append((path, size))
             else:
                 unmerged.append(path)
-        found["prompts"] = list(_files(f"{places.folder}/prompts"))
+        found["prompts"] = list(_files(places.prompts))
         copy = f"{places.folder}/{CLOSED_COPY}"
         if os.path.lexists(copy):
             if _holds_nothing_new(copy, known):
@@ -133,8 +133,8 @@ def prune(workspace: Workspace, one: Archived) -> Prunable:
         for paths in found.files.values():
             for path, _ in paths:
                 os.unlink(path)
-        if os.path.isdir(f"{places.folder}/prompts") and not _listed(f"{places.folder}/prompts"):
-            os.rmdir(f"{places.folder}/prompts")
+        if os.path.isdir(places.prompts) and not _listed(places.prompts):
+            os.rmdir(places.prompts)
     return found
 
 

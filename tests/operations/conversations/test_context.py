@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from council.core.conversations.steering import cancel
+from council.operations.conversations.archive import archive
 from council.operations.conversations.context import context
 from council.operations.conversations.recording import record_answer
 from tests.operations.tables import FOUR, Table
@@ -129,3 +131,17 @@ def test_the_parts_alone_keep_nothing(table: Table):
     seen = context(table.place, "active", "nova", parts=True)
     assert seen.parts is not None and seen.parts["agent"] == "nova"
     assert not list(kept_in(table).glob("*.note"))
+
+
+@pytest.mark.req("XC-018")
+def test_of_the_prompts_of_an_archived_conversation_nothing_stays(table: Table):
+    for agent in FOUR:
+        see(table, agent)
+    folder = kept_in(table).parent
+    assert len(list((folder / "prompts").glob("*.prompt"))) == len(FOUR)
+    table.place.conversations.edit("active", lambda state: cancel(state, table.now), now=table.now)
+
+    archive(table.place, table.place.conversations.read("active"))
+
+    kept = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
+    assert kept == {"closed.md", "journal.jsonl", "lock", "obj"}
