@@ -77,9 +77,19 @@ _WANTED_BY_RULE = {
     "V1-6": f"TASK as {_LONG_TASK}",
     "V1-7": "a code first in the DATA of an ERR, such as E01:config.json",
     "V1-8": "REQ only from ORCHESTRATOR; a WORKER answers",
+    "V5-signed": "less in DATA: with auth=SID:NONCE:SIG it may have 200 characters",
     "V5-options": "opt1= to opt4= in DATA, two to four options of one to three words each",
     "state": "agents, tasks, contexts and references that exist",
     "auth": "auth=SID:NONCE:SIG in DATA, made by: council msg sign",
+    "W_ACK_EMPTY": "a word in DATA, such as ok",
+    "W_TASK_MISSING": _LONG_TASK,
+    "W_DATA_TRUNCATED": "at most 200 characters in DATA, and what is longer as #REF:ID",
+    "W_UNKNOWN_ERR": "a code of the table of its version",
+    "W_ERR_MISSING": "the code of the error",
+    "W_ERR_ON_NON_ERROR": "- here, or E as TYPE",
+    "W_NONCANONICAL": "the number without leading zeros",
+    "W_DEPTH_DASH": "0 to 5",
+    "W_DEPTH_EXCEPTIONAL": "0 to 3, or reason= in DATA",
 }
 
 

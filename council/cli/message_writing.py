@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -54,6 +54,12 @@ def build(
     pid: Annotated[
         str, typer.Option("--pid", metavar="M<n>", help="The message that this one follows from.")
     ] = "",
+    parts: Annotated[
+        bool,
+        typer.Option(
+            "--parts", help="Cut what DATA has no room for into messages, part=1/3 and so on."
+        ),
+    ] = False,
     root: Root = "",
     now: Now = "",
     json: Json = False,
@@ -63,9 +69,12 @@ def build(
     def command(place: Place | None) -> int:
         from council.cli.message_streams import Given, answer_each, batches
         from council.operations.protocol.messages import most_bytes
+        from council.wire.building import parent_id
 
+        if parts and pid:
+            raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
         forced = forced_version(version)
-        options: dict[str, Any] = {"minimal": minimal, "pid": pid or None}
+        options = Writing(minimal, parent_id(pid) if pid else "", parts)
         if fields and fields != ["-"]:
             lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json, place)
             return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
@@ -110,39 +119,57 @@ def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | No
     return record, forced
 
 
+class Writing(NamedTuple):
+    """How messages are to be built; `pid` is "" for none."""
+
+    minimal: bool
+    pid: str
+    parts: bool
+
+
 def _built(
     told: Callable[[], tuple[dict[str, Any], str | None]],
-    options: dict[str, Any],
+    options: Writing,
     json: bool,
     place: Place | None,
 ) -> tuple[list[str], list[str], int]:
     """Build one message; in a workspace, what DATA has no room for is published before."""
     from council.cli.message_streams import as_json
-    from council.wire.building import build as build_one
 
     version = "V5"
-    published: list[str] = []
     try:
         fields, wanted = told()
         version = wanted or "V5"
-        if place is None:
-            text = build_one(fields, version, **options)
-        else:
-            from council.operations.protocol.oversize import publish_all, shortened_fields
-
-            short, moved = shortened_fields(fields, version, options["pid"] or "")
-            text = build_one(short, version, **options)
-            published = publish_all(place, moved)
-        text.encode("utf-8")
+        texts, published = _texts(fields, version, options, place)
+        "".join(texts).encode("utf-8")
     except UnicodeEncodeError:
         return _failed(InvalidInputError("a field is no text", "write it in UTF-8"), version, json)
     except CouncilError as error:
         return _failed(error, version, json)
     notes = [f"published {one}: DATA had no room for it" for one in published]
     if json:
-        record: dict[str, Any] = {"text": text, "version": version}
-        return [as_json({**record, "artifacts": published} if published else record)], notes, 0
-    return [f"{text}\n" if version == "V1" else text], notes, 0
+        more = {"artifacts": published} if published else {}
+        return [as_json({"text": one, "version": version, **more}) for one in texts], notes, 0
+    return [f"{one}\n" if version == "V1" else one for one in texts], notes, 0
+
+
+def _texts(
+    fields: dict[str, Any], version: str, options: Writing, place: Place | None
+) -> tuple[list[str], list[str]]:
+    """Return the messages that say what the fields say, and the ids of what was published."""
+    from council.wire.building import build as build_one
+    from council.wire.building import build_parts
+
+    minimal, pid, parts = options
+    if parts:
+        return build_parts(fields, version, minimal=minimal), []
+    if place is None:
+        return [build_one(fields, version, minimal=minimal, pid=pid)], []
+    from council.operations.protocol.oversize import publish_all, shortened_fields
+
+    short, moved = shortened_fields(fields, version, pid)
+    text = build_one(short, version, minimal=minimal, pid=pid)
+    return [text], publish_all(place, moved)
 
 
 def _failed(
@@ -322,7 +349,13 @@ def _refusal(verdict: Any, found: Any) -> list[str]:
 
 
 _EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "msg build": (build, ("council msg build msg=1 to=W1 type=R tid=1 data=call=plan",)),
+    "msg build": (
+        build,
+        (
+            "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
+            'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
+        ),
+    ),
     "msg convert": (
         convert,
         ('council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',),

@@ -243,10 +243,12 @@ class ConversionRefusedError(InvalidInputError):
 
     code = "REFUSED"
 
-    def __init__(self, reason: str, source: str, target: str) -> None:
+    def __init__(self, reason: str, source: str, target: str, *, is_final: bool = True) -> None:
         super().__init__(
             f"{source} to {target} is refused: {reason}",
-            "--lossy gives up what can be given up, and says what was",
+            f"{target} has nothing that could stand for it"
+            if is_final
+            else "--lossy gives it up, and says what was lost",
         )
         self.reason = reason
 

@@ -4,7 +4,8 @@ What is not given is filled in: O1 as sender, DEPTH 0, the reserved context S0.
 The full form writes the default priority out, the minimal form leaves PRI and
 STATE unused.
 
-Source: PR-007, PR-303, PR-315, PR-415, PR-536, PR-547, PR-573, PR-576, PR-643.
+Source: PR-007, PR-303, PR-315, PR-415, PR-536, PR-547, PR-548, PR-573, PR-576,
+PR-643.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import flags_and_pairs
 from council.wire import v1, v2, v3, v4, v5
-from council.wire.checklist import DEFAULT_PRIORITY
-from council.wire.data import render_data, with_parent
+from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
+from council.wire.data import cut_in_parts, render_data, with_parent
+from council.wire.identifiers import canonical, is_digits, is_message_id, number_of
 from council.wire.messages import parse
 from council.wire.parsed import Fault
 
@@ -43,7 +45,12 @@ RENDER: dict[str, Render] = {
 }
 # What a reading adds to the segments; a writer derives it again.
 _DERIVED = frozenset(("pri_effective", "flags", "pairs", "desc", "err", "params"))
-_GIVEN = frozenset(("from", "to", "role", "task", "tid"))
+_ENDS = frozenset(("from", "to"))
+_TASK = frozenset(("task", "tid"))
+# Here an error carries its code in DATA.
+_CODE_IN_DATA = ("V1", "V2", "V3")
+_BY_ROLE = ("V1", "V2")
+_WITH_PARENT = ("V4", "V5")
 _BAR = {
     "V3": Fault(code="E02", rule="V3-9", segment=7),
     "V4": Fault(code="E02", rule="V4-10", segment=8),
@@ -83,14 +90,58 @@ def build(
         values["err"] = _text(fields["err"])
     values["data"] = _data(fields, version, values)
     if pid:
-        if version not in ("V4", "V5"):
+        if version not in _WITH_PARENT:
             raise UsageError(f"{version} has no parent id", "write it in V4 or V5")
-        values["data"] = with_parent(values["data"], pid)
+        values["data"] = with_parent(values["data"], parent_id(pid))
     _fill(values, version)
     if minimal:
         values["pri"] = values["state"] = "-"
     segments = [values.get(name, "-") for name in SEGMENTS[version]]
     return checked(segments, version)
+
+
+def build_parts(
+    fields: Mapping[str, object], version: str = "V5", *, minimal: bool = False
+) -> list[str]:
+    """Return a message, or several with following numbers where DATA has no room for all of it.
+
+    Each of several carries a numbered part, `part=i/n`.
+
+    Args:
+        fields: As for `build`; the number in `msg` is that of the first.
+        version: `V4` or `V5`; the others do not bound DATA.
+        minimal: Leave PRI and STATE unused.
+
+    Raises:
+        UsageError: A version or field does not exist, or the version does not bound DATA.
+        InvalidInputError: DATA cannot hold the text, or not in so many parts.
+        InvalidMessageError: The values do not make messages that pass the strict check.
+
+    Source: PR-548.
+    """
+    if version not in ("V4", "V5"):
+        raise UsageError(f"{version} has no parts: its DATA has no end", "write it in V4 or V5")
+    data = _data(fields, version, {"type": _text(fields.get("type"))})
+    if len(data) <= DATA_CHARS:
+        return [build(fields, version, minimal=minimal)]
+    kept = {name: one for name, one in fields.items() if name not in ("flags", "pairs", "desc")}
+    first = number_of(_text(fields.get("msg")))
+    return [
+        build({**kept, "msg": f"M{number}", "data": part}, version, minimal=minimal)
+        for number, part in enumerate(cut_in_parts(data), start=first)
+    ]
+
+
+def parent_id(given: str) -> str:
+    """Return the id of the message that another one follows from; a bare number is one, too.
+
+    Raises:
+        UsageError: It is no id of V4 or V5.
+    """
+    name = canonical(f"M{given}" if is_digits(given) else given)
+    if not is_message_id(name):
+        raise UsageError(f"{given!r} is no id of a message", "write it as M5")
+    return name
 
 
 def checked(segments: list[str], version: str) -> str:
@@ -115,12 +166,15 @@ def checked(segments: list[str], version: str) -> str:
 
 
 def _refuse_unknown(fields: Mapping[str, object], version: str) -> None:
-    known = {*SEGMENTS[version], *_DERIVED, *_GIVEN} - {"route"}
+    known = {*SEGMENTS[version], *_DERIVED, *_ENDS, *_TASK} - {"route"}
+    known |= {"role"} if version in _BY_ROLE else set()
     unknown = sorted(set(fields) - known)
     if unknown:
+        names = " ".join(SEGMENTS[version]).replace("route", "from to").split()
+        code = ["err"] if version in _CODE_IN_DATA else []
         raise UsageError(
             f"{version} has no field {', '.join(unknown)}",
-            f"its fields are: {', '.join(sorted(known - _DERIVED))}",
+            f"its fields are: {', '.join([*names[:-1], *code, names[-1]])}",
         )
 
 
@@ -130,16 +184,19 @@ def _text(value: object) -> str:
 
 def _data(fields: Mapping[str, object], version: str, values: dict[str, str]) -> str:
     """Return DATA as given, or made of the parts that a reading splits it into."""
+    code = values.get("err", "-")
+    in_data = version in _CODE_IN_DATA and code != "-"
     if fields.get("data") is not None:
-        return str(fields["data"])
+        data = str(fields["data"])
+        is_told = data[:3] == code and v1.starts_with_code(data)
+        return f"{code}:{data}" if in_data and not is_told else data
     flags, pairs = fields.get("flags"), fields.get("pairs")
     data = render_data(
         list(flags) if isinstance(flags, list | tuple) else [],
         dict(pairs) if isinstance(pairs, dict) else {},
     )
     data = data or str(fields.get("desc") or "")
-    code = values.get("err", "-")
-    if version in ("V1", "V2", "V3") and code != "-":
+    if in_data:
         return f"{code}:{data}" if data else code
     if not data and values.get("type") in ("A", "ACK"):
         return "ok"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from council.core.errors import ConversionRefusedError, InvalidMessageError, UsageError
 from council.core.record import Record
-from council.wire.building import RENDER
+from council.wire.building import RENDER, SEGMENTS
 from council.wire.lines import one_line
 from council.wire.messages import VERSIONS, parse
 from council.wire.parsed import Parsed
@@ -22,6 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+# What the messages of one conversation share; the rest each says for itself.
+_IN_COMMON = frozenset(("task", "tid", "pri", "depth", "ctx", "budget"))
 
 
 class Converted(Record):
@@ -52,8 +55,8 @@ def convert(
         to: `V1` to `V5`.
         lossy: Replace what the target has no place for, where the document offers something.
         structural: Keep the digits of codes although their meaning changes.
-        sidecar: What an earlier conversion away from `to` gave; its lost values come back
-            wherever the message was not changed since.
+        sidecar: What an earlier conversion away from `to` gave, of this message or of one that
+            it answers; its lost values come back wherever the message was not changed since.
 
     Raises:
         UsageError: Nothing can be written in that version.
@@ -90,7 +93,9 @@ def _walk(found: Parsed, to: str, passage: Passage) -> list[str]:
         try:
             segments = STEPS[source, target](segments, passage)
         except RefusedStep as refused:
-            raise ConversionRefusedError(refused.reason, source, target) from None
+            raise ConversionRefusedError(
+                refused.reason, source, target, is_final=refused.is_final
+            ) from None
     return segments
 
 
@@ -107,15 +112,24 @@ def _path(source: str, target: str) -> Iterator[tuple[str, str]]:
 def _restored(
     segments: list[str], found: Parsed, sidecar: dict[str, Any], passage: Passage
 ) -> list[str]:
-    """Return `segments` with the original's value wherever nobody changed the converted one."""
+    """Return `segments` with the original's value wherever nobody changed the converted one.
+
+    Another message than the converted one, such as its answer, gets only what a conversation
+    has in common.
+    """
     original = parse(str(sidecar.get("text", "")), sidecar["version"])
     converted = parse(str(sidecar.get("converted", "")), sidecar.get("convertedVersion"))
     if original.errors or converted.errors or converted.version != found.version:
         return segments
     unchanged = Passage(lossy=True, structural=passage.structural)
-    plain = _walk(converted, sidecar["version"], unchanged)
-    passage.losses.clear()
-    return [
-        first if now == then else now
-        for now, then, first in zip(segments, plain, original.segments, strict=True)
-    ]
+    plain = _walk(converted, original.version, unchanged)
+    is_same = found.segments[:2] == converted.segments[:2]
+    restored = []
+    for name, now, then, first in zip(
+        SEGMENTS[original.version], segments, plain, original.segments, strict=True
+    ):
+        is_kept = now == then and (is_same or name in _IN_COMMON)
+        restored.append(first if is_kept else now)
+        if is_kept:
+            passage.losses.discard(name.upper())
+    return restored

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _KINDS = ("#CTX:", "#REF:", "#MSG:")
+_INSTEAD = "publish it as an artifact and send #REF:<id>"
 _ENDS_REFERENCE = frozenset(' ;,"=')
 
 
@@ -103,17 +104,20 @@ def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
     """Return DATA texts that carry `text` in numbered parts `part=i/n;…`.
 
     Raises:
-        InvalidInputError: No DATA may hold this text; it belongs into an artifact.
+        InvalidInputError: No DATA may hold this text, or it takes more parts than a reader joins;
+            it belongs into an artifact.
 
     Source: PR-548.
     """
+    from council.core.protocol.chunks import MOST_PARTS
+
     if not text or "|" in text or ">" in text or not is_clean(text):
         raise InvalidInputError(
             "an empty text, or one with |, > or a line break, cannot be cut into DATA",
-            "publish it as an artifact and send #REF:<id>",
+            _INSTEAD,
         )
     count = 1
-    while True:
+    while count <= MOST_PARTS:
         heads = [f"part={number}/{count};" for number in range(1, count + 1)]
         parts, at = [], 0
         for head in heads:
@@ -123,11 +127,15 @@ def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
         if at >= len(text):
             return parts
         count = max(count + 1, -(-len(text) * count // at))
+    raise InvalidInputError(
+        f"a text of {len(text)} characters takes over {MOST_PARTS} parts", _INSTEAD
+    )
 
 
 def with_parent(data: str, parent: str) -> str:
-    """Return DATA with the pair that names the message it follows from (PR-547)."""
-    return f"pid={parent};{data}" if data else f"pid={parent}"
+    """Return DATA with the pair that names the message it follows from, and no other (PR-547)."""
+    kept = [item for item in split_outside_quotes(data, ";") if not item.startswith("pid=")]
+    return ";".join([f"pid={parent}", *kept]) if data else f"pid={parent}"
 
 
 def render_data(flags: list[str], pairs: dict[str, str]) -> str:

@@ -11,10 +11,11 @@ Source: PR-589, PR-590, A-68.
 
 from __future__ import annotations
 
-from council.core.errors import UsageError
+from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import split_outside_quotes
 from council.core.record import Record
 from council.wire.building import checked
+from council.wire.checklist import DATA_CHARS
 from council.wire.draft import is_hex
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _PAIR = "auth="
 _LAST_NONCE = 0xFFFF
 REFUSED = Fault(code="E90", rule="auth", segment=11)
+TOO_LONG = Fault(code="E10", rule="V5-signed", segment=11)
 
 
 class Verdict(Record):
@@ -73,6 +75,8 @@ def sign(text: str, key: str | bytes, sid: str, nonce: str) -> str:
     # The check comes first: what is signed must be what is sent.
     plain = checked(segments, "V5")
     segments[10] += f";{_PAIR}{sid}:{nonce}:{_signature(plain, key, sid, nonce)}"
+    if len(segments[10]) > DATA_CHARS:
+        raise InvalidMessageError([TOO_LONG.to_record()])
     return checked(segments, "V5")
 
 

@@ -36,11 +36,12 @@ _V4_ROUTE_CHARS = 10
 
 
 class RefusedStep(Exception):  # noqa: N818 - it never leaves the conversion
-    """A step meets what the other version has no place for."""
+    """A step meets what the other version has no place for; `is_final` if nothing stands for it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, is_final: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.is_final = is_final
 
 
 class Passage:
@@ -62,7 +63,7 @@ class Passage:
             RefusedStep: It is not allowed.
         """
         if not self.lossy:
-            raise RefusedStep(reason)
+            raise RefusedStep(reason, is_final=False)
         self.lose(segment)
 
     def in_order(self) -> list[str]:

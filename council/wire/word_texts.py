@@ -108,8 +108,8 @@ WARNINGS: dict[str, Text] = {
     "W_ACK_EMPTY": ("an acknowledgement without a word", "accusé de réception sans un mot"),
     "W_TASK_MISSING": ("this type belongs to a task", "ce type appartient à une tâche"),
     "W_DATA_TRUNCATED": (
-        "DATA was cut at 200 characters",
-        "DATA a été coupé à 200 caractères",
+        "DATA has more than 200 characters, a reader cuts it there",
+        "DATA dépasse 200 caractères, un lecteur l'y coupe",
     ),
     "W_UNKNOWN_ERR": ("the table lacks this code", "code absent de la table"),
     "W_ERR_MISSING": ("an error without a code", "erreur sans code"),

@@ -420,6 +420,53 @@ def test_a_message_that_cannot_be_is_not_built(msg):
     assert ["text" in one for one in records(no_json)] == [True, False, False]
 
 
+@pytest.mark.req("PR-548")
+def test_a_large_result_is_built_in_parts(msg, council):
+    words = ("msg=4", "from=W1", "to=O1", "type=S", "tid=1", "state=D", f"data=result={'x' * 400}")
+
+    alone = msg("build", "--parts", *words)
+    here = council("msg", "build", "--parts", "--json", *words)
+
+    told = [parse(line).strict() for line in alone.out.splitlines()]
+    assert (alone.code, alone.err) == (0, "")
+    assert [(one.fields["msg"], one.fields["pairs"]["part"]) for one in told] == [
+        *(("M4", "1/3"), ("M5", "2/3"), ("M6", "3/3")),
+    ]
+    assert [one["text"] for one in records(here)] == alone.out.splitlines()
+    assert not (council.root / "memory/shared/artifacts").exists()
+
+
+@pytest.mark.req("PR-547", "PR-548")
+def test_a_parent_is_an_id_and_belongs_to_a_whole_message(msg):
+    words = ("msg=4", "from=W1", "to=O1", "type=S", "tid=1", "data=result=...")
+
+    assert msg("build", "--pid", "3", *words).out.endswith("|pid=M3;result=...\n")
+    for wrong in (("--pid", "three"), ("--pid", "M3", "--parts")):
+        done = msg("build", *wrong, *words)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.req("PR-006", "PR-628")
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("MSG_01|O1>W1|R|-|P1|N|x", "write TASK_ and digits, such as TASK_01)"),
+        ("M1|W1>O1|E|T1|P1|F|-|0|S1|B5|x", "write the code of the error)"),
+        ("M01|O1>W1|R|T1|P1|N|-|0|S1|B5|x", "write the number without leading zeros)"),
+        ("M1|O1>W1|R|T1|P1|N|-|4|S1|B5|x", "write 0 to 3, or reason= in DATA)"),
+        (
+            f"{V5}{'x' * 200}",
+            "write at most 200 characters in DATA, and what is longer as #REF:ID)",
+        ),
+    ],
+)
+def test_a_warning_taken_for_a_fault_says_what_to_write(msg, text: str, wanted: str):
+    done = msg("validate", "--strict", text)
+
+    assert done.code == 3
+    assert done.err.endswith(f"{wanted}\n")
+
+
 @pytest.mark.req("PR-601", "PR-604", "PR-605", "PR-606", "PR-607", "PR-608", "PR-610")
 def test_every_conversion_of_the_vectors_gives_its_text_and_losses(msg):
     def options(one: dict[str, Any]) -> tuple[str, ...]:
@@ -479,6 +526,33 @@ def test_a_side_car_gives_back_what_was_lost(msg, tmp_path: Path):
 
 
 @pytest.mark.req("PR-609")
+def test_messages_that_come_out_alike_each_come_back_as_themselves(msg, tmp_path: Path):
+    alike = [f"M1|O1>W1|R|T1|P1|N|-|0|S{number}|B{number}00|go" for number in (1, 1, 2, 3)]
+    aside = str(tmp_path / "aside")
+    away = msg("convert", "--to", "V4", "--sidecar", aside, stdin="\n".join(alike))
+    assert len(set(away.out.splitlines())) == 1
+
+    back = msg("convert", "--to", "V5", "--sidecar", aside, stdin=away.out)
+
+    assert back.out.splitlines() == alike
+
+
+@pytest.mark.req("PR-609")
+def test_an_answer_is_taken_to_the_message_between_the_same_two(msg, tmp_path: Path):
+    sent = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|go\nM2|W1>W2|X|T1|P1|R|-|1|S1|B200|call=x\n"
+    aside = str(tmp_path / "aside")
+    msg("convert", "--to", "V4", "--lossy", "--sidecar", aside, stdin=sent)
+
+    answers = "M3|W2>W1|S|T1|P1|D|-|part\nM4|W1>O1|S|T1|P1|D|-|all\n"
+    back = msg("convert", "--to", "V5", "--sidecar", aside, stdin=answers)
+
+    assert back.out.splitlines() == [
+        "M3|W2>W1|S|T1|P1|D|-|1|S1|B200|part",
+        "M4|W1>O1|S|T1|P1|D|-|0|S1|B500|all",
+    ]
+
+
+@pytest.mark.req("PR-609")
 def test_a_file_that_is_no_side_car_is_left_alone(msg, tmp_path: Path):
     mine = tmp_path / "mine.txt"
     mine.write_text("a letter\n")
@@ -529,6 +603,19 @@ def test_the_signed_sequences_of_the_vectors_are_judged_with_their_key(msg, tmp_
         found = [one["errors"][0]["code"] if one["errors"] else None for one in records(done)]
         assert found == vector["parsed"]["expect"], vector["id"]
         assert done.code == (6 if "E90" in found else 0)
+
+
+@pytest.mark.req("PR-589")
+def test_a_message_without_room_for_its_signature_is_told_so(council):
+    long = f"{V5};x={'x' * 170}"
+
+    done = council("msg", "sign", long)
+    next_one = council("msg", "sign", "--json", V5)
+
+    assert (done.code, done.out) == (3, "")
+    assert "rule V5-signed" in done.err
+    assert "auth=SID:NONCE:SIG" in done.err
+    assert next_one.json()["nonce"] == "0000"
 
 
 @pytest.mark.req("PR-589")

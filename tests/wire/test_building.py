@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.errors import InvalidMessageError, UsageError
-from council.wire.building import build
+from council.core.errors import InvalidInputError, InvalidMessageError, UsageError
+from council.wire.building import build, build_parts
 from council.wire.messages import VERSIONS, parse, validate
 from tests.wire.readings import DATA, FIELDS, PLAIN
 
@@ -110,6 +110,99 @@ def test_a_parent_is_a_pair_at_the_start_of_data():
     assert build(fields, "V5", pid="M5") == "M12|W1>O1|S|T1|P1|D|-|1|S1|B100|pid=M5;result=..."
     with pytest.raises(UsageError):
         build({"msg": 1, "type": "S", "task": 1, "data": "x"}, "V2", pid="M5")
+
+
+@pytest.mark.req("PR-547")
+@pytest.mark.parametrize(
+    ("pid", "data", "written"),
+    [
+        ("5", "result=1", "pid=M5;result=1"),
+        ("M05", "result=1", "pid=M5;result=1"),
+        ("M0", "go", "pid=M0;go"),
+        ("M5", "pid=M3;result=1", "pid=M5;result=1"),
+    ],
+)
+def test_a_parent_is_one_id_as_a_writer_writes_it(pid: str, data: str, written: str):
+    fields = {"msg": 9, "to": "W1", "type": "R", "tid": 1, "data": data}
+
+    assert parse(build(fields, "V5", pid=pid)).fields["data"] == written
+
+
+@pytest.mark.parametrize("pid", ["M", "MSG_05", "x", "M12345", "M5;a=b", "-"])
+def test_what_is_no_id_of_a_message_is_no_parent(pid: str):
+    with pytest.raises(UsageError, match="no id of a message"):
+        build({"msg": 9, "to": "W1", "type": "R", "tid": 1, "data": "x"}, "V5", pid=pid)
+
+
+@pytest.mark.req("PR-548")
+@pytest.mark.parametrize("version", ["V4", "V5"])
+def test_what_data_has_no_room_for_is_built_in_parts_with_following_numbers(version: str):
+    fields = {"msg": 7, "from": "W1", "to": "O1", "type": "S", "task": 3, "state": "D"}
+    text = "a=1;" * 140
+
+    lines = build_parts({**fields, "data": text}, version)
+
+    told = [parse(line).strict() for line in lines]
+    assert [one.fields["msg"] for one in told] == ["M7", "M8", "M9"]
+    assert [one.fields["pairs"]["part"] for one in told] == ["1/3", "2/3", "3/3"]
+    assert "".join(one.fields["data"].partition(";")[2] for one in told) == text
+    assert {(one.fields["state"], one.fields["to"]) for one in told} == {("D", "O1")}
+    assert build_parts({**fields, "pairs": {"result": "x" * 300}}, version)[1].endswith("x" * 100)
+
+
+@pytest.mark.req("PR-548")
+def test_what_fits_is_built_whole_and_what_cannot_be_cut_is_refused():
+    fields = {"msg": 9_998, "to": "W1", "type": "R", "tid": 1}
+
+    assert build_parts({**fields, "data": "go"}) == [build({**fields, "data": "go"})]
+    with pytest.raises(InvalidInputError, match="cannot be cut"):
+        build_parts({**fields, "data": "a>b" * 100})
+    with pytest.raises(InvalidMessageError):
+        build_parts({**fields, "data": "x" * 500})  # there is no M10000
+    with pytest.raises(UsageError, match="V3 has no parts"):
+        build_parts({**fields, "data": "x" * 500}, "V3")
+
+
+@pytest.mark.req("PR-206", "PR-308")
+@pytest.mark.parametrize(
+    ("version", "given", "data"),
+    [
+        ("V3", {"err": "E06", "data": "BUSY;queue=3"}, "E06:BUSY;queue=3"),
+        ("V3", {"err": "E06", "data": "E06:BUSY"}, "E06:BUSY"),
+        ("V2", {"err": "E01", "data": "E01"}, "E01"),
+        ("V2", {"err": "E01", "data": "E012"}, "E01:E012"),
+        ("V1", {"err": "E01", "desc": "config.json"}, "E01:config.json"),
+        ("V2", {"err": "E03"}, "E03"),
+    ],
+)
+def test_where_data_carries_the_code_it_is_put_there(
+    version: str, given: dict[str, object], data: str
+):
+    kind = "ERR" if version == "V1" else "E"
+    fields = {"msg": 5, "from": "W1", "to": "O1", "type": kind, "task": 1, **given}
+
+    assert parse(build(fields, version)).fields["data"] == data
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("V1", "msg, from, to, type, task, err, data"),
+        ("V2", "msg, role, type, task, err, data"),
+        ("V3", "msg, from, to, type, task, pri, state, err, data"),
+        ("V5", "msg, from, to, type, tid, pri, state, err, depth, ctx, budget, data"),
+    ],
+)
+def test_a_field_that_a_version_lacks_is_answered_with_those_it_has(version: str, names: str):
+    with pytest.raises(UsageError) as refused:
+        build({"msg": 1, "colour": "red"}, version)
+
+    assert refused.value.hint == f"its fields are: {names}"
+
+
+def test_a_role_is_not_taken_for_a_sender():
+    with pytest.raises(UsageError, match="V5 has no field role"):
+        build({"msg": 1, "role": "W", "to": "O1", "type": "S", "tid": 1, "data": "x"})
 
 
 @pytest.mark.req("PR-573")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -403,6 +405,75 @@ def test_a_side_car_gives_its_values_to_an_answer_that_changed_the_rest():
     back = convert(answered, "V5", sidecar=away.sidecar)
 
     assert back.text == "M2|W1>O1|S|T1|P1|D|-|2|S1|B500|gone"
+
+
+@pytest.mark.req("PR-609")
+@pytest.mark.parametrize(
+    ("original", "answer", "back"),
+    [
+        (  # the state of the request is not that of its answer
+            "M1|O1>W1|R|T1|P0|N|-|2|S1|B500|go",
+            "MSG_02|W|S|TASK_01|done",
+            "M2|W1>O1|S|T1|P0|-|-|2|S1|B500|done",
+        ),
+        (  # nor is another request a hand-off because one was
+            "M2|W1>W2|X|T1|P1|R|-|1|S1|B250|call=x",
+            "M5|O1>W2|R|T1|P1|R|-|call=y",
+            "M5|O1>W2|R|T1|P1|R|-|1|S1|B250|call=y",
+        ),
+        (  # nor another error the same one
+            "M3|W1>O1|E|T1|P1|F|E16|0|S1|B5|desc=x",
+            "M4|W1>O1|E|T1|P1|F|E99|desc=y",
+            "M4|W1>O1|E|T1|P1|F|E99|0|S1|B5|desc=y",
+        ),
+        (  # but an edited message stays what it was
+            "M4|W3>O1|J|T0|-|-|-|0|S0|-|caps=web_search",
+            "M4|W3>O1|U|-|-|-|-|JOIN;caps=plan",
+            "M4|W3>O1|J|T0|-|-|-|0|S0|-|JOIN;caps=plan",
+        ),
+    ],
+)
+def test_an_answer_gets_of_a_side_car_what_a_conversation_has_in_common(
+    original: str, answer: str, back: str
+):
+    away = convert(original, parse(answer).version, lossy=True)
+
+    assert convert(answer, "V5", sidecar=away.sidecar).text == back
+
+
+@pytest.mark.req("PR-609")
+def test_what_an_answer_loses_is_told_beside_a_side_car():
+    up = convert("M1|O1>W1|R|T1|P1|N|-|go", "V5")
+    down = convert("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|go", "V4")
+
+    left = convert("M2|W1>O1|S|T1|P1|D|-|0|S7|B9|done", "V4", sidecar=up.sidecar)
+    back = convert("M2|W1>O1|E|T1|P1|F|E03|x", "V5", sidecar=down.sidecar)
+
+    assert left.to_record() == {"text": "M2|W1>O1|S|T1|P1|D|-|done", "losses": ["CTX", "BUDGET"]}
+    assert back.to_record() == {
+        "text": "M2|W1>O1|E|T1|P1|F|E10|0|S1|B500|x",
+        "losses": ["ERR"],
+    }
+
+
+@pytest.mark.req("PR-605", "PR-607")
+@pytest.mark.parametrize(
+    ("text", "to", "hint"),
+    [
+        ("M1|W3>O1|J|T0|-|-|-|0|S0|-|caps=a", "V4", "--lossy"),
+        ("M8|W1>O1|H|-|-|R|-|load=45%", "V3", "--lossy"),
+        ("M1|O1>User|D|T1|P1|R|-|0|S1|-|question=q?;opt1=a", "V4", "nothing"),
+        ("M6|R1>O1|E|T4|-|-|E08|id=W3", "V3", "nothing"),
+    ],
+)
+def test_a_refusal_points_to_lossy_only_where_that_helps(text: str, to: str, hint: str):
+    with pytest.raises(ConversionRefusedError) as refused:
+        convert(text, to)
+
+    assert hint in refused.value.hint
+    with contextlib.suppress(ConversionRefusedError):
+        convert(text, to, lossy=True)
+        assert hint == "--lossy"
 
 
 @pytest.mark.req("PR-609")

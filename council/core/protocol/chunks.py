@@ -5,7 +5,6 @@ Source: PR-548.
 
 from __future__ import annotations
 
-from council.core.errors import InvalidInputError
 from council.core.protocol.exchange import Attempt, Exchange
 from council.core.protocol.messages import DATA_CHARS, Message
 from council.core.protocol.payload import flags_and_pairs
@@ -32,25 +31,6 @@ def fault_of_part(part: tuple[int, int]) -> str:
     if count > MOST_PARTS:
         return f"{MOST_PARTS} parts at most"
     return "" if 1 <= number <= count else f"part {number} of {count}"
-
-
-def join_parts(parts: list[str]) -> str:
-    """Return the text that was cut into numbered parts, whatever their order.
-
-    Raises:
-        InvalidInputError: A part is missing, or a text is no part.
-    """
-    found: dict[int, str] = {}
-    count = 0
-    for part in parts:
-        numbered = number_of_part(part)
-        if numbered is None:
-            raise InvalidInputError(f"this is no numbered part: {part[:40]!r}")
-        number, count = numbered
-        found[number] = part.partition(";")[2]
-    if not found or sorted(found) != list(range(1, len(found) + 1)) or len(found) != count:
-        raise InvalidInputError(f"{len(found)} of {count} parts are here", "wait for the others")
-    return "".join(found[number] for number in range(1, count + 1))
 
 
 def hold(attempt: Attempt, data: str, part: tuple[int, int]) -> str:

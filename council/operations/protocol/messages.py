@@ -7,6 +7,8 @@ Source: PR-589, PR-590, PR-609, `cli.md` section 2.
 
 from __future__ import annotations
 
+from collections import deque
+
 from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
 from council.core.record import Record
 from council.operations.delegation.permitted import permitted
@@ -183,12 +185,14 @@ class Sidecar:
 
     def __init__(self, path: str, to: str) -> None:
         self._path = path
-        self._back = [one for one in read_sidecar(path) if one["version"] == to] if path else []
-        self._by_text = {one["converted"]: one for one in self._back}
-        self._by_task: dict[tuple[str, str], dict[str, Any]] = {}
-        for one in self._back:
-            task = _task_of(parse(one["converted"], one["convertedVersion"]))
-            self._by_task[one["convertedVersion"], task] = one
+        # Of several conversations, messages may come out alike: they come back in their order.
+        self._by_text: dict[str, deque[dict[str, Any]]] = {}
+        self._by_task: dict[tuple[str, ...], dict[str, Any]] = {}
+        for one in read_sidecar(path) if path else ():
+            if one["version"] == to:
+                self._by_text.setdefault(one["converted"], deque()).append(one)
+                for key in _keys_of(parse(one["converted"], one["convertedVersion"])):
+                    self._by_task[key] = one
         self._kept: list[dict[str, Any]] = []
 
     def convert(self, message: Parsed, to: str, *, lossy: bool, structural: bool) -> Converted:
@@ -215,10 +219,20 @@ class Sidecar:
             self._kept = []
 
     def _original_of(self, message: Parsed) -> dict[str, Any] | None:
-        task = _task_of(message)
-        found = self._by_text.get(message.text.rstrip("\r\n"))
-        return found or (self._by_task.get((message.version, task)) if task else None)
+        alike = self._by_text.get(message.text.rstrip("\r\n"))
+        if alike:
+            return alike.popleft() if len(alike) > 1 else alike[0]
+        for key in _keys_of(message):
+            if key in self._by_task:
+                return self._by_task[key]
+        return None
 
 
-def _task_of(message: Parsed) -> str:
-    return message.fields.get("tid") or message.fields.get("task") or ""
+def _keys_of(message: Parsed) -> list[tuple[str, ...]]:
+    """Return by what an answer finds the message it answers: task and both ends, then the task."""
+    fields = message.fields
+    task = fields.get("tid") or fields.get("task")
+    if not task:
+        return []
+    ends = sorted((fields.get("from", ""), fields.get("to", "")))
+    return [(message.version, task, *ends), (message.version, task)]
