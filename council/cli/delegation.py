@@ -196,7 +196,9 @@ def _answer(done: Answered) -> Output:
             code = InvalidInputError.exit_code
         guard = f", {done.error['guard']}" if "guard" in done.error else ""
         said = " ".join(str(done.error["message"]).split())
-        notes.append(plain_line(f"council: {done.status} ({done.error['code']}{guard}): {said}"))
+        more = f" (what it ran and said: council explain {done.trace})" if done.trace else ""
+        line = f"council: {done.status} ({done.error['code']}{guard}): {said}{more}"
+        notes.append(plain_line(line))
     return Output(
         record=done.to_record(),
         text=(done.summary + _named(done.artifacts)).lstrip("\n"),

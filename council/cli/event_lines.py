@@ -67,7 +67,9 @@ def told(story: Story, width: int) -> str:
             day = at[:10]
             lines += ["", day]
         start = f"{at[11:19]}  {_who(one):<{column}}  "
-        body = wrap(_said(one), max(20, width - len(start)), break_on_hyphens=False) or [""]
+        room = max(20, width - len(start))
+        # A path that is broken in two can neither be copied nor looked for.
+        body = wrap(_said(one), room, break_on_hyphens=False, break_long_words=False) or [""]
         lines.append(start + body[0])
         lines += [" " * len(start) + rest for rest in body[1:]]
     return "\n".join(lines)

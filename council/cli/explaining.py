@@ -31,7 +31,7 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A conversation, channel, context or task; without, the open one.",
+            help="A conversation, channel, context, task or trace; without, the open one.",
             show_default=False,
         ),
     ] = "",

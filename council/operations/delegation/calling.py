@@ -203,7 +203,9 @@ def _run(
     if answer.too_many_tool_calls:
         _tell_of_tool_calls(place, chain, call, request)
     unfinished.tell_of_end(place, chain.trace, call)
-    return answered(result)
+    done = answered(result)
+    done.trace = chain.trace
+    return done
 
 
 def _hand_over(place: Place, trace: str, call: Call) -> str:

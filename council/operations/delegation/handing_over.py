@@ -55,13 +55,17 @@ class Request(Record):
 
 
 class Answered(Record):
-    """What the caller is told, in the shape of P8-024; `told` is for people besides."""
+    """What the caller is told, in the shape of P8-024.
+
+    For people besides: `told`, and the `trace` of a call that was made.
+    """
 
     status: str
     summary: str = ""
     artifacts: list[str] = []  # noqa: RUF012 - Record copies it
     error: dict[str, Any] | None = None
     told: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    trace: str = ""
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent call` and of a refused message."""

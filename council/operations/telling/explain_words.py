@@ -37,6 +37,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "under-way-run": ("under way", "en cours"),
     "where-conversation": ("{phase}, round {tour}", "{phase}, tour {tour}"),
     "where-channel": ("mode {mode}, cycle {cycle}", "mode {mode}, cycle {cycle}"),
+    "waits-for-place": ("waits for a place", "attend une place"),
+    "where-trace": ("calls: {calls}", "appels : {calls}"),
     "where-context": ("tasks: {tasks}", "tâches : {tasks}"),
     # What words of status mean
     "created": ("created", "créé"),
@@ -58,6 +60,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "run-gone": (
         "word of a run of {agent} whose process is gone",
         "des nouvelles d'une exécution de {agent} dont le processus a disparu",
+    ),
+    "call": (
+        "the run of {agent}, whom {caller} has called",
+        "l'exécution de {agent}, que {caller} a appelé",
+    ),
+    "call-place": (
+        "a place for the run of {agent}, whom {caller} has called",
+        "une place pour l'exécution de {agent}, que {caller} a appelé",
+    ),
+    "call-end": (
+        "the end of a call of {caller} to {agent}, which nobody waits for any more",
+        "la fin d'un appel de {caller} à {agent}, que plus personne n'attend",
     ),
     "place": ("a place for a run of {agent}", "une place pour l'exécution de {agent}"),
     "start": ("the start of {agent}", "le lancement de {agent}"),
@@ -126,10 +140,56 @@ SENTENCES: dict[str, tuple[str, str]] = {
         'il doit écrire sa réponse (ou appeler council respond, avec answer = "tool") ; voir le '
         "journal",
     ),
+    "no-answer-tool": (
+        "the program of {agent} ended and had not called council respond",
+        "le programme de {agent} s'est terminé sans appeler council respond",
+    ),
+    "fix-no-answer-tool": (
+        'its answer is "tool": what it prints is not taken. Let it call council respond, or take '
+        'what it prints: answer = "stdout" under ‹agents.{agent}› in council.toml',
+        "son answer est \"tool\" : ce qu'il écrit n'est pas pris. Qu'il appelle council respond, "
+        'ou answer = "stdout" sous ‹agents.{agent}› dans council.toml',
+    ),
+    "no-folder": (
+        "the folder in which {agent} is to run is not there: {program}",
+        "le dossier où {agent} doit travailler n'existe pas : {program}",
+    ),
+    "fix-no-folder": (
+        "make it again: mkdir -p {program}; or, by hand: {reply}",
+        "recréez-le : mkdir -p {program} ; ou à la main : {reply}",
+    ),
+    "template": (
+        "no prompt can be made for {agent}: {reason}",
+        "aucune consigne possible pour {agent} : {reason}",
+    ),
+    "fix-template": (
+        "correct that template, or remove it: without it the built-in one is used",
+        "corrigez ce modèle, ou retirez-le : sans lui, celui du programme sert",
+    ),
+    "too-long": (
+        "what {agent} answered is not taken: {reason}",
+        "ce que {agent} a répondu n'est pas pris : {reason}",
+    ),
+    "fix-too-long": (
+        "let it say less, or publish what is long (council artifact publish); or raise "
+        "max_text_bytes in council.toml",
+        "qu'il dise moins, ou publie ce qui est long (council artifact publish) ; ou relevez "
+        "max_text_bytes dans council.toml",
+    ),
+    "refused": (
+        "what {agent} answered was refused: {message}",
+        "ce que {agent} a répondu fut refusé : {message}",
+    ),
+    "fix-refused": (
+        "it answers again, with that put right; what was said stands in: council events story "
+        "{name}",
+        "qu'il réponde de nouveau, en corrigeant cela ; ce qui fut dit : council events story "
+        "{name}",
+    ),
     "attempt-failed": ("{agent} failed: {reason}", "{agent} a échoué : {reason}"),
     "fix-attempt-failed": (
-        "see the log; by hand: {reply}",
-        "voir le journal ; à la main : {reply}",
+        "[see {log}; ]by hand: {reply}",
+        "[voir {log} ; ]à la main : {reply}",
     ),
     "lost": (
         "a run of {agent} died without a word (its process was killed, or the machine went down)",
@@ -186,6 +246,38 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{reply}[ (its prompt: {prompt})]; or name a driver under ‹agents.{agent}› in council.toml",
         "{reply}[ (sa consigne : {prompt})] ; ou un pilote sous ‹agents.{agent}› dans council.toml",
     ),
+    "by-hand-strict": (
+        'no program answers for {agent}, and trust = "strict" takes no answer by hand',
+        'aucun programme ne répond pour {agent}, et trust = "strict" refuse les réponses à la main',
+    ),
+    "fix-by-hand-strict": (
+        'name a program under ‹agents.{agent}› in council.toml, or set trust = "open" there',
+        'nommez un programme sous ‹agents.{agent}› dans council.toml, ou mettez-y trust = "open"',
+    ),
+    "turn-open": (
+        "{agent} began its turn by itself[ (run {run})] and has not ended it",
+        "{agent} a commencé son tour de lui-même[ (exécution {run})] et ne l'a pas fini",
+    ),
+    "fix-turn-open": (
+        'council turn end {name} --as {agent} [--run-id {run} ]--post --text "…"',
+        'council turn end {name} --as {agent} [--run-id {run} ]--post --text "…"',
+    ),
+    "not-completed": (
+        "{agent} has not handed in the summary",
+        "{agent} n'a pas rendu le résumé",
+    ),
+    "fix-not-completed": (
+        "council discussion complete {name} --as {agent} --summary FILE",
+        "council discussion complete {name} --as {agent} --summary FICHIER",
+    ),
+    "beat-locked": (
+        "a heartbeat is at work, and others wait for it: {holder}",
+        "un battement travaille, et les autres l'attendent : {holder}",
+    ),
+    "fix-beat-locked": (
+        "if that process hangs, end it: the next heartbeat goes on",
+        "si ce processus est bloqué, arrêtez-le : le battement suivant reprend",
+    ),
     "broken-file": (
         "its file is not in order: {message}",
         "son fichier n'est pas en ordre : {message}",
@@ -216,6 +308,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "busy": (
         "{agent} runs already elsewhere[ ({runs})]: one run of an agent at a time",
         "{agent} travaille déjà ailleurs[ ({runs})] : une exécution par agent à la fois",
+    ),
+    "call-left": (
+        "the process of {caller} that called {agent} is gone (killed, or the machine went down)",
+        "le processus de {caller} qui a appelé {agent} a disparu (tué, ou machine arrêtée)",
+    ),
+    "fix-call-left": (
+        "council heartbeat writes its end; then call again",
+        "council heartbeat en écrit la fin ; puis appelez de nouveau",
     ),
     "fix-busy": ("wait until that run is over", "attendez la fin de cette exécution"),
     "locked": (
@@ -306,8 +406,6 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "voir : council task show {task} ; qui pourrait : council agent select CAPS --explain ; "
         "puis renvoyez la demande",
     ),
-    "settings": ("council.toml cannot be used: {message}", "council.toml inutilisable : {message}"),
-    "fix-settings": ("correct council.toml", "corrigez council.toml"),
     # What comes next
     "next-heartbeat": (
         "the next heartbeat starts {agents}",
@@ -356,9 +454,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "it is started as soon as a place is free, the oldest first",
         "lancement dès qu'une place est libre, les plus anciens d'abord",
     ),
-    "next-resume": (
-        "the next heartbeat after the halt goes on",
-        "le premier battement après l'arrêt reprend",
+    "next-call-timeout": (
+        "{agent} is out of time; {caller} is told so (E20)",
+        "{agent} est hors délai ; {caller} l'apprend (E20)",
+    ),
+    "next-call-refused": (
+        "the call of {caller} to {agent} is given up (E31), if no place is free before",
+        "l'appel de {caller} à {agent} est abandonné (E31), si aucune place ne se libère avant",
+    ),
+    "next-call-end": (
+        "the next heartbeat, call or message writes its end",
+        "le prochain battement, appel ou message en écrit la fin",
     ),
     "next-pass": ("the turn of {agent} passes on", "le tour de {agent} passe au suivant"),
     "next-delivery": (

@@ -18,7 +18,9 @@ _KINDS = ("conversation", "channel", "context", "task", "turn")
 
 
 def explain(place: Place, wanted: str) -> Explained:
-    """Explain an open conversation, channel, context or task; "" is the one any command means.
+    """Explain a conversation, channel, context, task or the calls of a trace.
+
+    "" is the one that any command means.
 
     Raises:
         NotFoundError: Nothing of that name is known.
@@ -29,6 +31,10 @@ def explain(place: Place, wanted: str) -> Explained:
 
         wanted = conversation_name(place, "")
     about = subject(place, wanted)
+    if about.kind == "trace":
+        from council.operations.telling.explaining_calls import explain_trace
+
+        return explain_trace(place, about)
     if about.kind not in _KINDS or not (about.name or about.owner):
         raise NotFoundError(
             f"nothing that is open is called {wanted!r}",
@@ -47,10 +53,17 @@ def _of_turn(place: Place, about: Subject) -> Explained:
 
         return only_task(whole, about.id)
     mine = about.agent
+
+    def concerns(agent: str, values: dict[str, object]) -> bool:
+        # What keeps somebody whom it has called keeps the agent itself.
+        return agent in ("", mine) or values.get("of") == mine
+
+    waits = [one for one in whole.waits if concerns(one.agent, one.said.values)]
+    called = {one.agent for one in waits}
     return whole.copy(
-        waits=[one for one in whole.waits if one.agent in ("", mine)],
-        hindrances=[one for one in whole.hindrances if one.agent in ("", mine)],
-        tried=[one for one in whole.tried if one.agent == mine],
+        waits=waits,
+        hindrances=[one for one in whole.hindrances if concerns(one.agent, one.cause.values)],
+        tried=[one for one in whole.tried if one.agent in {mine, *called}],
     )
 
 

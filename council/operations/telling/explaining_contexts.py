@@ -11,6 +11,7 @@ from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.telling import meanings
 from council.operations.place import Place
 from council.operations.telling.explained import Explained, Said, Tried
+from council.operations.telling.explaining_calls import of_calls
 from council.operations.telling.explaining_conversations import MANUAL
 from council.operations.telling.hindrances import of_bounds, of_failure, of_places, of_workspace
 from council.operations.telling.run_logs import read_run_log
@@ -59,6 +60,7 @@ def explain_context(place: Place, about: Subject) -> Explained:
         _task(place, found, exchange, task, names)
     if not open_tasks:
         _without_tasks(found, exchange)
+    of_calls(place, found, exchange.context)
     if exchange.ends_at is not None:
         found.then("next-close", exchange.ends_at)
     starts = any(one.said.kind in ("start", "minutes", "answer-to-user") for one in found.waits)
@@ -241,7 +243,8 @@ def _tried(
         attempt=attempt.number,
         command=log.argv,
         folder=log.folder,
-        came_back=" ".join(one for one in (attempt.code, attempt.reason) if one) or log.outcome,
+        came_back=" ".join(one for one in (attempt.code, attempt.reason) if one)
+        or ("@under-way-run" if attempt.state is TaskState.R else log.outcome),
         seconds=log.seconds,
         output=log.output,
         log=log.path,

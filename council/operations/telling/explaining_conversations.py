@@ -16,11 +16,13 @@ from council.core.telling import meanings
 from council.core.telling.trace_context import context_of
 from council.operations.place import Place
 from council.operations.telling.explained import Explained, Said, Tried
+from council.operations.telling.explaining_calls import of_calls
 from council.operations.telling.hindrances import (
     of_bounds,
     of_failure,
     of_lock,
     of_places,
+    of_refusals,
     of_workspace,
 )
 from council.operations.telling.run_logs import read_run_log
@@ -132,6 +134,9 @@ def _under_way(place: Place, found: Explained, state: Conversation) -> None:
             due_now=agent in due,
             retry_at=_retry_at(place, state, agent),
         )
+    asked = {one: _asked_at(state, one) for one in owing}
+    of_refusals(place, found, state.conversation_id, asked)
+    of_calls(place, found, state.conversation_id)
     of_workspace(place, found, starts=bool(due) or state.timeout_at <= found.now)
     _what_next(found, state, owing)
 
@@ -163,9 +168,10 @@ def of_agent(
     """
     last = tasks[-1] if tasks else None
     failed = [one for one in tasks if one.state is TaskState.F]
+    known = agent_of(place.root, place.settings, agent)
+    driver, by_tool = known.driver, known.settings.answer == "tool"
     for one in failed[-1:]:
-        of_failure(found, agent, one.reason, read_run_log(place, one.id))
-    driver = agent_of(place.root, place.settings, agent).driver
+        of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)
     if last is not None and last.state is TaskState.R:
         _of_run(place, found, agent, last, until)
     elif last is not None and last.state is TaskState.N:
@@ -191,7 +197,8 @@ def _of_run(place: Place, found: Explained, agent: str, task: Task, until: datet
     if task.ends_at is None:
         prompt = _prompt_of(place, agent, task.id)
         found.wait_for("answer-by-hand", agent, task.at, until, prompt=prompt)
-        found.hinder("by-hand", agent, prompt=prompt)
+        strict = place.settings.trust == "strict" and found.kind == "conversation"
+        found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=prompt)
         return
     slots = Slots(place.paths.places, place.settings.max_runs)
     if agent in slots.running_agents():

@@ -17,6 +17,7 @@ from council.core.telling import meanings
 from council.operations.place import Place
 from council.operations.rooms import rooms
 from council.operations.telling.explained import Explained, Said
+from council.operations.telling.explaining_calls import of_calls
 from council.operations.telling.explaining_conversations import of_agent, tried
 from council.operations.telling.hindrances import of_lock, of_workspace
 from council.store.rooms.channel_places import ChannelPlaces
@@ -78,6 +79,7 @@ def _discussion(found: Explained, channel: Channel, owed: tuple[channel_owed.Owe
         found.then("next-minutes")
     elif about.completed_at is None and about.reminded_at is not None:
         found.wait_for("completion", about.initiator, about.reminded_at)
+        found.hinder("not-completed", about.initiator)
 
 
 def _still(found: Explained, channel: Channel) -> None:
@@ -119,6 +121,7 @@ def _speaking(
     found.tried += [tried(place, one) for one in tasks]
     if channel.began_at is not None and not tasks:
         found.wait_for("turn-end", agent, channel.began_at, until)
+        found.hinder("turn-open", agent, run=channel.run)
     else:
         of_agent(
             place,
@@ -131,6 +134,7 @@ def _speaking(
             due_now=any(isinstance(one, Wake) for one in owed),
             retry_at=_retry_at(place, channel),
         )
+    of_calls(place, found, channel.channel_id)
     if until is not None:
         found.then("next-pass", until, agent=agent)
 

@@ -37,6 +37,9 @@ _BEGINNINGS = (
     ("timed out", "too-slow"),
     ("lost", "lost"),
     ("no answer", "no-answer"),
+    ("no such folder: ", "no-folder"),
+    ("the prompt template ", "template"),
+    ("answer longer than ", "too-long"),
     ("exit ", "exit"),
     ("ended by ", "exit"),
 )
@@ -51,6 +54,7 @@ def of_workspace(place: Place, found: Explained, *, starts: bool) -> None:
         found.hinder("halted", since=halt.at, reason=halt.reason)
     if starts:
         _of_clock(place, found)
+        _of_beat(place, found)
     _of_disk(place, found)
     log = place.paths.failure_log
     try:
@@ -73,36 +77,74 @@ def of_bounds(place: Place, found: Explained, owner: str, agent: str, now: datet
         )
 
 
-def of_failure(found: Explained, agent: str, reason: str, log: RunLog) -> None:
-    """Add why a run failed, by the words of whoever ran it."""
+def of_failure(
+    found: Explained, agent: str, reason: str, log: RunLog, *, by_tool: bool = False
+) -> None:
+    """Add why a run failed, by the words of whoever ran it.
+
+    `by_tool` says that its answer is not what it prints.
+    """
     if reason.startswith(_REFUSED):
         return  # a bound: told by `of_bounds`, as it stands now
     known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
     beginning, kind = next(known, ("", "attempt-failed"))
+    if kind == "no-answer" and by_tool:
+        kind = "no-answer-tool"
     output = log.output[-1] if log.output else ""
     program = reason.removeprefix(beginning) if beginning.endswith(": ") else ""
-    found.hinder(kind, agent, reason=reason, program=program, output=output)
+    found.hinder(kind, agent, reason=reason, program=program, output=output, log=log.path)
 
 
-def of_places(place: Place, found: Explained, agent: str) -> None:
-    """Add who takes the places that a run waits for."""
+def of_places(place: Place, found: Explained, agent: str, **told: str) -> None:
+    """Add who takes the places that a run waits for; `told` goes with it."""
     slots = Slots(place.paths.places, place.settings.max_runs)
     running = slots.running_agents()
     where = _runs_of(place, running)
     if slots.taken() >= slots.max_runs:
         runs = [where.get(one, one) for one in running]
-        found.hinder("no-place", places=slots.max_runs, runs=runs)
+        found.hinder("no-place", places=slots.max_runs, runs=runs, **told)
     elif agent in running:
-        found.hinder("busy", agent, runs=where.get(agent, ""))
+        found.hinder("busy", agent, runs=where.get(agent, ""), **told)
 
 
-def of_lock(found: Explained, lock: str) -> None:
+def of_lock(found: Explained, lock: str, kind: str = "locked") -> None:
     """Add who holds a lock just now."""
     from council.store.lock import holder_of
     from council.store.slots import is_held
 
     if os.path.exists(lock) and is_held(lock):
-        found.hinder("locked", holder=holder_of(lock) or "?")
+        found.hinder(kind, holder=holder_of(lock) or "?")
+
+
+def of_refusals(place: Place, found: Explained, owner: str, asked: dict[str, datetime]) -> None:
+    """Add why the last answer of an agent that still owes one was not taken.
+
+    Args:
+        place: The workspace.
+        found: Takes what is found.
+        owner: The conversation.
+        asked: The agents that owe an answer, and since when.
+    """
+    refused: dict[str, str] = {}
+    for event in tail(place.paths):
+        agent = str(event.get("agentId") or "")
+        if event.get("conversationId") != owner or agent not in asked:
+            continue
+        if event.get("type") == "answer.refused" and _at(event) >= asked[agent].replace(
+            microsecond=0
+        ):
+            refused[agent] = str((event.get("data") or {}).get("message") or "?")
+    for agent, message in refused.items():
+        found.hinder("refused", agent, message=message)
+
+
+def _at(event: dict[str, Any]) -> datetime:
+    from datetime import UTC, datetime
+
+    try:
+        return parse_instant(str(event.get("at")))
+    except CouncilError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
@@ -140,6 +182,11 @@ def _of_clock(place: Place, found: Explained) -> None:
         found.hinder("no-heartbeat", clock=clock)
     else:
         found.hinder("old-heartbeat", clock=clock, age=age)
+
+
+def _of_beat(place: Place, found: Explained) -> None:
+    """Add who holds the lock of all heartbeats: while one hangs, nobody else starts a run."""
+    of_lock(found, place.paths.heartbeat_lock, "beat-locked")
 
 
 def _of_disk(place: Place, found: Explained) -> None:

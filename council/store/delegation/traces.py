@@ -30,6 +30,7 @@ from council.core.record import Record
 from council.store import files
 from council.store.lock import Lock, try_lock
 from council.store.paths import resolve_inside
+from council.store.slots import is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,6 +206,23 @@ def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
             os.close(descriptor)
         else:
             yield Note(path=path, record=record, descriptor=descriptor)
+
+
+def held_notes(workspace: Workspace) -> Iterator[dict[str, Any]]:
+    """Yield what is under way now: the notes whose processes live. It only looks."""
+    folder = _notes(workspace)
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for path in (f"{folder}/{name}" for name in sorted(names) if name.endswith(_END)):
+        try:
+            standing = files.read_stable(path) if is_held(path) else None
+            record = json.loads(standing.data) if standing is not None else None
+        except (ValueError, RecursionError, CouncilError):
+            continue
+        if isinstance(record, dict):
+            yield record
 
 
 def damaged_notes(workspace: Workspace) -> list[str]:

@@ -1,0 +1,157 @@
+"""Why calls of one agent to another stand where they stand.
+
+A run that has called somebody waits inside its own process: of that nothing
+stands in the conversation, room or context that it works for. The ledger of
+the trace knows it.
+
+Source: `cli.md` section 2 (`explain`), P8-023, P8-052, P8-061, XC-016.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from council.core.delegation import delegation as rules
+from council.core.delegation.delegation import Call, Trace
+from council.core.errors import CouncilError, NotFoundError
+from council.core.telling import meanings
+from council.operations.delegation.chains import call_task
+from council.operations.place import Place
+from council.operations.telling.explained import Explained, Said, Tried
+from council.operations.telling.hindrances import of_failure, of_places
+from council.operations.telling.run_logs import read_run_log
+from council.store.agents import agent as agent_of
+from council.store.delegation.traces import held_notes, read_trace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from council.core.telling.stories import Subject
+
+_MEANINGS = {
+    rules.OK: meanings.ENDED_WELL,
+    rules.TIMED_OUT: meanings.OUT_OF_TIME,
+    rules.WAITING: meanings.UNDER_WAY,
+    rules.RUNNING: meanings.UNDER_WAY,
+}
+
+
+def explain_trace(place: Place, about: Subject) -> Explained:
+    """Explain the calls of a trace: those under way, and what came of the others.
+
+    Raises:
+        NotFoundError: Nobody has called anybody in it.
+    """
+    ledger = _ledger(place, about.also) or _ledger(place, about.id)
+    if ledger is None:
+        raise NotFoundError(
+            f"nothing that is open is called {about.also!r}",
+            "see: council status; what happened tells: council events story",
+        )
+    trace = ledger.trace_id
+    shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]
+    found = Explained(
+        kind="trace",
+        id=trace,
+        name=trace,
+        now=place.now(),
+        trace=trace,
+        status=ledger.calls[-1].state,
+        meaning=_MEANINGS.get(ledger.calls[-1].state, meanings.FAILED),
+        where=Said(kind="where-trace", values={"calls": shown}),
+    )
+    for call in ledger.calls:
+        found.tried.append(_tried(place, trace, call))
+        if not call.is_under_way and call.state != rules.OK:
+            _failure(place, found, call)
+    _under_way(place, found, ledger.calls, trace)
+    if not found.waits:
+        found.then("over")
+    return found
+
+
+def of_calls(place: Place, found: Explained, owner: str) -> None:
+    """Add the calls that a run of a conversation, room or context waits for."""
+    ledger = _ledger(place, found.trace) or _ledger(place, owner)
+    if ledger is not None:
+        mine = [one for one in ledger.calls if one.owner == owner and one.is_under_way]
+        found.tried += [_tried(place, ledger.trace_id, one) for one in mine]
+        _under_way(place, found, mine, ledger.trace_id)
+
+
+def _ledger(place: Place, trace: str) -> Trace | None:
+    """Return the ledger of a trace in which somebody was called, None where there is none."""
+    try:
+        ledger = read_trace(place.paths, trace) if trace else None
+    except CouncilError:  # no name of a trace, or `doctor` tells what is wrong with it
+        return None
+    return ledger if ledger is not None and ledger.calls else None
+
+
+def _under_way(place: Place, found: Explained, calls: list[Call], trace: str) -> None:
+    alive = {(one.get("trace"), one.get("number")) for one in held_notes(place.paths)}
+    for call in (one for one in calls if one.is_under_way):
+        # `of` is the run that waits: what keeps a called agent keeps that one.
+        told = {"caller": call.caller, "of": call.path[0], "trace": trace}
+        since = call.started_at or call.at
+        until = since + _most(place, call)
+        if (trace, call.number) not in alive:
+            found.wait_for("call-end", call.target, since, None, **told)
+            found.hinder("call-left", call.target, **told)
+            found.then("next-call-end")
+        elif call.state == rules.WAITING:
+            found.wait_for("call-place", call.target, since, until, **told)
+            of_places(place, found, call.target, **told)
+            found.then("next-call-refused", until, agent=call.target, **told)
+        else:
+            found.wait_for("call", call.target, since, until, **told)
+            found.then("next-call-timeout", until, agent=call.target, **told)
+    found.nexts.sort(key=lambda one: one.at or found.now)
+
+
+def _most(place: Place, call: Call) -> timedelta:
+    """Return how long a call may wait for its place, or run, whichever it does."""
+    limit = timedelta(milliseconds=call.limits.get(rules.TIMEOUT, rules.DEFAULTS[rules.TIMEOUT]))
+    if call.state == rules.WAITING:
+        return limit
+    own = agent_of(place.root, place.settings, call.target).settings
+    return min(limit, place.settings.timeout_of(own))
+
+
+def _failure(place: Place, found: Explained, call: Call) -> None:
+    """Add why a call came to nothing."""
+    reason = str(_error(call).get("message", ""))
+    reason = reason.removeprefix(f"{call.target}: ")
+    log = read_run_log(place, call_task(found.trace, call.number, call.target))
+    of_failure(found, call.target, reason or call.state, log)
+
+
+def _error(call: Call) -> dict[str, object]:
+    return (call.result or {}).get("error") or {}
+
+
+def _tried(place: Place, trace: str, call: Call) -> Tried:
+    task = call_task(trace, call.number, call.target)
+    log = read_run_log(place, task)
+    error = _error(call)
+    came = " ".join(str(error[one]) for one in ("code", "message") if error.get(one))
+    if call.is_under_way:
+        came = "@under-way-run" if call.state == rules.RUNNING else "@waits-for-place"
+    return Tried(
+        agent=call.target,
+        task=task,
+        state=call.state,
+        at=_begun(call),
+        driver=agent_of(place.root, place.settings, call.target).driver,
+        command=log.argv,
+        folder=log.folder,
+        came_back=came,
+        seconds=log.seconds,
+        output=log.output,
+        log=log.path,
+    )
+
+
+def _begun(call: Call) -> datetime:
+    return call.started_at or call.at
