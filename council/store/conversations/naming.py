@@ -53,8 +53,10 @@ class Pointer:
         self.conversation_id = _id_in(self._reading)
 
     def stands(self) -> bool:
-        """Tell whether it is the same still."""
-        return self._reading is not None and files.is_same(self._path, self._reading)
+        """Tell whether it is the same still; one that was put there anew may say the same."""
+        if self._reading is not None and files.is_same(self._path, self._reading):
+            return True
+        return _id_in(files.read_stable(self._path)) == self.conversation_id
 
 
 def claim(workspace: Workspace, name: str, conversation_id: str) -> bool:

@@ -27,6 +27,7 @@ from council.core.errors import (
 from council.core.events import Event
 from council.core.step import Step
 from council.store import files
+from council.store.conversations import naming
 from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
 from council.store.statefile import statefile
@@ -167,6 +168,21 @@ def test_an_unchanged_file_is_not_touched(room: Room) -> None:
     assert (moved.changed, moved.state.rev) == (False, 2)
     assert room.tree() == before
     assert (room.folder / "lock").read_bytes() == b""
+
+
+def test_a_name_that_is_written_anew_with_the_same_words_still_stands(room: Room) -> None:
+    pointer = room.folder.parent / "open" / "active"
+    look = naming.Pointer(room.workspace, "active")
+
+    text = pointer.read_bytes()
+    pointer.unlink()
+    pointer.write_bytes(text)
+
+    assert look.stands()
+    pointer.write_bytes(b"another\n")
+    assert not look.stands()
+    pointer.unlink()
+    assert not look.stands()
 
 
 @pytest.mark.req("C0-042")
