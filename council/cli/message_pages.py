@@ -16,7 +16,14 @@ from council.cli.message_streams import Given, answer_each, as_json, batches, is
 from council.cli.views import as_text
 from council.core.errors import InvalidInputError, NotFoundError
 from council.wire.codes import CODES
-from council.wire.explanation import card, explain, explain_code, explain_codes, explain_version
+from council.wire.explanation import (
+    card,
+    explain,
+    explain_code,
+    explain_codes,
+    explain_version,
+    explain_word,
+)
 from council.wire.pages import PAGES
 from council.wire.parsed import Parsed
 from council.wire.replies import written_out
@@ -31,6 +38,16 @@ _TITLES = {
     "warning": ("warning", "avertissement"),
     "stands": ("stands for", "signifie"),
 }
+_KINDS = {
+    "type": ("type", "type"),
+    "state": ("state", "état"),
+    "priority": ("priority", "priorité"),
+    "segment": ("segment", "segment"),
+    "warning": ("warning", "avertissement"),
+    "advice": ("advice", "conseil"),
+}
+# A text with one of these is meant as a message, however wrong it is.
+_IN_MESSAGES = frozenset("|>[:;=\n ")
 
 
 def explained_card(lang: str) -> Output:
@@ -41,10 +58,10 @@ def explained_card(lang: str) -> Output:
 def explained(
     what: str | None, version: str | None, lang: str, most: int, json: bool
 ) -> Output | int:
-    """Return the explanation of a code, a version or a message; of a stream, the exit code.
+    """Return the explanation of a code, a version, a word or a message; of a stream, the exit code.
 
     Raises:
-        NotFoundError: No version has that code.
+        NotFoundError: No version has that code or word.
     """
     name = (what or "").upper()
     if name in PAGES:
@@ -55,6 +72,8 @@ def explained(
         text = written_out(what)
         said = f"{_TITLES['stands'][lang == 'fr']}: {text}"
         return Output(record={"shorthand": what, "standsFor": text}, text=said)
+    if what and what != "-" and version is None and not set(what) & _IN_MESSAGES:
+        return _word(what, lang)
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         found = given.read(version)
@@ -97,6 +116,16 @@ def _code(code: str, version: str | None, lang: str) -> Output:
     lines = [f"{one['version']} {one['code']}: {_meaning(one)}" for one in found]
     record: dict[str, Any] = dict(found[0]) if version else {"code": code, "meanings": found}
     return Output(record=record, text="\n".join(lines))
+
+
+def _word(word: str, lang: str) -> Output:
+    meanings = explain_word(word, lang)
+    lines = []
+    for one in meanings:
+        kind = _KINDS[one["kind"]][lang == "fr"]
+        version = f"{one['version']} " if one["version"] else ""
+        lines.append(f"{version}{kind} {word}: {one['meaning']}")
+    return Output(record={"word": word, "meanings": meanings}, text="\n".join(lines))
 
 
 def _meaning(code: dict[str, str]) -> str:

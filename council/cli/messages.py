@@ -247,8 +247,8 @@ def explain(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MESSAGE|CODE|VERSION|-]",
-            help="A message, a code such as E13, a version, or - for standard input.",
+            metavar="[MESSAGE|CODE|VERSION|WORD|-]",
+            help="A message, a code (E13), a version, a word (W_TYPE_Q, CTX), or - for many.",
         ),
     ] = None,
     card: Annotated[
@@ -260,7 +260,7 @@ def explain(
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Explain a message part by part, a code, or a version; print the reference card."""
+    """Explain a message part by part, a code, a version or a word; print the reference card."""
 
     def command(place: Place | None) -> Output | int:
         from council.cli.message_pages import explained, explained_card

@@ -173,6 +173,41 @@ def explain_codes(version: str, lang: str = "en") -> list[dict[str, str]]:
     return [explain_code(code, version, lang) for code in CODES[version]]
 
 
+def explain_word(word: str, lang: str = "en") -> list[dict[str, str]]:
+    """Return what a word of messages means: a type, state, priority, segment, warning, advice.
+
+    A letter may be several of them. The meanings of priorities differ from version to version.
+
+    Raises:
+        NotFoundError: No version has such a word.
+
+    Source: PR-109.
+    """
+    from council.wire.economy import RULES
+
+    french = lang == "fr"
+    tables: list[tuple[str, str, dict[str, word_texts.Text]]] = [
+        ("type", "", word_texts.TYPES),
+        ("type", "V1", word_texts.ABBREVIATIONS),
+        ("state", "", word_texts.STATES),
+        *(("priority", name, word_texts.PRIORITIES[name]) for name in ("V3", "V4", "V5")),
+        ("segment", "", word_texts.SEGMENTS),
+        ("warning", "", word_texts.WARNINGS),
+        ("advice", "", RULES),
+    ]
+    found = [
+        {"kind": kind, "word": word, "version": version, "meaning": table[word][french]}
+        for kind, version, table in tables
+        if word in table
+    ]
+    if not found:
+        raise NotFoundError(
+            f"{word!r} is no message and no word of one",
+            "name a message, a code (E13), a version (V5), a type, a segment or a warning",
+        )
+    return found
+
+
 def explain_version(version: str, lang: str = "en") -> dict[str, Any]:
     """Return the page of a version: its standing, segments, types and history.
 

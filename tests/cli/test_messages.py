@@ -753,6 +753,29 @@ def test_explain_tells_a_code_in_each_version_that_has_it(msg):
     assert msg("explain", "E77").code == 5
 
 
+@pytest.mark.req("PR-109", "PR-309", "PR-410")
+def test_explain_tells_a_word(msg):
+    shown = {word: msg("explain", word).out for word in ("REQ", "R", "P1", "CTX", "W_TYPE_Q")}
+    french = msg("explain", "L_POLITE", "--lang", "fr", "--json").json()
+
+    assert shown["REQ"] == "V1 type REQ: request: a short description of the task\n"
+    assert [line.split(":")[0] for line in shown["R"].splitlines()] == ["type R", "state R"]
+    assert shown["P1"].startswith("V3 priority P1: normal")
+    assert "V4 priority P1: high" in shown["P1"]
+    assert shown["CTX"].startswith("segment CTX: context")
+    assert shown["W_TYPE_Q"].startswith("warning W_TYPE_Q: ")
+    assert french["meanings"][0]["meaning"] == "pas de formules de politesse"
+
+
+@pytest.mark.req("PR-109")
+def test_what_is_no_word_of_a_message_is_not_explained(msg):
+    for word in ("hello", "E5", "V9", "req"):
+        done = msg("explain", word)
+        assert (done.code, done.out, done.err.count("\n")) == (5, "", 1)
+    assert msg("explain", "hello there").code == 0
+    assert msg("explain", "-", stdin="hello\n").code == 0
+
+
 @pytest.mark.req("PR-418")
 def test_explain_writes_a_short_note_of_the_document_out(msg):
     for vector in of("fragment"):
