@@ -44,10 +44,7 @@ def gc(
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Prune old history and run logs of what is over: archived conversations, closed contexts.
-
-    Minutes, journals and answers stay.
-    """
+    """Prune old history and run logs of what is over; minutes, answers and journals stay."""
 
     def command(place: Place) -> Output:
         from council.operations.forget import gc as collect
@@ -74,7 +71,7 @@ def _collected(found: Collected) -> str:
         lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
     for over in found.contexts:
         runs = len(over.files["runs"])
-        told = "its history" + (f", {runs} run files" if runs else "")
+        told = "its history" + (f", {runs} run file{'s' * (runs != 1)}" if runs else "")
         lines.append(f"{over.context}: {would} {told} ({_size(over.total_bytes)})")
     if found.orphaned:
         lines.append(f"{would} {len(found.orphaned)} run files of conversations that are gone")

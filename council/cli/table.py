@@ -62,7 +62,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "gc": (
             "forgetting",
-            "Prune old history and run logs of archived conversations; minutes and journals stay.",
+            "Prune old history and run logs of what is over; minutes, answers and journals stay.",
         ),
         "purge": (
             "forgetting",

@@ -42,13 +42,14 @@ class Collected(Record):
     @property
     def count(self) -> int:
         """How many files."""
-        pruned = [one.count for one in (*self.conversations, *self.contexts)]
-        return sum(pruned) + len(self.orphaned)
+        known = sum(one.count for one in self.conversations)
+        return known + sum(one.count for one in self.contexts) + len(self.orphaned)
 
     @property
     def total_bytes(self) -> int:
         """How much room they took."""
-        taken = sum(one.total_bytes for one in (*self.conversations, *self.contexts))
+        taken = sum(one.total_bytes for one in self.conversations)
+        taken += sum(one.total_bytes for one in self.contexts)
         return taken + sum(size for _, size in self.orphaned)
 
     def to_record(self) -> dict[str, Any]:

@@ -435,6 +435,32 @@ def test_a_worker_that_answers_from_within_its_run_is_not_ended(office, line, to
     wait_until(finished.exists)
 
 
+@pytest.mark.req("XC-018")
+def test_gc_prunes_closed_contexts_by_their_age_and_their_story_is_still_told(office):
+    office.hire(scout=(["result", "results=5"], "web_search"), hand=([], "translate"))
+    old, open_one = (
+        office.ask("Old", "--caps", "web_search"),
+        office.ask("By", "--caps", "translate"),
+    )
+    told = office.answer(old)
+    wait_until(lambda: not Slots(office.place.paths.places, 4).running_agents())
+    later = datetime.now(UTC) + timedelta(days=31)
+
+    assert office.do("gc", "--dry-run")["contexts"] == []
+    would, done = (office.do("gc", *more, now=later) for more in (("--dry-run",), ()))
+    assert {**would, "dryRun": False} == done
+    (one,) = done["contexts"]
+    assert (one["context"], one["files"]) == (old, {"history": 1, "runs": 1})
+    assert (done["files"], done["orphanedRuns"]) == (2, [])
+
+    assert office.do("gc", now=later)["files"] == 0
+    assert office.answer(old) == told
+    assert "was pruned" in office.council("task", "show", old).err
+    assert "task.created" in [one["type"] for one in office.do("events", "story", old)["events"]]
+    assert office.do("task", "show", open_one)["status"] == "open"
+    assert office.ask("New", "--caps", "web_search") == "S3"
+
+
 @pytest.mark.req("PR-309", "PR-410")
 def test_tasks_and_letters_stand_in_the_order_p0_p1_p2_then_age(office):
     office.hire(outside=([], "plan"))

@@ -114,6 +114,8 @@ def subject(place: Place, wanted: str) -> Subject:
         found = known(place, wanted)
         if found is not None:
             return found
+    if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
+        return Subject(kind="context", id=wanted, trace=trace_of(wanted))
     # People may name the trace of a conversation by its id, or give a trace any name.
     return Subject(kind="trace", id=trace_of(wanted), also=wanted)
 

@@ -99,7 +99,7 @@ class Contexts:
             standing = files.read_stable(path)
             if standing is not None:
                 return _kept(standing.data, path)
-        raise _unknown(context)
+        raise self._unknown(context)
 
     def open(self, make: Callable[[str], Change], now: datetime, *, context: str = "") -> Kept:
         """Make a new context.
@@ -117,7 +117,7 @@ class Contexts:
             chosen = context or self.reserve()
             self._make_folders()
             with self._lock(chosen):
-                if not self.exists(chosen):
+                if not self._was_given(chosen):
                     return self._commit(make(chosen), 1, now, self._paths(chosen)[0])
             if context:
                 raise InvalidStateError(f"there is a context {context}", "choose another id")
@@ -131,7 +131,7 @@ class Contexts:
             CouncilError: The rule or the system refuses.
         """
         if not self.exists(context):
-            raise _unknown(context)
+            raise self._unknown(context)
         with self._lock(context):
             kept = self.read(context)
             self._tell(kept, context)
@@ -198,12 +198,61 @@ class Contexts:
         self._make_folders()
         counter = self._beside(".told", "next")
         with Lock(self._beside(".locks", "next")):
-            number = max(1, _number_in(counter))
-            while self.exists(f"S{number}"):
+            number = _number_in(counter) or self._last_number() + 1
+            while self._was_given(f"S{number}"):
                 number += 1
             # A power cut may take it back: the loop above finds what was given out.
             notes.write_text(counter, str(number + 1))
         return f"S{number}"
+
+    def _was_given(self, context: str) -> bool:
+        """Tell whether there is or was such a context, even if its document is pruned."""
+        return self.exists(context) or os.path.lexists(self.answer_path(context))
+
+    def _unknown(self, context: str) -> NotFoundError:
+        if not self._was_given(context):
+            return NotFoundError(f"no context {context}", "see: council task list --all")
+        return NotFoundError(
+            f"{context} was pruned; its answer stands in {self.answer_path(context)}",
+            f"what happened: council events story {context}",
+        )
+
+    def _last_number(self) -> int:
+        """Return the highest number that a context has, 0 for none."""
+        ids = (*self.ids(), *self.closed_ids(), *_ids_in(self._folder("answers"), ".md"))
+        return max((int(one[1:]) for one in ids if one[1:].isdigit()), default=0)
+
+    def closed_path(self, context: str) -> str:
+        """Return where a context lies once it is over."""
+        return self._paths(context)[1]
+
+    def keep_numbers(self) -> None:
+        """Let no number be given twice, whatever is dropped from now on.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        counter = self._beside(".told", "next")
+        with Lock(self._beside(".locks", "next")):
+            after = max(_number_in(counter), self._last_number() + 1)
+            files.replace(counter, str(after).encode())
+
+    def drop(self, context: str) -> None:
+        """Take away the document of a context that is over; the answer to the user stays.
+
+        Raises:
+            CouncilError: The system refuses; repeated, it goes on.
+        """
+        with self._lock(context):
+            kept = self.read(context)
+            self._tell(kept, context)
+            if not kept.is_closed:
+                return
+            with files.explaining("remove", self.closed_path(context)):
+                files.remove(self._told_path(context))
+                os.unlink(self.closed_path(context))
+                # Whoever waits for it sees that the lock has gone, and that the context has.
+                files.remove(self._beside(".locks", context))
 
     def _make_folders(self) -> None:
         for folder in (self.closed_folder, *map(self._folder, (".locks", ".told"))):
@@ -229,18 +278,14 @@ class Contexts:
         return os.path.join(self.folder, name), os.path.join(self.closed_folder, name)
 
 
-def _ids_in(folder: str) -> list[str]:
+def _ids_in(folder: str, suffix: str = _SUFFIX) -> list[str]:
     with files.explaining("list", folder):
         try:
             names = os.listdir(folder)
         except FileNotFoundError:
             return []
-    ids = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+    ids = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
     return [one for one in ids if is_context(one)]
-
-
-def _unknown(context: str) -> NotFoundError:
-    return NotFoundError(f"no context {context}", "see: council task list --all")
 
 
 def _kept(data: bytes, path: str) -> Kept:
