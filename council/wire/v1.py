@@ -48,14 +48,16 @@ def parse(text: str) -> Parsed:
         found.setdefault(name, value.removeprefix(" "))
     is_ack = found.get("TYPE") == "ACK"
     errors = []
-    if not (header[:1] == "[" and header[-1:] == "]" and is_long_message_id(header[1:-1])):
+    is_bracketed = header[:1] == "[" and header[-1:] == "]"
+    msg = header[1:-1] if is_bracketed else header
+    if not (is_bracketed and is_long_message_id(msg)):
         errors.append(_HEADER)
     if not _is_ordered(order, is_ack):
         errors.append(_ORDER)
     if any(found.get(name) == "" for name in LINES[:4]) or (found.get("DATA") == "" and not is_ack):
         errors.append(_EMPTY)
     errors += _faults_of(found)
-    segments = [header[1:-1], *(found.get(name, "") for name in LINES)]
+    segments = [msg, *(found.get(name, "") for name in LINES)]
     notes = [_ACK_EMPTY] if is_ack and not found.get("DATA") else []
     return Parsed(NAME, text, segments, errors, notes, fields_of)
 

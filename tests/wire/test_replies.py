@@ -224,6 +224,7 @@ def test_faults_of_the_oldest_versions_are_answered_in_their_form():
     assert reply(V1.replace("REQ", "R")) == (
         "[MSG_02]\nFROM: WORKER\nTO: ORCHESTRATOR\nTYPE: ERR\nTASK: TASK_01\nDATA: E02:bad format"
     )
+    assert str(reply(V1.replace("[MSG_01]", "MSG_09"), "V1")).startswith("[MSG_10]\n")
     assert reply("MSG_01|W|R|TASK_01|scan") == "MSG_02|O|E|TASK_01|E99:other error;seg=2"
     assert reply(V5D.replace("X1:-", "X0:-")) == (
         "M2|W1>O1|E|T1|P0|F|E10|0|-|-|desc=bad message format;details=seg 9;got=X0:-:14523"

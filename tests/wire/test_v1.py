@@ -43,6 +43,9 @@ def test_an_error_gives_its_code_and_its_description():
 @pytest.mark.parametrize("header", ["MSG_01", "[MSG_]", "[MSG_X]", "[M1]", "[MSG_01", "[MSG_01] "])
 def test_a_header_of_another_form_is_a_fault_of_segment_1(header: str):
     assert faults(block(header=header), "V1") == [("E02", "V1-1", 1)]
+    assert parse(block(header=header), "V1").segments[0] == (
+        header[1:-1] if header.endswith("]") and header.startswith("[") else header
+    )
 
 
 @pytest.mark.req("PR-104")
