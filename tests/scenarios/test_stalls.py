@@ -10,6 +10,8 @@ import os
 import signal
 from pathlib import Path
 
+from council.core.protocol.registering import Joining
+from council.operations.protocol import registry
 from tests.cli.commands import wait_until
 from tests.scenarios.office import Office
 from tests.scenarios.stalled import (
@@ -273,6 +275,7 @@ def test_a_task_that_waits_for_a_choice_of_the_user(council):
     assert "the user has not chosen yet: Which? (red, dark blue)" in why
     assert f"council msg answer {context}/T1 OPTION" in why
     assert "without a choice the first option is taken" in why
+    assert "an answer of painter" not in why
     assert "Which?" in story
     only = council("explain", f"{context}/T1", "--json").json()
     assert (only["kind"], [one["what"] for one in only["hindrances"]]) == ("task", ["choice-open"])
@@ -291,6 +294,39 @@ def test_a_worker_that_answers_by_hand_and_has_not(council):
     assert "council msg inbox --as scout" in why
     assert "scout is out of time; another one is asked" in why
     assert "M1 delivered to W1" in story
+
+
+def test_a_worker_from_outside_that_has_not_answered(council):
+    office = Office(council)
+    joined = registry.join(office.place, Joining(proposed="W1", capabilities=("plan",)))
+    assert joined.id == "W1"
+    context = office.ask("Plan it", "--caps", "plan")
+    wait_until(lambda: "W1 is out of time" in explained(council, context))
+
+    why = explained(council, context)
+
+    assert "no program answers for W1: it answers by hand, and has not" in why
+    assert "council msg inbox --as W1" in why
+    assert "the run of W1" not in why
+
+
+def test_the_second_task_of_a_worker_waits_for_a_place_and_not_for_the_run_of_the_first(council):
+    office = Office(council)
+    office.hire(sleeper=(["sleeps", "600"], "plan"))
+    context = str(office.do("ctx", "open")["ctx"])
+    for text in ("First", "Second"):
+        office.ask(text, "--caps", "plan", "--ctx", context)
+    office.until(
+        context, lambda one: sorted(r["state"] for r in one["runs"].values()) == ["N", "R"]
+    )
+
+    first, second = (explained(council, f"{context}/{one}") for one in ("T1", "T2"))
+
+    assert "the run of sleeper" in first
+    assert "the run of sleeper" not in second
+    assert "works.py sleeps 600" in first
+    assert "works.py sleeps 600" not in second
+    office.do("task", "cancel", context)
 
 
 def test_a_worker_that_keeps_failing(council):

@@ -10,6 +10,7 @@ from council.core.errors import CouncilError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.telling import meanings
 from council.operations.place import Place
+from council.operations.protocol.task_due import OUTSIDE
 from council.operations.telling.explained import Explained, Said, Tried
 from council.operations.telling.explaining_calls import of_calls
 from council.operations.telling.explaining_conversations import MANUAL
@@ -102,8 +103,9 @@ def _ended(place: Place, found: Explained, exchange: Exchange, names: dict[str, 
             about = f"{exchange.context}/{task.id}"
             code, reason = task.code, task.reason or task.result
             found.hinder("task-failed", tid=task.id, task=about, code=code, reason=reason)
-            attempts = [one for hop in task.hops for one in hop.attempts]
-            found.tried += [_tried(place, exchange, one, task.id, names) for one in attempts]
+            for hop in task.hops:
+                runs = _runs_for(exchange, task.id, hop)
+                found.tried += [_tried(place, runs, one, task.id, names) for one in hop.attempts]
     found.then("over")
 
 
@@ -162,14 +164,13 @@ def _hop(
     names: dict[str, str],
 ) -> None:
     again, last = hop.again, hop.attempt
+    runs = _runs_for(exchange, told["tid"], hop)
     for one in hop.attempts:
-        found.tried.append(_tried(place, exchange, one, told["tid"], names))
+        found.tried.append(_tried(place, runs, one, told["tid"], names))
     failed = [one for one in hop.attempts if one.state is TaskState.F]
     for one in failed[-1:]:
         agent = names.get(one.worker, one.worker)
-        of_failure(
-            found, agent, one.reason or one.code, read_run_log(place, _run_of(exchange, one))
-        )
+        of_failure(found, agent, one.reason or one.code, read_run_log(place, _run_of(runs, one)))
     if again is not None:
         if again.blocked:
             found.wait_for("worker", "", again.since, **told, reason=again.blocked)
@@ -185,26 +186,35 @@ def _hop(
             found.wait_for("worker", "", again.since, **told)
             found.then("next-heartbeat", agents=[told["task"]])
     elif last is not None and last.state in (TaskState.N, TaskState.R):
-        _attempt(place, found, exchange, last, told, names)
+        _attempt(place, found, exchange, runs, last, told, names)
+
+
+def _runs_for(exchange: Exchange, task: str, hop: Hop) -> list[Run]:
+    """Return the runs for a hop, of all its attempts."""
+    part = (task, hop.number)
+    return [one for one in exchange.runs.values() if (one.task, one.hop) == part]
 
 
 def _attempt(
     place: Place,
     found: Explained,
     exchange: Exchange,
+    runs: list[Run],
     last: Attempt,
     told: dict[str, Any],
     names: dict[str, str],
 ) -> None:
     agent = names.get(last.worker, last.worker)
-    runs = [one for one in exchange.runs.values() if one.worker == last.worker]
-    run = next((one for one in runs if one.state is TaskState.R), None)
-    waiting = next((one for one in runs if one.state is TaskState.N), None)
+    mine = [one for one in runs if one.attempt == last.number]
+    run = next((one for one in mine if one.state is TaskState.R), None)
+    waiting = next((one for one in mine if one.state is TaskState.N), None)
+    if last.state is TaskState.R and not last.asked and run is None:
+        return  # it waits itself: for the user, or for whom it handed a part on to
     if waiting is not None:
         found.wait_for("place", agent, waiting.at, **told)
         of_places(place, found, agent)
         found.then("next-place")
-    elif run is not None and run.driver != MANUAL:
+    elif run is not None and run.driver not in (MANUAL, OUTSIDE):
         slots = Slots(place.paths.places, place.settings.max_runs)
         if agent in slots.running_agents() or run.ends_at is None:
             found.wait_for("run", agent, run.at, run.ends_at, attempt=last.number, **told)
@@ -214,27 +224,23 @@ def _attempt(
             found.then("next-lease", run.ends_at, agent=agent)
     else:
         found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
-        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+        if last.worker not in names or agent_of(place.root, place.settings, agent).driver == MANUAL:
             found.hinder("worker-by-hand", agent, **told)
     of_bounds(place, found, exchange.context, agent, found.now)
     if last.ends_at is not None:
         found.then("next-worker-timeout", last.ends_at, agent=agent, tid=told["tid"])
 
 
-def _run_of(exchange: Exchange, attempt: Attempt) -> str:
-    """Return the newest run of an attempt, "" for none."""
-    mine: list[Run] = [
-        one
-        for one in exchange.runs.values()
-        if one.worker == attempt.worker and one.attempt == attempt.number
-    ]
+def _run_of(runs: list[Run], attempt: Attempt) -> str:
+    """Return the newest of the runs for a hop that was one of an attempt, "" for none."""
+    mine = [one for one in runs if one.attempt == attempt.number]
     return max(mine, key=lambda one: (one.at, one.number)).id if mine else ""
 
 
 def _tried(
-    place: Place, exchange: Exchange, attempt: Attempt, task: str, names: dict[str, str]
+    place: Place, runs: list[Run], attempt: Attempt, task: str, names: dict[str, str]
 ) -> Tried:
-    log = read_run_log(place, _run_of(exchange, attempt))
+    log = read_run_log(place, _run_of(runs, attempt))
     return Tried(
         agent=names.get(attempt.worker, attempt.worker),
         task=task,
