@@ -186,6 +186,7 @@ def _protocol(read: _Reader) -> ProtocolRules:
         liveness_cycle=table.duration("liveness_cycle") or usual.liveness_cycle,
         liveness_timeout=table.duration("liveness_timeout") or usual.liveness_timeout,
         versions=versions,
+        signed=table.flag("signed", usual.signed),
     )
     read.odd.extend(f"no setting is called protocol.{key}" for key in table.left)
     return rules

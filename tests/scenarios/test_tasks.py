@@ -629,6 +629,37 @@ def test_inside_a_run_a_worker_sends_as_itself_and_needs_no_signature(office):
     assert office.answer(context) == "mine"
 
 
+@pytest.mark.req("PR-589", "PR-590")
+def test_where_lines_must_be_signed_only_a_signed_one_is_taken_and_only_once(office):
+    office.hire("[protocol]\nsigned = true", one=([], "plan"))
+    context = office.ask("Plan", "--caps", "plan")
+    line = f"M2|W1>O1|S|T1|P1|D|-|0|{context}|B400|result=mine"
+    progress = f"M2|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress=1"
+
+    office.do("msg", "send", line, code=5)  # there is no key yet
+    signed = office.do("msg", "sign", progress)["text"]
+    plain = office.do("msg", "send", progress, code=6)
+    changed = office.do("msg", "send", signed.replace("=1", "=9"), code=6)
+    older = office.do("msg", "send", "M2|W1>O1|U|T1|P1|R|-|progress=1", code=6)
+    assert office.do("msg", "send", signed)["outcome"] == "taken"
+    again = office.do("msg", "send", signed, code=6)
+
+    for refused in (plain, changed, older, again):
+        assert (refused["outcome"], refused["code"]) == ("refused", "E90")
+    assert plain["answers"] == [f"M3|O1>W1|E|T1|P1|F|E90|0|{context}|B400|desc=auth"]
+    told = [one["data"]["reason"] for one in office.events("message.refused")]
+    assert [reason.split()[-1] for reason in told] == ["sign", "key", "V5", "before"]
+    office.do("msg", "send", office.do("msg", "sign", line)["text"])
+    assert office.answer(context) == "mine"
+
+
+@pytest.mark.req("PR-590")
+def test_where_lines_must_be_signed_a_run_needs_no_signature(office):
+    office.hire("[protocol]\nsigned = true", one=(["prints", "words"], "plan"))
+
+    assert office.answer(office.ask("Plan", "--caps", "plan"))
+
+
 @pytest.mark.req("XC-015", "XC-110")
 def test_inside_a_run_nobody_asks_or_answers_as_the_user(office):
     office.hire(one=([], "plan"))

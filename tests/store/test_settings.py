@@ -273,7 +273,7 @@ def test_a_language_we_do_not_speak_is_wrong_usage():
 def test_the_rules_of_the_protocol_are_settings(tmp_path):
     (tmp_path / "council.toml").write_text(
         "[protocol]\nthreshold = 0.75\nliveness_cycle = '30s'\nliveness_timeout = '5m'\n"
-        "versions = ['V4']\nmood = 1\n"
+        "versions = ['V4']\nsigned = true\nmood = 1\n"
     )
 
     found = load_settings(str(tmp_path))
@@ -282,11 +282,19 @@ def test_the_rules_of_the_protocol_are_settings(tmp_path):
     assert found.protocol.liveness_cycle == timedelta(seconds=30)
     assert found.protocol.liveness_timeout == timedelta(minutes=5)
     assert found.faults == ["council.toml: no setting is called protocol.mood"]
-    assert Settings().protocol.threshold == 0.5
+    assert found.protocol.signed
+    assert (Settings().protocol.threshold, Settings().protocol.signed) == (0.5, False)
 
 
 @pytest.mark.parametrize(
-    "line", ["threshold = 2", "versions = ['V3']", "liveness_cycle = 60", "liveness_timeout = ''"]
+    "line",
+    [
+        "threshold = 2",
+        "versions = ['V3']",
+        "liveness_cycle = 60",
+        "liveness_timeout = ''",
+        "signed = 'no'",
+    ],
 )
 def test_a_rule_of_the_protocol_that_cannot_be_is_named(tmp_path, line: str):
     (tmp_path / "council.toml").write_text(f"[protocol]\n{line}\n")

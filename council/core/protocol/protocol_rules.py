@@ -1,6 +1,6 @@
 """What may be chosen of the message protocol: the table `[protocol]` of the settings.
 
-Source: PR-414, PR-422, PR-561, PR-591.
+Source: PR-414, PR-422, PR-561, PR-590, PR-591.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ class ProtocolRules(Record):
         liveness_timeout: Who must show signs of life and showed none for that long is
             unavailable (PR-422).
         versions: The versions that the orchestrator speaks, the one it prefers first.
+        signed: Whether lines that are not sent from a run must be signed (PR-590).
     """
 
     threshold: float = 0.5
     liveness_cycle: timedelta = timedelta(seconds=60)
     liveness_timeout: timedelta = timedelta(minutes=15)
     versions: tuple[str, ...] = VERSIONS
+    signed: bool = False

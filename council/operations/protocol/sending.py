@@ -39,7 +39,8 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
     Raises:
         InvalidMessageError: The line has faults, or names what does not exist.
         RefusedError: A run sends as somebody else.
-        NotFoundError: Its context, or whom it goes to, is unknown.
+        NotFoundError: Its context, or whom it goes to, is unknown; or it must be signed, and
+            there is no key.
         UsageError: It does not say enough to be sent.
     """
     found = parse(line, version)
@@ -48,6 +49,9 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
     message = message_of(found)
     crew = Crew(place, place.now())
     _may_send_as(crew, message.sender)
+    refused = _unsigned(crew, message, found)
+    if refused is not None:
+        return refused
     if concerns_registry(message):
         speaks = found.version if found.version in ("V4", "V5") else "V4"
         done = registry.receive(place, message, speaks=speaks)
@@ -79,6 +83,18 @@ def _may_send_as(crew: Crew, sender: str) -> None:
     if entry is None or not entry.is_here or sender.partition(".")[0] != entry.id:
         told = entry.id if entry is not None and entry.is_here else own
         raise RefusedError(f"this run is {told}'s and cannot send as {sender}", f"send as {told}")
+
+
+def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
+    """Return the refusal of a line that had to be signed and is not, else None (PR-590)."""
+    place = crew.place
+    if not place.settings.protocol.signed or _has_token(
+        place, place.environ.get("COUNCIL_AGENT", "")
+    ):
+        return None
+    from council.operations.protocol.signed_lines import refusal
+
+    return refusal(crew, message, found)
 
 
 def _has_token(place: Place, agent: str) -> bool:
