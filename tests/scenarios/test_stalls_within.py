@@ -98,8 +98,8 @@ def test_a_call_whose_caller_was_killed(held):
     assert "the process of alice that called sage is gone" in why
     assert "council heartbeat writes its end" in why
     assert council("heartbeat").code == 0
-    assert kinds(council, "elsewhere") == ["attempt-failed"]
-    assert "the caller ended before the answer came" in explained(council, "elsewhere")
+    assert kinds(council, "elsewhere") == ["call-lost"]
+    assert "came to nothing: the caller ended first" in explained(council, "elsewhere")
     assert "the caller ended before the answer came" in told(council, "elsewhere")
 
 
@@ -116,7 +116,40 @@ def test_a_call_that_failed_says_what_its_program_said(council):
     assert "the program of sage failed: exit 4; it said: the model is not available" in why
     assert "fails.py 4" in why
     assert "sage: exit 4" in told(council, "t1")
+    assert "by hand" not in why
     assert council("explain", "t2").code == 5
+
+
+@pytest.mark.req("P8-027", "P8-052", "P8-055", "P8-005")
+def test_calls_that_came_to_nothing_by_their_bounds(council):
+    reports = "cat >/dev/null; echo t >>$COUNCIL_REPORT; echo t >>$COUNCIL_REPORT; sleep 600"
+    settings = f'[agents.busy]\nargv = ["/bin/sh", "-c", "{reports}"]\n'
+    settings += python("slow", "slow.py", "600") + python("poet", "slow.py", "0")
+    (council.root / "council.toml").write_text(settings)
+    (council.root / "form.json").write_text('{"type": "object"}')
+    ask = ("agent", "call", "--as", "alice", "--trace", "t1", "Well?", "--to")
+    assert council(*ask, "busy", "--limit", "maxToolCalls=1").code == 1
+    assert council(*ask, "slow", "--limit", "timeoutMs=300").code == 7
+    assert council(*ask, "poet", "--schema", "form.json").code == 3
+
+    why = explained(council, "t1")
+
+    assert kinds(council, "t1") == ["call-tools", "call-too-slow", "call-form"]
+    assert "raise maxToolCalls under [limits]" in why
+    assert "slow, whom alice had called, was ended: it timed out after 0.3s" in why
+    assert "the shortest of these holds: --limit timeoutMs of the call" in why
+    assert "poet answered alice in another form than was asked for: the result is not JSON" in why
+    assert all(code in told(council, "t1") for code in ("E10", "E17", "E20"))
+
+
+@pytest.mark.req("P8-071", "XC-008")
+def test_a_call_for_whom_nobody_is_chosen(council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    done = council("agent", "call", "--to", "cap:paint", "--as", "owl", "--trace", "t1", "Red?")
+
+    assert done.code == 5
+    assert "no agent for capability=paint: no rule holds" in done.err
+    assert "nobody is chosen for capability paint: no rule holds" in told(council, "t1")
 
 
 def test_a_heartbeat_that_hangs(council):

@@ -83,7 +83,7 @@ def choose(place: Place, facts: Facts, *, owner: str = "", trace: str = "") -> R
     found = explain(place, facts)
     write_down(place, facts, found, owner=owner, trace=trace)
     if not found.agent:
-        known = " ".join(f"{name}={value}" for name, value in facts.to_record().items())
+        known = " ".join(f"{name}={','.join(facts.of(name))}" for name in facts.to_record())
         raise NotFoundError(
             f"no agent for {known or 'this'}: no rule holds, and there is no default",
             "name one, or add [[bindings]] with default = true to council.toml; "

@@ -221,8 +221,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{artifactIds} supprimé : {reason}",
     ),
     "routing.decision": (
-        "chosen[ by rule {rule}][ (tier: {tier})]",
-        "choisi[ par la règle {rule}][ (niveau : {tier})]",
+        "chosen[ for {facts}][ by rule {rule}][ (tier: {tier})]",
+        "choisi[ pour {facts}][ par la règle {rule}][ (niveau : {tier})]",
     ),
     "agent.joined": ("joined as {id}, speaks {version}", "arrive comme {id}, parle {version}"),
     "agent.left": ("left ({id})[: {reason}]", "part ({id})[ : {reason}]"),
@@ -364,6 +364,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
 
 # What says more of some events of a type: (English, French).
 _BY_HAND = ("prompt handed over, to answer by hand", "consigne remise, réponse à la main")
+_NOBODY = (
+    "nobody is chosen[ for {facts}]: no rule holds, and there is no default",
+    "personne n'est choisi[ pour {facts}] : aucune règle ne vaut, et il n'y a pas de défaut",
+)
 
 # Words that data hold and people read: (English, French).
 _WORDS: dict[str, tuple[str, str]] = {
@@ -391,6 +395,8 @@ def sentence(event: dict[str, Any], lang: str) -> str:
     known = SENTENCES.get(str(event.get("type")))
     if event.get("type") == "task.started" and values.get("driver") == "manual":
         known = _BY_HAND
+    if event.get("type") == "routing.decision" and not event.get("agentId"):
+        known = _NOBODY
     if known is None:
         data = event.get("data") or {}
         shown = " ".join(f"{key}={_shown(value, place)}" for key, value in data.items())

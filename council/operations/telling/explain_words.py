@@ -118,8 +118,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "le programme de {agent} a échoué : {reason}[ ; il dit : {output}]",
     ),
     "fix-exit": (
-        "read the log; try it with: council doctor --probe; by hand: {reply}",
-        "lisez le journal ; essai : council doctor --probe ; à la main : {reply}",
+        "read the log; try it with: council doctor --probe[; by hand: {reply}]",
+        "lisez le journal ; essai : council doctor --probe[ ; à la main : {reply}]",
     ),
     "too-slow": (
         "the program of {agent} was ended: it {reason}",
@@ -155,8 +155,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "le dossier où {agent} doit travailler n'existe pas : {program}",
     ),
     "fix-no-folder": (
-        "make it again: mkdir -p {program}; or, by hand: {reply}",
-        "recréez-le : mkdir -p {program} ; ou à la main : {reply}",
+        "make it again: mkdir -p {program}[; or, by hand: {reply}]",
+        "recréez-le : mkdir -p {program}[ ; ou à la main : {reply}]",
     ),
     "template": (
         "no prompt can be made for {agent}: {reason}",
@@ -188,8 +188,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "attempt-failed": ("{agent} failed: {reason}", "{agent} a échoué : {reason}"),
     "fix-attempt-failed": (
-        "[see {log}; ]by hand: {reply}",
-        "[voir {log} ; ]à la main : {reply}",
+        "[see {log}; ]try it with: council doctor --probe[; by hand: {reply}]",
+        "[voir {log} ; ]essai : council doctor --probe[ ; à la main : {reply}]",
     ),
     "lost": (
         "a run of {agent} died without a word (its process was killed, or the machine went down)",
@@ -308,6 +308,37 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "busy": (
         "{agent} runs already elsewhere[ ({runs})]: one run of an agent at a time",
         "{agent} travaille déjà ailleurs[ ({runs})] : une exécution par agent à la fois",
+    ),
+    "call-lost": (
+        "the call of {caller} to {agent} came to nothing: the caller ended first",
+        "l'appel de {caller} à {agent} n'a rien donné : l'appelant a fini avant",
+    ),
+    "fix-call-lost": ("call again", "appelez de nouveau"),
+    "call-too-slow": (
+        "{agent}, whom {caller} had called, was ended: it {reason}",
+        "{agent}, que {caller} avait appelé, a été arrêté : {reason}",
+    ),
+    "fix-call-too-slow": (
+        "the shortest of these holds: --limit timeoutMs of the call, timeoutMs under ‹limits›, "
+        "timeout under ‹agents.{agent}› in council.toml",
+        "le plus court vaut : --limit timeoutMs de l'appel, timeoutMs sous ‹limits›, timeout sous "
+        "‹agents.{agent}› dans council.toml",
+    ),
+    "call-tools": (
+        "{agent}, whom {caller} had called, was ended: {reason}",
+        "{agent}, que {caller} avait appelé, a été arrêté : {reason}",
+    ),
+    "fix-call-tools": (
+        "ask for less at once, or raise maxToolCalls under ‹limits› in council.toml",
+        "demandez moins à la fois, ou relevez maxToolCalls sous ‹limits› dans council.toml",
+    ),
+    "call-form": (
+        "{agent} answered {caller} in another form than was asked for: {reason}",
+        "{agent} a répondu à {caller} sous une autre forme que demandé : {reason}",
+    ),
+    "fix-call-form": (
+        "say in the message which form you want, or mend the schema; what it printed: {log}",
+        "dites dans le message la forme voulue, ou corrigez le schéma ; ce qu'il a écrit : {log}",
     ),
     "call-left": (
         "the process of {caller} that called {agent} is gone (killed, or the machine went down)",

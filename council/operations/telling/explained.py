@@ -24,7 +24,7 @@ _REPLIES = {
     "conversation": "council respond --as {agent} --name {name}",
     "channel": 'council turn end {name} --as {agent} --run-id hand --post --text "…"',
     "context": "council msg inbox --as {agent}",
-    "trace": 'council agent call --to {agent} "…"',
+    "trace": "",
 }
 
 

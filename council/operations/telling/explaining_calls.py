@@ -35,6 +35,8 @@ _MEANINGS = {
     rules.WAITING: meanings.UNDER_WAY,
     rules.RUNNING: meanings.UNDER_WAY,
 }
+# Codes of answers that nothing else can explain, and which sentence tells of them.
+_OWN_KINDS = {"E10": "call-form", "E17": "call-tools", "E20": "call-too-slow"}
 
 
 def explain_trace(place: Place, about: Subject) -> Explained:
@@ -121,10 +123,14 @@ def _most(place: Place, call: Call) -> timedelta:
 
 def _failure(place: Place, found: Explained, call: Call) -> None:
     """Add why a call came to nothing."""
-    reason = str(_error(call).get("message", ""))
-    reason = reason.removeprefix(f"{call.target}: ")
+    error = _error(call)
+    reason = str(error.get("message", "")).removeprefix(f"{call.target}: ")
     log = read_run_log(place, call_task(found.trace, call.number, call.target))
-    of_failure(found, call.target, reason or call.state, log)
+    kind = "call-lost" if call.state == rules.LOST else _OWN_KINDS.get(str(error.get("code")))
+    if kind is None:
+        of_failure(found, call.target, reason or call.state, log)
+    else:
+        found.hinder(kind, call.target, caller=call.caller, reason=reason, log=log.path)
 
 
 def _error(call: Call) -> dict[str, object]:
