@@ -311,6 +311,19 @@ def test_check_finds_a_well_formed_file_well_and_names_each_fault(opened, now):
     assert bad.err.startswith("council: ")
 
 
+def test_check_says_in_words_what_becomes_of_an_edit(opened, now):
+    file = opened.root / LIVE
+    text = file.read_text().replace("Shall we build a weather bot?\n<!--", "Beer?\n<!--")
+    file.write_text(text.replace("- Mode: debate", "- Mode: prd"))
+
+    looked = opened("check", "--json", now=now).json()
+
+    assert looked["notices"] == ["with the next command: accepted: mode: debate → prd"]
+    assert looked["findings"] == [
+        "with the next command: restored: the brief; nobody changes it after the start"
+    ]
+
+
 # context, prompt
 
 

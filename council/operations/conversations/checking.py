@@ -99,6 +99,12 @@ def _settled_view(place: Place, name: str) -> View:
 
 
 def _line(event: Event) -> str:
+    """Say what the next command will do with what a person changed."""
+    from council.operations.conversations.editing import sentences
+
+    record = {"type": event.type, "agentId": event.agent, "data": event.data}
+    for sentence in sentences([record]):
+        return f"with the next command: {sentence}"
     details = ", ".join(f"{key}={value}" for key, value in event.data.items() if value is not None)
     who = f" {event.agent}" if event.agent else ""
     return f"not taken in yet: {event.type}{who} {details}".rstrip()
