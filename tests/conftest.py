@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -128,7 +129,10 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
                 patch.delenv(name)
         patch.setenv("LANG", "C.UTF-8")
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        # A shell that runs us in the background has it ignored, by all whom we start as well.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -145,9 +145,7 @@ def test_an_interrupted_wait_exits_130_and_leaves_the_council_as_it_is(opened, n
     mark = opened.root / "memory" / "shared" / ".council" / "last-heartbeat"
     mark.unlink(missing_ok=True)
     before = opened("show", "--json").json()
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     waiting = opened.start("heartbeat", "--wait", now=now)
-    signal.signal(signal.SIGINT, handler)
 
     wait_until(mark.exists)
     waiting.send_signal(signal.SIGINT)

@@ -129,14 +129,15 @@ def test_interrupted_demo_leaves_nothing_open_and_no_agents(council, tmp_path):
     root = tmp_path / "stage"
     started = council.start("demo", "--root", root)
     shared = root / "memory" / "shared"
-    wait_until(lambda: list(shared.glob("council-*-conversation.md")))
+    opened = "council-*-conversation.md"
+    wait_until(lambda: list(shared.glob(opened)) or started.poll() is not None)
 
     os.kill(started.pid, signal.SIGINT)
     _, err = started.communicate(timeout=300)
 
-    assert started.returncode == 130
+    assert started.returncode == 130, err
     assert err.decode().splitlines()[-1:] == ["interrupted"]
-    assert not list(shared.glob("council-*-conversation.md"))
+    assert not list(shared.glob(opened))
     assert not list((root / "memory" / "agents").iterdir())
     assert not list((root / "conseils").iterdir())
 
