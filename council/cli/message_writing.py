@@ -202,6 +202,9 @@ def convert(
             "--sidecar", metavar="FILE", help="Keep here what is lost; the way back restores it."
         ),
     ] = "",
+    size: Annotated[
+        bool, typer.Option("--size", help="Tell how many characters it saves or costs.")
+    ] = False,
     version: Version = "",
     root: Root = "",
     now: Now = "",
@@ -215,6 +218,7 @@ def convert(
             answer_each,
             as_json,
             batches,
+            complain,
             is_alone,
             numbered,
         )
@@ -226,6 +230,7 @@ def convert(
             raise UsageError("nothing is written in V5D", "it is a draft; write V5")
         kept = Sidecar(permitted(sidecar, os.environ, writing=True), target)
         alone = is_alone(message)
+        sizes = [0, 0]
 
         def answer(given: Given) -> tuple[list[str], list[str], int]:
             found = given.read(forced)
@@ -234,16 +239,28 @@ def convert(
             except (InvalidMessageError, ConversionRefusedError) as error:
                 lines, notes, code = _failed(error, found.version, json, found)
                 return lines, numbered(notes, given, alone=alone), code
+            before, after = len(found.text.rstrip("\r\n")), len(made.text)
+            sizes[0] += before
+            sizes[1] += after
             if json:
-                return [as_json(made.to_record())], [], 0
+                told = {"size": {"before": before, "after": after}} if size else {}
+                return [as_json({**made.to_record(), **told})], [], 0
             lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
             text = f"{made.text}\n" if target == "V1" and not alone else made.text
             return [text], numbered(lost, given, alone=alone), 0
 
         given = batches(message, most_bytes(place), forced)
-        return answer_each(given, answer, settle=kept.save)
+        code = answer_each(given, answer, settle=kept.save)
+        if size and not json and sizes[0]:
+            complain([_compared(*sizes)])
+        return code
 
     do_anywhere("msg convert", json, root, now, command)
+
+
+def _compared(before: int, after: int) -> str:
+    share = abs(after - before) * 100 // before
+    return f"{before} characters become {after}, {share} % {'less' if after <= before else 'more'}"
 
 
 def sign(

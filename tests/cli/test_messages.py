@@ -508,6 +508,25 @@ def test_people_get_the_text_alone_and_are_told_what_was_lost(msg):
     assert msg("convert", "--to", "V9", V5).code == 2
 
 
+@pytest.mark.req("PR-209")
+def test_a_conversion_reports_the_size_on_request(msg):
+    blocks = [one["raw"] for one in of("example") if one["version"] == "V1"]
+
+    shown = msg("convert", "--to", "V2", "--size", stdin=stream(blocks))
+    told = records(msg("convert", "--to", "V2", "--size", "--json", stdin=stream(blocks)))
+    longer = msg("convert", "--to", "V5", "--size", "MSG_01|O|R|TASK_01|go")
+
+    before = sum(map(len, blocks))
+    after = len(shown.out) - len(blocks)
+    saved = (before - after) * 100 // before
+    assert saved >= 40
+    assert shown.err == f"council: {before} characters become {after}, {saved} % less\n"
+    assert sum(one["size"]["before"] for one in told) == before
+    assert sum(one["size"]["after"] for one in told) == after
+    assert "21 characters become 31, 47 % more" in longer.err
+    assert msg("convert", "--to", "V2", stdin=stream(blocks)).err == ""
+
+
 @pytest.mark.req("PR-609")
 def test_a_side_car_gives_back_what_was_lost(msg, tmp_path: Path):
     first = "M7|O1>W1|R|T1|P1|N|-|2|S1|B500|call=plan"
