@@ -614,6 +614,27 @@ def test_a_person_who_is_a_worker_finds_the_prompt_of_a_worker_and_how_to_answer
     line = text.rsplit("msg send '", 1)[1].split("'")[0]
     office.do("msg", "send", line.replace("…", "planned"))
     assert office.answer(context) == "planned"
+    assert not path.exists(), "there is nothing left to be done"
+
+
+@pytest.mark.req("PR-594", "XC-001")
+def test_what_a_person_has_to_read_lies_there_while_it_counts_and_no_longer(office):
+    office.hire(alice=([], "plan"))
+    folder = office.root / "memory/agents/alice/tasks"
+
+    def lies(name: str) -> bool:
+        return [one.name for one in folder.glob("*.md")] == ([name] if name else [])
+
+    context = office.ask("Plan this", "--caps", "plan")
+    wait_until(lambda: lies("S1.1.W1.1.md"))
+    office.do("msg", "send", f"M2|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress=10%")
+    assert lies("S1.1.W1.1.md")
+    office.do("msg", "send", f"M3|W1>O1|C|T1|P1|R|-|0|{context}|B400|question=How?")
+    assert lies("")
+    office.do("msg", "answer", context, "slowly")
+    wait_until(lambda: lies("S1.6.W1.1.md"))
+    office.do("ctx", "close", context)
+    assert lies("")
 
 
 @pytest.mark.req("XC-015", "PR-590")

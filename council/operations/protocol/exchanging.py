@@ -21,6 +21,7 @@ from council.core.protocol.messages import USER, Message
 from council.core.record import Record
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.dropped_runs import dropped, end_program
+from council.operations.protocol.handed_over import settled
 from council.operations.protocol.payloads import payload_of
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
@@ -70,6 +71,7 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
         before.update(dropped(exchange))
         made, step = worked_off(crew, rule(exchange))
         steps.append(step)
+        made.taken_back = settled(crew, exchange, made.exchange)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)

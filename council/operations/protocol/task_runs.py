@@ -10,7 +10,6 @@ Source: PR-503, PR-536, PR-554, PR-558, PR-559, PR-598, C0-046, XC-016, `cli.md`
 
 from __future__ import annotations
 
-from council.core.agents import Agent
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs
 from council.core.protocol.answering import composed
@@ -25,6 +24,7 @@ from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.dropped_runs import dropped, end_program
 from council.operations.protocol.exchanging import change, contexts
+from council.operations.protocol.handed_over import hand_over, take_back
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
@@ -74,7 +74,7 @@ def claim(crew: Crew, due: Due) -> bool:
     """Claim a run; who answers by itself gets what it has to read. False: it is owed no more."""
     agent = due.agent
     if agent is not None and agent.driver == MANUAL:
-        _hand_over(crew, due, agent)
+        hand_over(crew, due, agent)
     ends_at = None
     if not due.by_hand:
         assert agent is not None
@@ -85,15 +85,10 @@ def claim(crew: Crew, due: Due) -> bool:
             exchange, due.owed, driver=due.driver, now=crew.now, ends_at=ends_at, rules=crew.rules
         )
 
-    return change(crew, due.context, rule).step.outcome == "claimed"
-
-
-def _hand_over(crew: Crew, due: Due, agent: Agent) -> None:
-    """Put what a worker has to read where a person finds it."""
-    folder = crew.place.paths.tasks(agent.id)
-    files.make_folder(folder)
-    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent)
-    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+    changed = change(crew, due.context, rule)
+    if agent is not None and due.owed.run not in changed.kept.exchange.runs:
+        take_back(crew, due, agent)
+    return changed.step.outcome == "claimed"
 
 
 def start(crew: Crew, due: Due, slot: Slot, afterwards: Callable[[Place], object]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.ids import text_digest
+from council.core.ids import is_name, text_digest
 from council.core.protocol.exchange import Exchange
 from council.core.record import Record
 from council.core.times import render_instant
@@ -48,6 +48,7 @@ class Change(Record):
         log: The lines of the log, in order.
         posts: The letters, in order.
         answer: What is put down for the user to read, "" for nothing.
+        taken_back: What nobody has to read any more of what was handed over, agent and task.
     """
 
     exchange: Exchange
@@ -55,6 +56,7 @@ class Change(Record):
     log: list[str] = []  # noqa: RUF012 - Record copies it
     posts: list[Post] = []  # noqa: RUF012 - Record copies it
     answer: str = ""
+    taken_back: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
 
 
 def outbox_of(workspace: Workspace, change: Change, rev: int, now: datetime) -> dict[str, Any]:
@@ -83,6 +85,7 @@ def outbox_of(workspace: Workspace, change: Change, rev: int, now: datetime) -> 
         "log": change.log,
         "letters": letters,
         "answer": change.answer,
+        "takenBack": change.taken_back,
         # From where on a copy can stand that a process made before it died.
         "since": {
             "log": protocol_log.log_size(workspace, at[:10]) if change.log else 0,
@@ -119,6 +122,8 @@ def tell(workspace: Workspace, outbox: dict[str, Any], answer_path: str, *, is_f
     if outbox["answer"]:
         files.make_folder(os.path.dirname(answer_path))
         files.replace(answer_path, outbox["answer"].encode("utf-8", "replace"))
+    for agent, task in outbox.get("takenBack", ()):
+        files.remove(f"{workspace.tasks(agent)}/{task}.md")
 
 
 def checked_outbox(outbox: Any) -> dict[str, Any]:
@@ -137,4 +142,7 @@ def checked_outbox(outbox: Any) -> dict[str, Any]:
     words = (outbox["day"], outbox["answer"], *lines)
     if not all(isinstance(word, str) for word in words) or not isinstance(since, int):
         raise ValueError("its outbox is none")
+    for agent, task in outbox.get("takenBack", ()):
+        if not is_name(agent) or "/" in task:
+            raise ValueError("what it takes back was never handed over")
     return dict(outbox)

@@ -224,3 +224,36 @@ def test_a_document_of_a_newer_version_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(NewerVersionError):
         store.edit("S1", lambda one: _told(one, "x"), NOW)
     assert path.read_bytes() == before
+
+
+@pytest.mark.req("XC-001", "PR-594")
+def test_what_was_handed_over_is_taken_back_even_after_a_death(tmp_path: Path):
+    store = Contexts(Workspace(str(tmp_path)))
+    folder = Path(store.workspace.tasks("alice"))
+    folder.mkdir(parents=True)
+    (folder / "S1.1.W1.1.md").write_text("do that")
+    (folder / "S1.2.W1.1.md").write_text("do that, too")
+    store.open(_first, NOW)
+
+    def die_at_once(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("council.store.protocol.contexts.tell", die_at_once)
+        back = [("alice", "S1.1.W1.1")]
+        store.edit("S1", lambda one: Change(exchange=one, taken_back=back, answer="yes"), NOW)
+    store.catch_up("S1")
+
+    assert [one.name for one in folder.iterdir()] == ["S1.2.W1.1.md"]
+
+
+def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path):
+    store = Contexts(Workspace(str(tmp_path)))
+    store.open(_first, NOW)
+    path = Path(store.folder) / "S1.json"
+    document = json.loads(path.read_text())
+    document["outbox"]["takenBack"] = [["alice", "../SOUL"]]
+    path.write_text(json.dumps(document))
+
+    with pytest.raises(InvalidStateError, match="never handed over"):
+        store.read("S1")
