@@ -13,6 +13,7 @@ import typer
 from council.cli.edge import Output, read_text
 from council.cli.parameters import As, Json, Now, Root, do, help_text, listed
 from council.core.errors import UsageError
+from council.core.ids import is_name
 from council.operations.place import Place, speaker
 
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="The id of the channel.")]
@@ -30,6 +31,13 @@ def _who(place: Place, as_: str) -> str:
         if as_:
             raise
         return ""
+
+
+def _poster(place: Place, as_: str) -> str:
+    """Return who posts; outside of a run any account may, also one that can be no agent's."""
+    if as_ and not is_name(as_) and not place.is_in_run:
+        return as_
+    return speaker(place, as_)
 
 
 def create(
@@ -50,6 +58,11 @@ def create(
         from council.operations.rooms.channels import CREATABLE
         from council.operations.rooms.channels import create as make
 
+        if mode == "discussion":
+            raise UsageError(
+                "a discussion is made with its guide",
+                "council discussion create NAME --guide FILE --participants A,B",
+            )
         if mode not in CREATABLE:
             raise UsageError(f"no channel is made as {mode!r}", "choose chat, report or work")
         names = listed(participants, members)
@@ -140,7 +153,7 @@ def post(
 
         words = read_text(text, file, place.settings.max_text_bytes)
         run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
-        said, step = say(place, channel, speaker(place, as_), words, run=run, key=key)
+        said, step = say(place, channel, _poster(place, as_), words, run=run, key=key)
         answer = answer_to(place, step.channel, said.id)
         return posted_output(step.channel, said, step.outcome, answer, step.reason)
 

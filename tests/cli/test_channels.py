@@ -451,3 +451,65 @@ def test_changes_of_the_registry_are_told(room, now):
     assert [one["agentId"] for one in told] == ["owl", "owl"]
     assert told[0]["data"] == {"added": ["77"], "changed": [], "removed": []}
     assert "78" in told[1]["data"]["added"] + told[1]["data"]["changed"]
+
+
+@pytest.mark.req("DG-051", "DG-101")
+def test_a_member_whose_account_is_no_id_may_speak_but_not_from_a_run(room, now):
+    assert room("channel", "members", "weather", "add", "Ann#7", now=now).code == 0
+
+    said = room("channel", "post", "weather", "Hello", "--as", "Ann#7", "--json", now=now)
+
+    assert (said.code, said.json()["message"]["author"]) == (0, "Ann#7")
+    run = {"COUNCIL_TASK_ID": "weather.1.owl.1", "COUNCIL_AGENT": "owl"}
+    refused = room("channel", "post", "weather", "Hello", "--as", "Ann#7", now=now, env=run)
+    assert refused.code == 6
+    assert room("channel", "post", "weather", "x", "--as", "Ann 7", now=now).code == 3
+
+
+@pytest.mark.req("DG-111")
+def test_another_discussion_of_that_name_is_refused(room, now, workspace):
+    (workspace / "guide.md").write_text(GUIDE)
+    words = ("discussion", "create", "talk", "--as", "owl", "--participants", "gecko,fox")
+    made = (*words, "--guide", "guide.md")
+    assert room(*made, "--callback", "weather", now=now).code == 0
+
+    assert room(*made, "--callback", "weather", now=now).code == 0
+    assert room(*made, now=now).code == 4
+
+
+@pytest.mark.req("DG-122")
+def test_a_summary_says_why_it_is_none(room, now, workspace):
+    (workspace / "guide.md").write_text(GUIDE)
+    words = ("discussion", "create", "talk", "--as", "owl", "--participants", "gecko,fox")
+    assert room(*words, "--guide", "guide.md", now=now).code == 0
+    folder = workspace / "memory/shared/discussion-summary"
+    (folder / "notes").mkdir(parents=True)
+    (folder / "link.md").symlink_to("/etc/hostname")
+
+    def complete(summary: Path) -> tuple[int, str]:
+        done = room("discussion", "complete", "talk", "--as", "owl", "--summary", str(summary))
+        return done.code, done.err
+
+    for no_file in (folder, folder / "notes"):
+        code, why = complete(no_file)
+        assert (code, "is not a regular file" in why) == (3, True)
+    code, why = complete(folder / "link.md")
+    assert (code, "leads out of" in why) == (6, True)
+    code, why = complete(workspace / "guide.md")
+    assert (code, "does not lie in" in why) == (6, True)
+
+
+@pytest.mark.req("DG-039")
+def test_a_chat_of_one_agent_says_what_it_waits_for(room, now):
+    made = room("channel", "create", "chat", "alone", "--participants", "owl", now=now)
+    assert "free: turns begin when two agents are here" in made.out
+    work = room("channel", "create", "work", "desk", "--members", "owl", now=now)
+    assert "free: turns are not taken here" in work.out
+
+
+@pytest.mark.req("DG-035")
+def test_whoever_makes_a_discussion_as_a_channel_is_told_how(room, now):
+    refused = room("channel", "create", "discussion", "talk", now=now)
+
+    assert refused.code == 2
+    assert "council discussion create NAME --guide FILE" in refused.err

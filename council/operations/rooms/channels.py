@@ -190,7 +190,7 @@ def post(
     except CouncilError as error:
         if not said:
             if isinstance(error, RefusedError):
-                report_refusal(place, channel_id, author, error)
+                report_refusal(place, channel_id, author if is_name(author) else "", error)
             raise
         # Others may have read it already, and who is told to post it again says it twice.
         channel = rooms.look(place, channel_id, now).channel

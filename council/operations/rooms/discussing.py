@@ -71,7 +71,8 @@ def create(
         now,
     )
     made = make_once(place, floor.opened(channel, now, rules=rooms.rules_of(place)))
-    if made.discussion is None or made.discussion.guide != guide:
+    about = made.discussion
+    if about is None or (about.guide, about.callback) != (guide, callback):
         raise ConflictError(
             f"there is a channel {made.channel_id!r} already", "choose another name"
         )
@@ -138,10 +139,10 @@ def _checked_summary(place: Place, given: str) -> str:
     inside = [one for one in places if one.startswith(folder + "/")]
     path = next((one for one in places if os.path.lexists(one)), (inside or places)[0])
     real = os.path.realpath(path)
-    if not real.startswith(os.path.realpath(folder) + "/"):
-        raise RefusedError(
-            f"the summary {given} does not lie in {folder}", "write it there and try again"
-        )
+    whole = os.path.realpath(folder)
+    if real != whole and not real.startswith(whole + "/"):
+        where = "leads out of" if path.startswith(folder + "/") else "does not lie in"
+        raise RefusedError(f"the summary {given} {where} {folder}", "write it there and try again")
     try:
         mode = os.stat(real).st_mode
     except FileNotFoundError:

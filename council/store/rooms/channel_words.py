@@ -9,6 +9,7 @@ from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
     Member,
+    Mode,
     TurnState,
     is_concluded,
 )
@@ -52,6 +53,7 @@ _WORDS = {
         "repetition": "calmed, the agents only repeated themselves",
         "max-cycles": "calmed, the agents went on for too long without a person",
         "disabled": "free: turns are not taken here",
+        "too few": "free: turns begin when two agents are here",
         "dead": "nobody: in a report channel agents only post and are not woken",
         "archived": "nobody: this channel is archived",
         "turns": "{state}; cycle {cycle}; order {order}",
@@ -74,6 +76,7 @@ _WORDS = {
         "repetition": "calmé, les agents ne faisaient que se répéter",
         "max-cycles": "calmé, les agents ont continué trop longtemps sans une personne",
         "disabled": "libre : ici on ne parle pas à tour de rôle",
+        "too few": "libre : on parle à tour de rôle dès que deux agents sont là",
         "dead": "personne : dans un salon de rapport les agents publient et ne sont pas réveillés",
         "archived": "personne : ce salon est archivé",
         "turns": "{state} ; cycle {cycle} ; ordre {order}",
@@ -107,7 +110,8 @@ def floor_line(channel: Channel, lang: str = _USUAL) -> str:
     if is_concluded(channel):
         return words["closed"]
     if channel.state not in TAKES_TURNS:
-        return words[_WITHOUT_TURNS[channel.state]]
+        too_few = channel.state is TurnState.DISABLED and channel.mode in _WITH_TURNS
+        return words["too few" if too_few else _WITHOUT_TURNS[channel.state]]
     if not channel.speaker:
         since = _since(channel.dormant_at, words)
         if channel.calmed:
@@ -123,6 +127,7 @@ def floor_line(channel: Channel, lang: str = _USUAL) -> str:
     return said + words["then"].format(next=following) if following else said
 
 
+_WITH_TURNS = (Mode.CHAT, Mode.DISCUSSION)
 _WITHOUT_TURNS = {
     TurnState.DISABLED: "disabled",
     TurnState.DEAD: "dead",
