@@ -54,7 +54,7 @@ def create(
         ConflictError: Another channel has that name.
     """
     now = place.now()
-    if not os.access(place.paths.shared, os.W_OK):
+    if not _can_be_written(place.paths.shared):
         raise RefusedError(
             f"{place.paths.shared} cannot be written",
             "discussions are opened in a workspace of yours",
@@ -79,6 +79,13 @@ def create(
     opened = rooms.advance(place, made.channel_id, now).channel
     rouse(place, opened)
     return opened
+
+
+def _can_be_written(folder: str) -> bool:
+    """Tell whether a folder can be written; one that is not there yet, whether it can be made."""
+    while not os.path.lexists(folder) and folder != "/":
+        folder = os.path.dirname(folder)
+    return os.access(folder, os.W_OK)
 
 
 def _check_callback(place: Place, callback: str) -> None:

@@ -384,6 +384,14 @@ def test_a_workspace_that_cannot_be_written_is_refused(at, monkeypatch):
         discuss(at())
 
 
+def test_a_discussion_may_be_the_first_thing_in_a_workspace(at):
+    import shutil
+
+    shutil.rmtree(at().paths.shared, ignore_errors=True)
+
+    assert discuss(at()).speaker == "gecko"
+
+
 @pytest.mark.req("DG-119")
 def test_an_idle_discussion_leaves_its_initiator_one_word_and_sleeps_on(at):
     discuss(at())
