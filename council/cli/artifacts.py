@@ -84,7 +84,10 @@ def size_text(size_bytes: int) -> str:
 
 
 def publish(
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file; - is stdin.")] = "-",
+    file: Annotated[
+        str,
+        typer.Argument(metavar="[FILE|-]", help="The file; without, or -: stdin."),
+    ] = "",
     as_: As = "",
     content_type: Annotated[
         str,
@@ -100,9 +103,13 @@ def publish(
     def command(place: Place) -> Output:
         from council.operations.delegation.artifacts import publish as keep
 
+        if not file and sys.stdin.isatty():
+            raise UsageError("what is to be published?", "name a file, or - for what you type")
+
         def work(seen: _Progress) -> Output:
+            given = file or "-"
             made = keep(
-                place, file, publisher=as_, content_type=content_type, trace=trace, seen=seen
+                place, given, publisher=as_, content_type=content_type, trace=trace, seen=seen
             )
             one = made.artifact
             told = size_text(one.size_bytes)

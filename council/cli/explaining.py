@@ -125,7 +125,8 @@ def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
 def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
     from council.operations.telling.explain_words import say, worded
 
-    head = f"{render_instant(one.at)[11:19]} {one.agent}"
+    who = f"{one.caller} → {one.agent}" if one.caller else one.agent
+    head = f"{render_instant(one.at)[11:19]} {who}"
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
     came = worded(one.came_back, lang)
     head += f": {came}" if came else f": {one.state}"

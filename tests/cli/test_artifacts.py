@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import pty
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -527,3 +528,16 @@ def test_message_without_a_workspace_is_refused_as_ever(council, tmp_path):
     outside.mkdir()
     said = council(*_WORDS, f"data={'x' * 900}", cwd=outside)
     assert said.code == 3
+
+
+def test_publishing_nothing_at_a_terminal_asks_for_a_file_instead_of_waiting(council):
+    council("init")
+    ours, theirs = pty.openpty()
+    running = council.start("artifact", "publish", stdin=theirs)
+    os.close(theirs)
+
+    _, said = running.communicate(timeout=120)
+
+    os.close(ours)
+    assert running.returncode == 2
+    assert b"what is to be published? (name a file" in said

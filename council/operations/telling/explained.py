@@ -52,10 +52,12 @@ class Tried(Record):
     """One attempt: who, with which command, and what came back.
 
     `state` is the state of its task, `command` the argv as one line, `output` the
-    last lines that it printed, secrets masked.
+    last lines that it printed, secrets masked. `caller` is who had called the agent,
+    "" where it was started by itself.
     """
 
     agent: str
+    caller: str = ""
     task: str
     state: str
     at: datetime
@@ -173,6 +175,7 @@ class Explained(Record):
             "tried": [
                 {
                     "agentId": one.agent,
+                    "caller": one.caller or None,
                     "task": one.task,
                     "state": one.state,
                     "attempt": one.attempt,

@@ -21,7 +21,7 @@ from council.operations.telling.explained import Explained, Said, Tried
 from council.operations.telling.hindrances import of_failure, of_places
 from council.operations.telling.run_logs import read_run_log
 from council.store.agents import agent as agent_of
-from council.store.delegation.traces import held_notes, read_trace
+from council.store.delegation.traces import held_notes, read_trace, traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +44,11 @@ def explain_trace(place: Place, about: Subject) -> Explained:
 
     Raises:
         NotFoundError: Nobody has called anybody in it.
+        InvalidStateError: Its ledger cannot be understood.
     """
     ledger = _ledger(place, about.also) or _ledger(place, about.id)
     if ledger is None:
+        _raise_if_broken(place, about.also)
         raise NotFoundError(
             f"nothing that is open is called {about.also!r}",
             "see: council status; what happened tells: council events story",
@@ -89,6 +91,12 @@ def _ledger(place: Place, trace: str) -> Trace | None:
     except CouncilError:  # no name of a trace, or `doctor` tells what is wrong with it
         return None
     return ledger if ledger is not None and ledger.calls else None
+
+
+def _raise_if_broken(place: Place, trace: str) -> None:
+    """Raise what is wrong with the ledger of a trace, if there is one."""
+    if trace in traces(place.paths):
+        read_trace(place.paths, trace)
 
 
 def _under_way(place: Place, found: Explained, calls: list[Call], trace: str) -> None:
@@ -146,6 +154,7 @@ def _tried(place: Place, trace: str, call: Call) -> Tried:
         came = "@under-way-run" if call.state == rules.RUNNING else "@waits-for-place"
     return Tried(
         agent=call.target,
+        caller=call.caller,
         task=task,
         state=call.state,
         at=_begun(call),
