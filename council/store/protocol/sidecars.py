@@ -1,6 +1,7 @@
 """A side-car: a file of the user's with what conversions lost, one JSON object a line.
 
-Lines are only ever added, so nothing that an earlier conversion kept gets lost.
+Lines are only ever added, so nothing that an earlier conversion kept gets lost; a
+line that was cut short by a kill or a full disk takes nothing else with it.
 
 Source: PR-609.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 KEYS = ("version", "text", "convertedVersion", "converted")
+_BEGINS = b'{"version": "V'
 
 
 def read_sidecar(path: str) -> list[dict[str, Any]]:
@@ -31,13 +33,24 @@ def read_sidecar(path: str) -> list[dict[str, Any]]:
     standing = files.read_stable(path)
     if standing is None:
         return []
+    lines = [line for line in standing.data.split(b"\n") if line.strip()]
     try:
-        records = [json.loads(line) for line in standing.data.split(b"\n") if line.strip()]
+        records = [one for one in map(_record_of, lines) if one is not None]
         if all(isinstance(one[key], str) for one in records for key in KEYS):
             return records
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise InvalidInputError(f"{path} is no side-car", "name a file that `msg convert` has made")
+
+
+def _record_of(line: bytes) -> dict[str, Any] | None:
+    """Return the record of a line, None for one whose writer was stopped in the middle of it."""
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        if line.startswith(_BEGINS) or _BEGINS.startswith(line):
+            return None
+        raise
 
 
 def add_to_sidecar(path: str, records: Iterable[dict[str, Any]]) -> None:
@@ -46,11 +59,13 @@ def add_to_sidecar(path: str, records: Iterable[dict[str, Any]]) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    lines = [json.dumps(one, ensure_ascii=True) + "\n" for one in records]
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    data = b"".join(json.dumps(one, ensure_ascii=True).encode() + b"\n" for one in records)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     with files.explaining("write", path):
         descriptor = os.open(path, flags, 0o666)
         try:
-            files.write_all(descriptor, "".join(lines).encode("ascii"))
+            size = os.fstat(descriptor).st_size
+            is_torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
+            files.write_all(descriptor, b"\n" + data if is_torn else data)
         finally:
             os.close(descriptor)
