@@ -13,7 +13,7 @@ Source: DL-100.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import BY_HAND, Conversation
 from council.core.conversations.handles import (
     HUMAN,
     is_anonymous,
@@ -179,7 +179,8 @@ class _Mask:
     def absence(self, absent: dict[str, Any]) -> dict[str, Any]:
         """Return who was absent; why a run failed may name its program, so only that it did."""
         agent = self.pseudonym(absent["agent"])
-        reason = absent["reason"] if absent["reason"] == "timeout" else "failed"
+        plain = ("timeout", *BY_HAND)
+        reason = absent["reason"] if absent["reason"] in plain else "failed"
         return {**absent, "agent": agent, "label": agent, "reason": reason}
 
     def turn(self, turn: dict[str, Any]) -> dict[str, Any]:

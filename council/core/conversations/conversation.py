@@ -81,6 +81,8 @@ class Origin(StrEnum):
     TOOL = "tool"
 
 
+# Why a round ended that a person ended; who had not answered by then missed no deadline.
+BY_HAND = ("cancelled", "stopped")
 # The entries that are somebody's turn in a round.
 TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 

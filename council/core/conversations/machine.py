@@ -43,6 +43,7 @@ from datetime import datetime
 
 from council.core.conversations.convergence import blocking_lines, measure, raise_blockers, staying
 from council.core.conversations.conversation import (
+    BY_HAND,
     ClosedReason,
     Conversation,
     Entry,
@@ -270,7 +271,7 @@ def close_round(
     over = _round_under_way(state)
     everybody_speaks = current_phase(state).speakers == "participants"
     absent = {
-        one.id: over.absent.get(one.id) or _absence(state, one.id)
+        one.id: over.absent.get(one.id) or _absence(state, one.id, reason)
         for one in state.participants.values()
         if everybody_speaks and not has_answered(one)
     }
@@ -294,10 +295,10 @@ def _round_under_way(state: Conversation) -> Round:
     return state.rounds[-1]
 
 
-def _absence(state: Conversation, agent: str) -> str:
-    """Return why an agent is absent: its last failure, or the time."""
+def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
+    """Return why an agent is absent: its last failure, who ended the round by hand, or the time."""
     failed = [one.reason for one in tasks_of(state, agent) if one.state is TaskState.F]
-    return failed[-1] if failed else "timeout"
+    return failed[-1] if failed else ended_by if ended_by in BY_HAND else "timeout"
 
 
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:

@@ -10,7 +10,7 @@ Source: DL-016, DL-054, DL-081, DL-085, DL-086, DL-097, DL-098, DL-100, DL-103.
 from __future__ import annotations
 
 from council.core.conversations.account import TIMEOUT, display_label, display_name
-from council.core.conversations.conversation import Conversation, Entry, EntryKind, Round
+from council.core.conversations.conversation import BY_HAND, Conversation, Entry, EntryKind, Round
 from council.core.conversations.handles import is_anonymous, named, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.consensus import ABSENT
@@ -189,7 +189,7 @@ def _guidance_in(state: Conversation, tour: int) -> bool:
 def _missed(state: Conversation, agent: str, reason: str, words: dict[str, str]) -> str:
     """Return the line for one who was passed over, with the error if there was one (DL-086)."""
     why = inline(reason)
-    if reason != TIMEOUT:
+    if reason not in (TIMEOUT, *BY_HAND):
         why = words["error"].format(colon=words["colon"], reason=why)
     return "- " + words["missed"].format(who=inline(display_name(state, agent)), reason=why)
 
