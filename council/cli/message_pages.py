@@ -97,7 +97,9 @@ def _version(version: str, lang: str) -> Output:
     table.add_column(overflow="fold")
     for kind in ("segments", "types"):
         for name, meaning in record[kind].items():
-            table.add_row(f"{_TITLES[kind][french]} {name}", Text(meaning))
+            usual = record["senders"].get(name, "") if kind == "types" else ""
+            told = f"{meaning} ({usual})" if usual else meaning
+            table.add_row(f"{_TITLES[kind][french]} {name}", Text(told))
     for one in record["codes"]:
         told = _meaning(one)
         table.add_row(f"{_TITLES['codes'][french]} {one['code']}", Text(told))

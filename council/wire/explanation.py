@@ -114,9 +114,14 @@ def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
             for fault in found.errors
         ],
         "warnings": [
-            {"name": name, "meaning": word_texts.WARNINGS[name][french]} for name in found.warnings
+            {"name": name, "meaning": _warned(name, found, french)} for name in found.warnings
         ],
     }
+
+
+def _warned(name: str, found: Parsed, french: bool) -> str:
+    meaning = word_texts.WARNINGS[name][french]
+    return f"{meaning}: {word_texts.SENDERS[found.segments[2]]}" if name == "W_SENDER" else meaning
 
 
 def _call(found: Parsed) -> dict[str, Any] | None:
@@ -224,6 +229,7 @@ def explain_version(version: str, lang: str = "en") -> dict[str, Any]:
         "use": word_texts.STANDINGS[version][french],
         "segments": {name: word_texts.SEGMENTS[name][french] for name in NAMES[version]},
         "types": {letter: text[french] for letter, text in types.items()},
+        "senders": dict(word_texts.SENDERS) if version == "V5" else {},
         "page": list(PAGES[version][french]),
     }
 

@@ -46,9 +46,10 @@ _KNOWN_CODES = frozenset(CODES[NAME])
 _DEPTHS = frozenset("012345-")
 _EXCEPTIONAL_DEPTHS = frozenset("45")
 _CTX_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
-# Who typically sends a type; what is not listed anybody sends. A router passes on all types.
+# Who typically sends a type; what is not listed anybody sends. A router passes on all types, and
+# a request begins with the user.
 _SENDERS = {
-    "R": "OR",
+    "R": "ORU",
     "S": "WOR",
     "U": "WR",
     "B": "OR",

@@ -34,8 +34,9 @@ TYPES: dict[str, Text] = {
     "Q": ("query of the registry; in no table", "interrogation du registre ; dans aucune table"),
 }
 
+# Who usually sends a type of V5 to whom.
 SENDERS: dict[str, str] = {
-    "R": "O>W",
+    "R": "User>O, O>W",
     "S": "W>O",
     "E": "W>O, O>W",
     "C": "W>O, O>W",

@@ -145,6 +145,15 @@ def test_the_standing_of_a_version_is_told(version: str, standing: str, use: str
     assert explain(PLAIN[version])["standing"] == page["use"]
 
 
+@pytest.mark.req("PR-541")
+def test_who_usually_sends_a_type_is_told():
+    assert explain_version("V5")["senders"]["X"] == "W>W"
+    assert set(explain_version("V5")["senders"]) == set(explain_version("V5")["types"])
+    assert explain_version("V4")["senders"] == {}
+    (warning,) = explain("M1|O1>W1|X|T1|-|-|-|1|S1|-|x")["warnings"]
+    assert warning["meaning"] == "this type usually has another sender: W>W"
+
+
 @pytest.mark.req("PR-597")
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_the_card_shows_the_form_the_values_and_four_messages_that_are_valid(lang: str):

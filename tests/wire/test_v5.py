@@ -153,6 +153,12 @@ def test_another_sender_is_a_warning_and_no_fault_even_in_strict_mode(kind: str,
     assert (found.valid, found.warnings) == (True, ["W_SENDER"])
 
 
+@pytest.mark.req("PR-541", "PR-506")
+def test_the_user_asks_an_orchestrator():
+    assert parse("M1|User>O1|R|-|-|-|-|0|S1|-|What is new?").warnings == []
+    assert parse("M1|User>O1|S|-|-|-|-|0|S1|-|x").warnings == ["W_SENDER"]
+
+
 @pytest.mark.req("PR-541")
 def test_an_orchestrator_cancels_by_an_update():
     assert parse("M9|O1>W2|U|T2|P1|X|-|0|S1|-|cancelled").warnings == []
