@@ -112,3 +112,16 @@ def test_that_an_agent_rests_belongs_to_the_trace_in_which_it_failed(council):
     wait_until(lambda: any(one["type"] == "agent.rested" for one in events(council)))
 
     assert {one["traceId"] for one in events(council)} == {TRACE}
+
+
+@pytest.mark.req("XC-102")
+def test_a_council_is_found_by_the_context_that_its_status_shows(council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    assert council("convene", "Hm?").code == 0
+    shown = council("status", "--json").json()["conversations"][0]
+
+    explained = council("explain", shown["ctx"], "--json").json()
+    story = council("events", "story", shown["ctx"], "--json").json()
+
+    assert (explained["id"], story["id"]) == (shown["conversationId"],) * 2
+    assert council("explain", "S0000000").code == 5

@@ -280,3 +280,18 @@ def test_a_discussion_that_nobody_completes(council):
     assert "owl to complete the discussion" in why
     assert "council discussion complete rain --as owl --summary FILE" in why
     assert "was reminded to complete the discussion" in told(council, "rain")
+
+
+def test_what_is_not_named_is_asked_for_in_words_that_work(council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    nothing = council("explain")
+    assert (nothing.code, "no conversation is open" in nothing.err) == (5, True)
+    for name in ("first", "second"):
+        assert council("convene", "Hm?", "--name", name).code == 0
+
+    several = council("explain")
+
+    assert several.code == 2
+    assert several.err.endswith("(say which: council explain first)\n")
+    assert council("explain", env={"COUNCIL_NAME": "second"}).out.startswith("conversation second")
+    assert "council events story owl)" in council("explain", "owl").err

@@ -8,7 +8,7 @@ Source: `cli.md` section 2 (`explain`), P8-005.
 
 from __future__ import annotations
 
-from council.core.errors import NotFoundError
+from council.core.errors import NotFoundError, UsageError
 from council.core.telling.stories import Subject
 from council.operations.place import Place
 from council.operations.telling.explained import Explained
@@ -26,10 +26,7 @@ def explain(place: Place, wanted: str) -> Explained:
         NotFoundError: Nothing of that name is known.
         RefusedError: It is anonymous, and a run asks.
     """
-    if not wanted:
-        from council.operations.place import conversation_name
-
-        wanted = conversation_name(place, "")
+    wanted = wanted or _the_open_one(place)
     about = subject(place, wanted)
     if about.kind == "trace":
         from council.operations.telling.explaining_calls import explain_trace
@@ -38,11 +35,35 @@ def explain(place: Place, wanted: str) -> Explained:
     if about.kind not in _KINDS or not (about.name or about.owner):
         raise NotFoundError(
             f"nothing that is open is called {wanted!r}",
-            "see: council status; what happened to an agent tells: council events story",
+            f"see: council status; what happened tells: council events story {wanted}",
         )
     if about.owner:
         return _of_turn(place, about)
     return _of_owner(place, about)
+
+
+def _the_open_one(place: Place) -> str:
+    """Return the conversation that any command means where none is named.
+
+    Raises:
+        NotFoundError: None is open.
+        UsageError: Several are.
+    """
+    from council.operations.place import conversation_name
+
+    names = place.conversations.names()
+    named = bool(place.environ.get("COUNCIL_NAME"))
+    if not (names or named):
+        raise NotFoundError(
+            "no conversation is open",
+            "name a channel, context, task or trace; see: council status",
+        )
+    if not named and len(names) > 1 and "active" not in names:
+        raise UsageError(
+            f"several conversations are open: {', '.join(names)}",
+            f"say which: council explain {names[0]}",
+        )
+    return conversation_name(place, "")
 
 
 def _of_turn(place: Place, about: Subject) -> Explained:

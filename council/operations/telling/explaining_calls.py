@@ -51,7 +51,7 @@ def explain_trace(place: Place, about: Subject) -> Explained:
         _raise_if_broken(place, about.also)
         raise NotFoundError(
             f"nothing that is open is called {about.also!r}",
-            "see: council status; what happened tells: council events story",
+            f"see: council status; what happened tells: council events story {about.also}",
         )
     trace = ledger.trace_id
     shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]

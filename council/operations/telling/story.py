@@ -8,7 +8,7 @@ from __future__ import annotations
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.core.telling.stories import Subject, belongs, task_of_context, turn_of
-from council.core.telling.trace_context import trace_of
+from council.core.telling.trace_context import context_of, trace_of
 from council.operations.place import Place
 from council.operations.telling.event_words import sentence
 from council.store.agents import known_agents
@@ -110,7 +110,7 @@ def subject(place: Place, wanted: str) -> Subject:
     """Return what people mean by an id or a name; what nobody knows counts as a trace."""
     if wanted.startswith("art_"):
         return Subject(kind="artifact", id=wanted)
-    for known in (_conversation, _channel, _context, _turn, _agent):
+    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
         found = known(place, wanted)
         if found is not None:
             return found
@@ -160,6 +160,19 @@ def _context(place: Place, wanted: str) -> Subject | None:
     except CouncilError:
         trace = ""
     return _of_owner("context", wanted, wanted, trace)
+
+
+def _by_short_name(place: Place, wanted: str) -> Subject | None:
+    """Return the conversation that is named as messages of document 002 name it (XC-102)."""
+    from council.core.protocol.context_ids import is_context
+    from council.store.conversations.naming import pointer_of
+
+    if not is_context(wanted):
+        return None
+    for name in place.conversations.names():
+        if context_of(pointer_of(place.paths, name) or "") == wanted:
+            return _conversation(place, name)
+    return None
 
 
 def _turn(_place: Place, wanted: str) -> Subject | None:
