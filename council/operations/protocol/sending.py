@@ -223,7 +223,10 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
     """
     if not message.sender.startswith("O"):
         raise UsageError(
-            f"{message.sender} opens no context", "write the context and the task into the line"
+            f"{message.sender} opens no context",
+            "a request of the user is no line: council msg send --user TEXT"
+            if message.sender == USER
+            else "write the context and the task into the line",
         )
     _check_meaning(crew, None, found)
     trace = new_trace(crew.place)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.errors import ConflictError, NotFoundError
+from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.protocol.registering import Joining
 from council.operations.place import Place
 from council.operations.protocol import registry
@@ -119,3 +119,12 @@ def test_who_waits_gets_the_answer_of_a_context_whose_closer_died_before_it_was_
     Path(contexts(place).answer_path("S1")).unlink()
     (Path(place.paths.protocol) / ".told/S1").write_bytes(b"")
     assert answer_to(place, "S1", 5, print) == "done"
+
+
+@pytest.mark.req("PR-571")
+@pytest.mark.parametrize(("sender", "hint"), [("User", "msg send --user"), ("W1", "into the line")])
+def test_who_opens_no_context_is_told_what_to_do(tmp_path: Path, sender: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=f"{sender} opens no context") as refused:
+        send(place_of(tmp_path), f"M1|{sender}>O1|R|-|-|-|-|0|-|-|What is new?")
+
+    assert hint in refused.value.hint
