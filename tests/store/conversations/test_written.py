@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta, timezone
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core import times
 from council.core.conversations import answers, machine, steering, tasks
 from council.core.conversations.conversation import Conversation, EntryKind, Participant
 from council.core.conversations.owed import Wake, pending
@@ -17,20 +14,11 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.step import Step
 from council.store.conversations import untouched, written
-from council.store.statefile import headings, layout, marks, statefile
+from council.store.statefile import headings, marks, statefile
 from tests.store import councils, debates
+from tests.store.conversations.remembering import nothing_remembered
 from tests.store.councils import NOW
 
-MEMORIES = (
-    written._lines,
-    written._texts,
-    written._people,
-    written._tasks,
-    written._sections,
-    headings._labels,
-    layout._gaps,
-    times._rendered,
-)
 AGENTS = ("henry", "sage", "nova", "claude", "gpt", "glm")
 WORDS = st.sampled_from(
     ("Yes.", "No.", "", "<!--council:end-->", "é 👩‍💻 -- <b>", "a\nb", "X", "X (sage)", "h:late")
@@ -44,20 +32,6 @@ TIMES = st.builds(
     st.sampled_from((0, 1, 999_999)),
     st.sampled_from((0, 2, -7)),
 )
-
-
-@contextmanager
-def nothing_remembered() -> Iterator[None]:
-    """Take away all that is remembered, for a while."""
-    kept = [dict(memory) for memory in MEMORIES]
-    for memory in MEMORIES:
-        memory.clear()
-    try:
-        yield
-    finally:
-        for memory, before in zip(MEMORIES, kept, strict=True):
-            memory.clear()
-            memory.update(before)
 
 
 def said(draw: st.DrawFn, state: Conversation) -> Step:
