@@ -201,6 +201,21 @@ def test_text_without_its_status_is_a_note_that_check_names(desk: Desk):
     assert "sage" in checked.err
 
 
+def test_check_tells_of_a_line_that_comes_again_with_the_next_change(desk: Desk):
+    whole = desk.live.read_text()
+    assert desk.council("check").out == "active: well formed\n"
+    desk.live.write_text(whole.replace("\n", "\r\n"))
+    assert desk.council("check").out == "active: well formed\n"
+    desk.live.write_text(whole.replace("- Status: ACTIVE\n", ""))
+
+    checked = desk.council("check")
+
+    assert checked.code == 0
+    assert "its next change writes them again" in checked.out
+    assert desk.council("inject", "Go on.").code == 0
+    assert "- Status: ACTIVE\n" in desk.live.read_text()
+
+
 @pytest.mark.req("C0-044")
 @pytest.mark.parametrize("new", ["No, and never.", ""], ids=["changed", "deleted"])
 def test_what_somebody_said_is_put_back_and_the_edit_kept(desk: Desk, new: str):

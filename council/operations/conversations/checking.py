@@ -15,6 +15,7 @@ from council.core.record import Record
 from council.operations.place import Place
 from council.store.statefile import statefile
 from council.store.statefile.findings import findings, remarks
+from council.store.statefile.marks import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def check(place: Place, name: str) -> Checked:
     notices: list[str] = []
     for event in view.events:
         (notices if event.type in _WELCOME else faults).append(_line(event))
+    if _is_without_effect(view):
+        notices.append("lines that the tool writes were changed: its next change writes them again")
     page = view.page
     if view.standing in ("unknown", "edited"):
         # What counts beyond the events is the file as it will be once it is taken in.
@@ -85,6 +88,16 @@ def check(place: Place, name: str) -> Checked:
         name=name,
         faults=faults + findings(view.state, page),
         notices=notices + remarks(view.state),
+    )
+
+
+def _is_without_effect(view: View) -> bool:
+    """Tell whether somebody changed, beyond line ends, what is only a rendering of the state."""
+    return (
+        view.standing == "edited"
+        and not view.events
+        and plain(view.text) != plain(view.last)
+        and statefile.render(view.state, view.page) == view.last
     )
 
 
