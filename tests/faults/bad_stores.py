@@ -62,8 +62,8 @@ def acknowledges_before_the_journal() -> None:
     real = journal.append
     left: list[Callable[[], object]] = []
 
-    def append(path: str, end: int, record: dict[str, Any]) -> journal.Tail:
-        line = journal.encode(record)
+    def append(path: str, end: int, record: dict[str, Any], line: bytes = b"") -> journal.Tail:
+        line = line or journal.encode(record)
         left.append(lambda: real(path, end, record))
         return journal.Tail(record=record, line=line, start=end, end=end + len(line))
 
@@ -126,8 +126,8 @@ def writes_minutes_without_a_plan() -> None:
 def leaves_torn_lines() -> None:
     """Writes behind the torn end of a journal instead of cutting it off."""
 
-    def append(path: str, end: int, record: dict[str, Any]) -> journal.Tail:
-        line = journal.encode(record)
+    def append(path: str, end: int, record: dict[str, Any], line: bytes = b"") -> journal.Tail:
+        line = line or journal.encode(record)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         _write_slowly(descriptor, line)
         os.fdatasync(descriptor)
