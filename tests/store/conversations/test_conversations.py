@@ -207,6 +207,22 @@ def test_a_refused_change_leaves_everything_as_it_was(room: Room) -> None:
 
 
 @pytest.mark.req("XC-008")
+def test_a_change_that_cannot_be_noted_leaves_nothing_behind(room: Room) -> None:
+    before, open_before = room.tree(), os.listdir("/dev/fd")
+    event = Event(type="edit.accepted", data={"new": object()})
+
+    with pytest.raises(TypeError):
+        room.conversations.edit(
+            "active",
+            lambda state: Step(state=state.copy(topic="Another"), events=[event]),
+            now=NOW,
+        )
+
+    assert room.tree() == before
+    assert os.listdir("/dev/fd") == open_before
+    assert room.touch().changed is False
+
+
 def test_events_of_a_change_that_changes_nothing_are_still_written(room: Room) -> None:
     before = room.live.read_bytes()
     room.conversations.edit(
