@@ -307,6 +307,7 @@ def test_a_worker_from_outside_that_has_not_answered(council):
 
     assert "no program answers for W1: it answers by hand, and has not" in why
     assert "council msg inbox --as W1" in why
+    assert "W1, attempt 1: handed over, to answer by hand" in why
     assert "the run of W1" not in why
 
 
@@ -324,6 +325,7 @@ def test_the_second_task_of_a_worker_waits_for_a_place_and_not_for_the_run_of_th
 
     assert "the run of sleeper" in first
     assert "the run of sleeper" not in second
+    assert "sleeper, attempt 1: waits for a place" in second
     assert "works.py sleeps 600" in first
     assert "works.py sleeps 600" not in second
     office.do("task", "cancel", context)

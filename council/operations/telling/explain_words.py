@@ -33,6 +33,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "now": ("due now", "dû maintenant"),
     "attempt": ("attempt {attempt}", "tentative {attempt}"),
     "log": ("log: {path}", "journal : {path}"),
+    "handed-line": ("handed over, to answer by hand", "remis, réponse à la main"),
     "handed": ("prompt handed over", "consigne remise"),
     "under-way-run": ("under way", "en cours"),
     "where-conversation": ("{phase}, round {tour}", "{phase}, tour {tour}"),
@@ -244,7 +245,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "fix-by-hand": (
         "{reply}[ (its prompt: {prompt})]; or name a driver under ‹agents.{agent}› in council.toml",
-        "{reply}[ (sa consigne : {prompt})] ; ou un pilote sous ‹agents.{agent}› dans council.toml",
+        "{reply}[ (sa consigne : {prompt})], ou un pilote sous ‹agents.{agent}› dans council.toml",
     ),
     "by-hand-strict": (
         'no program answers for {agent}, and trust = "strict" takes no answer by hand',

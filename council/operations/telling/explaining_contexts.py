@@ -237,6 +237,17 @@ def _run_of(runs: list[Run], attempt: Attempt) -> str:
     return max(mine, key=lambda one: (one.at, one.number)).id if mine else ""
 
 
+def _stands(runs: list[Run], attempt: Attempt) -> str:
+    """Return how the run of an attempt stands that has not come to its end."""
+    if attempt.state is not TaskState.R:
+        return ""
+    mine = [one for one in runs if one.attempt == attempt.number]
+    if any(one.state is TaskState.N for one in mine):
+        return "@waits-for-place"
+    by_hand = all(one.driver in (MANUAL, OUTSIDE) for one in mine)
+    return "@handed-line" if by_hand else "@under-way-run"
+
+
 def _tried(
     place: Place, runs: list[Run], attempt: Attempt, task: str, names: dict[str, str]
 ) -> Tried:
@@ -250,7 +261,8 @@ def _tried(
         command=log.argv,
         folder=log.folder,
         came_back=" ".join(one for one in (attempt.code, attempt.reason) if one)
-        or ("@under-way-run" if attempt.state is TaskState.R else log.outcome),
+        or _stands(runs, attempt)
+        or log.outcome,
         seconds=log.seconds,
         output=log.output,
         log=log.path,
