@@ -59,7 +59,9 @@ def page(found: Explained, lang: str, width: int) -> str:
     from council.operations.telling.explain_words import say
 
     lines = _wrapped(_head(found, lang), "", width)
-    for line in (_ids(found), found.path):
+    ids = _ids(found)
+    whole = "  ".join(ids)  # an id that is broken cannot be copied
+    for line in (*([whole] if len(whole) <= width else ids), found.path):
         lines += _wrapped(line, "", width) if line else []
 
     def part(title: str, body: list[str]) -> None:
@@ -101,11 +103,11 @@ def _head(found: Explained, lang: str) -> str:
     return head + (f"; {found.where.text(lang)}" if found.where else "")
 
 
-def _ids(found: Explained) -> str:
+def _ids(found: Explained) -> list[str]:
     shown = [] if found.id in (found.name, found.ctx) else [f"id {found.id}"]
     shown += [f"ctx {found.ctx}"] if found.ctx and found.ctx != found.name else []
     shown += [f"trace {found.trace}"] if found.trace and found.trace != found.name else []
-    return "  ".join(shown)
+    return shown
 
 
 def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:

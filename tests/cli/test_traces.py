@@ -77,8 +77,12 @@ def test_a_conversation_shows_its_id_its_context_and_its_trace(opened):
     shown = opened("status", "--json").json()["conversations"][0]
     plain = opened("status").out
 
+    narrow = opened("explain", "active", env={"COLUMNS": "60"}).out.splitlines()
+
     for key in ("conversationId", "ctx", "traceId"):
         assert shown[key] in plain
+        assert any(line.endswith(f" {shown[key]}") for line in narrow), "an id in one piece"
+    assert max(map(len, narrow[:4])) <= 60
     assert len(shown["ctx"]) <= 8
     assert shown["ctx"] == context_of(shown["conversationId"])
     line = f"M1|O1>W1|R|T1|P1|N|-|0|{shown['ctx']}|-|call=plan"
