@@ -10,6 +10,7 @@ from council.core.events import Event
 from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
+from council.core.rooms.delivery import is_empty_turn
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
@@ -149,7 +150,8 @@ def post(
         key: Stands for this message where a caller may call again.
 
     Raises:
-        InvalidInputError: The text is empty, or cannot be kept.
+        InvalidInputError: The text is empty, or cannot be kept, or it is an agent's word
+            for silence.
         RefusedError: An agent that is no member posts, or nothing shows that it is
             that agent and trust is strict.
     """
@@ -167,6 +169,7 @@ def post(
         one = _author(place, step.channel, author)
         if one.agent:
             check_shown(place, one.agent)
+            _check_says_something(text)
         before = session.find(wanted, one.account) if wanted else None
         if before is not None:
             said.append((before, "already-posted"))
@@ -189,7 +192,7 @@ def post(
         step = rooms.change(place, channel_id, now, rule, actor=author)
     except CouncilError as error:
         if not said:
-            if isinstance(error, RefusedError):
+            if isinstance(error, RefusedError | InvalidInputError):
                 report_refusal(place, channel_id, author if is_name(author) else "", error)
             raise
         # Others may have read it already, and who is told to post it again says it twice.
@@ -198,6 +201,19 @@ def post(
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
     rouse(place, step.channel)
     return said[0][0], step
+
+
+def _check_says_something(text: str) -> None:
+    """Check that an agent does not post the word that stands for silence: it would wake others.
+
+    Raises:
+        InvalidInputError: It does.
+    """
+    if is_empty_turn(text):
+        raise InvalidInputError(
+            f"{text.strip()} means that there is nothing to say, so it is not posted",
+            "pass with: council turn end; to say no, write a sentence",
+        )
 
 
 def _author(place: Place, channel: Channel, name: str) -> Member:

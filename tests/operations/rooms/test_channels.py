@@ -384,6 +384,23 @@ def test_a_workspace_that_cannot_be_written_is_refused(at, monkeypatch):
         discuss(at())
 
 
+@pytest.mark.req("XC-008")
+@pytest.mark.parametrize("word", ["NO_REPLY", " NO\n"])
+def test_the_word_for_silence_of_an_agent_wakes_nobody_and_is_no_message(at, word):
+    chat(at(), "owl", "gecko", "alice")
+    for agent in ("owl", "gecko"):
+        turns.end(at(), "weather", agent, agent, "")
+    assert standing(at()).speaker == ""
+
+    with pytest.raises(InvalidInputError, match="nothing to say"):
+        channels.post(at(), "weather", "gecko", word)
+
+    assert (said(at()), standing(at()).speaker) == ([], "")
+    assert [one["code"] for one in events(at(), "answer.refused")] == ["invalid-input"]
+    channels.post(at(), "weather", "alice", word)  # a person says what she says
+    assert standing(at()).speaker == "owl"
+
+
 def test_a_discussion_may_be_the_first_thing_in_a_workspace(at):
     import shutil
 
