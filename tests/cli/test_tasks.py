@@ -213,7 +213,9 @@ def test_a_refused_line_says_which_agent_or_task_is_missing_and_what_to_do(offic
     assert "council agent query" in done.err
     faults = office.do("msg", "send", line, code=3)["error"]["faults"]
     assert [one["code"] for one in faults] == ["E41", "E40"]
-    assert "rule state; write agents, tasks" in office.council("msg", "validate", line).err
+    assert (
+        "rule state; write agents, tasks" in office.council("msg", "validate", "--known", line).err
+    )
 
 
 @pytest.mark.req("PR-551")

@@ -493,10 +493,10 @@ def test_a_line_that_names_what_does_not_exist_is_refused_with_its_code(office):
     context = office.do("ctx", "open")["ctx"]
     line = f"M1|O1>W1|R|T1|P1|N|-|0|{context}|B100|src=#CTX:style;prev=#MSG:M7"
     assert "E43" in office.council("msg", "send", line).err
-    assert office.council("msg", "validate", line).code == 3
+    assert office.council("msg", "validate", "--known", line).code == 3
     office.do("ctx", "set", context, "style=short")
     fine = line.replace(";prev=#MSG:M7", "")
-    assert office.council("msg", "validate", fine).code == 0
+    assert office.council("msg", "validate", "--known", fine).code == 0
     assert office.council("msg", "resolve", fine).out == "short\n"
     office.do("msg", "send", fine)
     assert office.council("msg", "send", fine.replace(context, "Snone")).code == 5
