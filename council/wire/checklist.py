@@ -5,7 +5,7 @@ Source: PR-003, PR-316, PR-416, PR-533.
 
 from __future__ import annotations
 
-from council.wire.parsed import Fault, Parsed
+from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ DATA_CHARS = 200
 PRIORITIES = frozenset(("P0", "P1", "P2", "-"))
 STATES = frozenset(("N", "R", "D", "F", "X", "-"))
 DEFAULT_PRIORITY = "P1"
+_OF_VALUES = ("W_UNKNOWN_ERR", "W_NONCANONICAL")
 
 
 def faults_of(segments: list[str], checks: tuple[Check, ...]) -> list[Fault]:
@@ -27,6 +28,12 @@ def faults_of(segments: list[str], checks: tuple[Check, ...]) -> list[Fault]:
         for place, code, rule, fits in checks
         if not fits(segments[place])
     ]
+
+
+def told_once(notes: list[Warned], errors: list[Fault]) -> list[Warned]:
+    """Return the warnings without those about a value that is a fault already."""
+    faulty = {fault.segment for fault in errors}
+    return [one for one in notes if one.segment not in faulty or one.name not in _OF_VALUES]
 
 
 def refused(version: str, text: str, fault: Fault) -> Parsed:

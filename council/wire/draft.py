@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.protocol.payload import flags_and_pairs
 from council.wire import v4
-from council.wire.checklist import DATA_CHARS, faults_of, has_no_arrow, refused
+from council.wire.checklist import DATA_CHARS, faults_of, has_no_arrow, refused, told_once
 from council.wire.identifiers import is_digits, is_message_id
 from council.wire.lines import one_line
 from council.wire.parsed import Fault, Parsed, Warned
@@ -91,7 +91,7 @@ def parse(text: str) -> Parsed:
     if len(segments) != 10:
         return refused(NAME, text, _COUNT)
     errors = faults_of(segments, _CHECKS)
-    notes = v4.notes_of(segments)
+    notes = told_once(v4.notes_of(segments), errors)
     if len(segments[9]) > DATA_CHARS:
         segments[9] = segments[9][:DATA_CHARS]
         notes.append(_TRUNCATED)

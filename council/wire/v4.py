@@ -13,6 +13,7 @@ from council.wire.checklist import (
     faults_of,
     has_no_arrow,
     refused,
+    told_once,
     unless_unused,
 )
 from council.wire.codes import is_known
@@ -67,7 +68,7 @@ def parse(text: str) -> Parsed:
     if len(segments) != 8:
         return refused(NAME, text, _COUNT)
     errors = faults_of(segments, CHECKS)
-    notes = notes_of(segments)
+    notes = told_once(notes_of(segments), errors)
     if len(segments[7]) > DATA_CHARS:
         segments[7] = segments[7][:DATA_CHARS]
         notes.append(_TRUNCATED)

@@ -16,6 +16,7 @@ from council.wire.checklist import (
     faults_of,
     has_no_arrow,
     refused,
+    told_once,
     unless_unused,
 )
 from council.wire.codes import CODES
@@ -169,7 +170,7 @@ def _known_kind(word: str) -> str:
 def inspect(text: str, segments: list[str]) -> Parsed:
     """Return the reading of eleven segments by the checklist, with all that is to be said."""
     errors = faults_of(segments, _CHECKS)
-    notes = _notes_of(segments)
+    notes = told_once(_notes_of(segments), errors)
     if len(segments[10]) > DATA_CHARS:
         segments[10] = segments[10][:DATA_CHARS]
         notes.append(_TRUNCATED)

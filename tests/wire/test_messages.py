@@ -164,6 +164,23 @@ def test_strict_mode_tells_faults_and_warnings_in_one_order():
 
 
 @pytest.mark.req("PR-006")
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (
+            "M012345|O1>W1|R|T1|P1|N|E5|0|S1|B012345|x",
+            ["V5-2", "V5-8", "W_ERR_ON_NON_ERROR", "V5-11"],
+        ),
+        ("M00|W1>O1|E|T0012|P1|F|E00|x", ["V4-2r", "V4-5", "V4-8r"]),
+        (f"M1|O1>W1|R|T1|P1|N|-|0|S1|B5|{'x' * 200}>", ["V5-13", "W_DATA_TRUNCATED"]),
+        ("MSG_01|W1>O1|E|-|P1|F|E42:a>b", ["W_TASK_MISSING", "V3-9", "W_UNKNOWN_ERR"]),
+    ],
+)
+def test_strict_mode_tells_no_fault_of_a_value_twice(text: str, rules: list[str]):
+    assert [one.rule for one in validate(text, strict=True).errors] == rules
+
+
+@pytest.mark.req("PR-006")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_message_without_warning_passes_the_strict_check(version: str):
     assert validate(PLAIN[version], strict=True).valid
