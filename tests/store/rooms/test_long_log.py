@@ -103,7 +103,9 @@ def test_a_place_that_was_counted_is_remembered_until_the_log_is_another(tmp_pat
         assert log.read_tail(str(path), NOW, note=str(note)).last_id == 600
 
 
-def test_lines_of_another_log_are_heard_whatever_numbers_they_bear(tmp_path):
+@pytest.mark.parametrize("near", [256, 4096])
+def test_lines_of_another_log_are_heard_whatever_numbers_they_bear(tmp_path, monkeypatch, near):
+    monkeypatch.setattr(log, "_NEAR_BYTES", near)
     path = tmp_path / "some.jsonl"
     lines = [OURS % (number, 0) for number in range(1, 101)]
     path.write_text("\n".join([*lines, *lines[:80]]) + "\n")
