@@ -79,8 +79,9 @@ def _weighed(desk: Desk, task: Task, hop: Hop) -> Selection:
     beside = {
         one.worker
         for other in task.hops
-        if other is not hop and other.source == hop.source and other.is_open
+        if other is not hop and other.source == hop.source
         for one in other.attempts[-1:]
+        if other.is_open or (one.state is TaskState.D and other.data == hop.data)
     }
     return select(
         hop.caps,

@@ -56,7 +56,7 @@ def take_in(desk: Desk, message: Message, run: str = "") -> Verdict:
     exchange = desk.exchange
     strange = message.context not in ("", REGISTRY_CONTEXT, exchange.context)
     if strange or not exchange.is_open:
-        return _refuse(desk, message, "E42", {"desc": "unknown session", "ctx": message.context})
+        return _without_context(desk, message, strange=strange)
     if message.sender == USER:
         return _from_user(desk, message)
     if desk.registry.get(message.sender) is None:
@@ -68,6 +68,13 @@ def take_in(desk: Desk, message: Message, run: str = "") -> Verdict:
     if task is None or found is None:
         return _refuse(desk, message, "E40", {"desc": "unknown task", "id": message.task})
     return _from_worker(desk, task, *found, message, run)
+
+
+def _without_context(desk: Desk, message: Message, *, strange: bool) -> Verdict:
+    """Judge what belongs to another context, or to one that is over."""
+    if not strange and _stands(desk, message):
+        return _repeated(desk, message)
+    return _refuse(desk, message, "E42", {"desc": "unknown session", "ctx": message.context})
 
 
 def refuse_line(desk: Desk, message: Message, code: str, details: str, run: str) -> Verdict:
@@ -162,11 +169,8 @@ def _from_worker(
     ):
         follows = INVALID
     if follows == DUPLICATE or _was_heard(desk, message, attempt):
-        desk.tell(
-            "message.repeated", task, agent=message.sender, kind=message.kind, said=message.id
-        )
         desk.end_run(run)
-        return Verdict(outcome=REPEATED)
+        return _repeated(desk, message)
     if follows == INVALID:
         desk.end_run(run)
         pairs = {"desc": "invalid state", "from": str(attempt.state), "to": str(told)}
@@ -181,8 +185,17 @@ def _from_worker(
 
 def _was_heard(desk: Desk, message: Message, attempt: Attempt) -> bool:
     """Tell whether a worker repeats what it said, while nothing is asked of it."""
-    if attempt.asked or message.kind == "S":
-        return False
+    return not attempt.asked and message.kind != "S" and _stands(desk, message)
+
+
+def _repeated(desk: Desk, message: Message) -> Verdict:
+    task = desk.exchange.tasks.get(message.task)
+    desk.tell("message.repeated", task, agent=message.sender, kind=message.kind, said=message.id)
+    return Verdict(outcome=REPEATED)
+
+
+def _stands(desk: Desk, message: Message) -> bool:
+    """Tell whether the very same message was taken before."""
     return any(
         (one.said or one.message.number) == message.number
         and (one.message.sender, one.message.kind) == (message.sender, message.kind)

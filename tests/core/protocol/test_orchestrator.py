@@ -8,6 +8,7 @@ import pytest
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import ConflictError, InvalidInputError
+from council.core.protocol.answering import answered
 from council.core.protocol.exchange import BUDGETS, ContextStatus, TaskRules
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, Work
 from council.core.protocol.orchestrator import cancel, close, open_context, receive_fault, request
@@ -501,6 +502,35 @@ def test_a_request_to_a_group_is_a_part_for_each_member_and_one_success_is_enoug
     assert (context.task().state, context.task().result) == ("D", "found=1")
 
 
+@pytest.mark.req("PR-517", "PR-561")
+@pytest.mark.parametrize("is_done", [True, False])
+def test_who_did_the_same_part_is_not_asked_in_the_place_of_another_member(is_done: bool):
+    context = Context(registered(W1="web_search", W2="web_search"))
+    context.order("M1|O1>G1|R|T1|P1|N|-|0|S1|B100|call=web_search;query=x", "W1", "W2")
+    context.deliver()
+
+    if is_done:
+        context.work("W1", "S|D|-|0|B90|found=1")
+    context.work("W2", "E|F|E32|0|B90|desc=no net")
+    context.beat(MINUTE)
+
+    assert [one.worker for one in context.task().hops[1].attempts] == ["W2", "W2"]
+
+
+@pytest.mark.req("PR-561")
+def test_another_part_of_the_same_task_may_go_to_who_did_one():
+    context = Context(registered(W1="web_search", W2="web_search"))
+    context.order("M1|O1>W1|R|T1|P1|N|-|0|S1|B100|call=web_search;query=x")
+    context.order("M2|O1>W2|R|T1|P1|N|-|0|S1|B100|call=web_search;query=y")
+    context.deliver()
+
+    context.work("W1", "S|D|-|0|B90|found=1")
+    context.work("W2", "E|F|E32|0|B90|desc=no net")
+    context.beat()
+
+    assert [one.worker for one in context.task().hops[1].attempts] == ["W2", "W1"]
+
+
 @pytest.mark.req("PR-561")
 def test_several_workers_can_be_asked_at_once_and_share_the_budget():
     context = Context(rules=TaskRules(parallel=2))
@@ -528,6 +558,23 @@ def test_a_context_that_is_closed_cancels_what_is_open_in_it_and_takes_nothing_m
     assert [type(one) for one in context.owed()] == [Deliver], "the worker is told"
     step = context.hear("M9|W1>O1|S|T1|P1|D|-|0|S1|B1|late=1")
     assert (step.outcome, step.code) == ("refused", "E42")
+
+
+@pytest.mark.req("PR-552")
+def test_what_was_heard_already_is_a_repeat_even_after_its_context_is_closed():
+    context = Context()
+    context.ask()
+    context.start("W1")
+    line = "M2|W1>O1|S|T1|P1|D|-|0|S1|B400|found=1"
+    context.hear(line)
+    context.do(answered, context.now, text="found: 1")
+    assert context.exchange.status == "closed"
+    before = context.exchange
+
+    assert context.hear(line).outcome == "duplicate"
+    assert context.last("message.repeated")["said"] == "M2"
+    assert context.hear(line.replace("=1", "=2")).code == "E42"
+    assert context.exchange.tasks == before.tasks
 
 
 @pytest.mark.req("PR-571")
