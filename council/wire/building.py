@@ -121,14 +121,18 @@ def build_parts(
     """
     if version not in ("V4", "V5"):
         raise UsageError(f"{version} has no parts: its DATA has no end", "write it in V4 or V5")
+    _refuse_unknown(fields, version)
     data = _data(fields, version, {"type": _text(fields.get("type"))})
     if len(data) <= DATA_CHARS:
         return [build(fields, version, minimal=minimal)]
     kept = {name: one for name, one in fields.items() if name not in ("flags", "pairs", "desc")}
+    parts = cut_in_parts(data)
+    # What is wrong with the fields is wrong with the first part: nobody numbers what has no number.
+    build({**kept, "data": parts[0]}, version, minimal=minimal)
     first = number_of(_text(fields.get("msg")))
     return [
         build({**kept, "msg": f"M{number}", "data": part}, version, minimal=minimal)
-        for number, part in enumerate(cut_in_parts(data), start=first)
+        for number, part in enumerate(parts, start=first)
     ]
 
 

@@ -159,6 +159,11 @@ def test_what_fits_is_built_whole_and_what_cannot_be_cut_is_refused():
         build_parts({**fields, "data": "a>b" * 100})
     with pytest.raises(InvalidMessageError):
         build_parts({**fields, "data": "x" * 500})  # there is no M10000
+    for number in ({}, {"msg": "X7"}):
+        with pytest.raises(InvalidMessageError):
+            build_parts({"to": "W1", "type": "R", "tid": 1, "data": "x" * 500, **number})
+    with pytest.raises(UsageError, match="colour"):
+        build_parts({**fields, "colour": "red", "data": "a|b" * 500})
     with pytest.raises(UsageError, match="V3 has no parts"):
         build_parts({**fields, "data": "x" * 500}, "V3")
 
