@@ -89,6 +89,19 @@ def test_what_is_said_in_the_name_of_an_agent_is_claimed_and_no_proof_can_be_tak
 
 
 @pytest.mark.req("XC-014")
+def test_a_run_for_something_else_shows_who_speaks_as_well(hall: Hall):
+    hall.seat({"owl": {}, "gecko": {}}).room()
+    place = hall.place
+    token = run_token(run_key(place.paths), "S1", 0, "owl", 2)
+    own = {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "S1.7.W1.2", "COUNCIL_TOKEN": token}
+
+    channels.post(Place(place.root, own, place.fixed_now), "weather", "owl", "By the way.")
+    channels.post(in_run(hall, "owl", "cabc.2.{agent}.1"), "weather", "owl", "It rains.")
+
+    assert [origin for _, origin in origins(hall)] == ["verified"] * 2
+
+
+@pytest.mark.req("XC-014")
 def test_the_token_of_one_agent_proves_nothing_for_another(hall: Hall):
     hall.seat({"owl": {}, "gecko": {}}).room()
     place = in_run(hall, "owl")
