@@ -25,9 +25,7 @@ _WIDTH = 80
 
 def channel_output(channel: Channel, said: str) -> Output:
     """Say one thing of a channel, then who has the floor."""
-    return Output(
-        record=shown(channel), text=_text([said, *_wrapped("floor", floor_line(channel))])
-    )
+    return Output(record=shown(channel), text=_text([said, f"floor: {floor_line(channel)}"]))
 
 
 def status_output(channel: Channel, *, outcome: str = "") -> Output:

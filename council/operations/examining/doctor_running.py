@@ -41,7 +41,7 @@ def _clock(place: Place) -> Finding:
     last = place.last_beat()
     fresh = last is not None and place.now() - last <= _FRESH_BEAT
     well = fresh or not place.conversations.names()
-    said = "none is known; answers move a council, but no deadline is kept without one"
+    said = "none is known: answers move a council, no deadline is kept (see: council schedule)"
     return Finding(
         what="clock", ok=well, found=said, fix="" if well else "council schedule --install"
     )
