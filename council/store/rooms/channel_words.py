@@ -60,6 +60,7 @@ _WORDS = {
         "passed": "{agent} passed",
         "spoke": "{agent} spoke",
         "none": "no turn has ended yet",
+        "over": "it is over",
     },
     "fr": {
         "moderator": "modérateur",
@@ -83,6 +84,7 @@ _WORDS = {
         "passed": "{agent} a passé",
         "spoke": "{agent} a parlé",
         "none": "aucun tour n'est terminé",
+        "over": "il est fini",
     },
 }
 # What stands for the language where it is none of ours.
@@ -163,4 +165,4 @@ def cycle_line(channel: Channel, lang: str = _USUAL) -> str:
     ended = [
         words["passed" if one.empty else "spoke"].format(agent=one.agent) for one in channel.results
     ]
-    return ", ".join(ended) or words["none"]
+    return ", ".join(ended) or words["over" if channel.cycle and not channel.speaker else "none"]

@@ -114,6 +114,8 @@ def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
     assert "only repeated" in channel_words.floor_line(asleep.copy(calmed="repetition"))
     assert "too long" in channel_words.floor_line(asleep.copy(calmed="max-cycles"))
     assert "when two agents are here" in channel_words.floor_line(room("owl"))
+    assert channel_words.cycle_line(asleep) == "it is over"
+    assert channel_words.cycle_line(room("owl", "gecko")) == "no turn has ended yet"
     work = room("owl", "gecko").copy(mode=Mode.WORK, state=TurnState.DISABLED, speaker="")
     assert "turns are not taken" in channel_words.floor_line(work)
     assert "only post" in channel_words.floor_line(room("owl", mode=Mode.REPORT))
