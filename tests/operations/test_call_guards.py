@@ -149,6 +149,22 @@ def test_the_same_task_within_a_minute_gets_the_earlier_answer(tmp_path: Path):
     assert (table.root / "runs").read_text() == "run\nrun\n"
 
 
+@pytest.mark.req("P8-057", "P8-027")
+def test_an_earlier_answer_is_held_against_the_form_that_is_expected_now(tmp_path: Path):
+    long = "x" * 1000
+    table = desk(tmp_path / "workspace", sage=COUNTS, lark=f"cat >/dev/null; echo '\"{long}\"'")
+    text, number = {"type": "string"}, {"type": "number"}
+
+    assert table.call("sage", schema=text).error["code"] == "E10"
+    assert (table.call("sage").status, table.call("sage").error) == ("ok", None)
+    assert table.call("sage", schema=text).error["guard"] == "expectedSchema"
+    assert table.call("lark", schema=text).status == "ok"
+    again = table.call("lark", schema=text)
+    assert (again.status, again.told, len(again.summary)) == ("ok", {"repeated": True}, 800)
+    assert "is not of type 'number'" in table.call("lark", schema=number).error["message"]
+    assert (table.root / "runs").read_text() == "run\n"
+
+
 @pytest.mark.req("P8-057")
 def test_another_session_is_another_task(tmp_path: Path):
     table = desk(tmp_path / "workspace", sage=COUNTS)

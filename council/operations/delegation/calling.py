@@ -241,7 +241,7 @@ def _write(place: Place, trace: str, call: Call) -> None:
 
 def _result(place: Place, trace: str, call: Call, answer: Answer, schema: Any) -> dict[str, Any]:
     """Return what the caller is told of a run."""
-    from council.operations.delegation.expected_results import mismatch
+    from council.operations.delegation.expected_results import judged
 
     if not answer.ok:
         return _failed(call, answer)
@@ -254,11 +254,7 @@ def _result(place: Place, trace: str, call: Call, answer: Answer, schema: Any) -
         "summary": summary,
         "artifacts": list(dict.fromkeys([*([whole] if whole else []), *named])),
     }
-    wrong = mismatch(answer.text, schema)
-    if wrong:
-        result["status"] = rules.ERROR
-        result["error"] = {"code": "E10", "guard": rules.FORM, "message": wrong}
-    return result
+    return judged(result, answer.text, schema)
 
 
 def _is_there(place: Place, artifact: str) -> bool:

@@ -182,7 +182,7 @@ def call(place: Place, request: Request) -> Answered:
     if isinstance(accepted, Refusal):
         return reject(place, chain, request, accepted, limits=limits, task_hash=wanted)
     if isinstance(accepted, Call):
-        return _repeated(place, chain, accepted)
+        return _repeated(place, chain, accepted, request)
     from council.operations.delegation.calling import carry_out
 
     return carry_out(place, chain, agent, asked, accepted, request)
@@ -298,11 +298,12 @@ def _call_of(place: Place, ledger: Trace, sent: Sent) -> Call | None:
     return found
 
 
-def _repeated(place: Place, chain: Chain, earlier: Call) -> Answered:
+def _repeated(place: Place, chain: Chain, earlier: Call, request: Request) -> Answered:
     """Answer what was answered before, and say so (P8-057)."""
     from council.core.events import Event
+    from council.operations.delegation.expected_results import judged_again
 
-    result = answered(earlier.result or {})
+    result = answered(judged_again(place, earlier.result or {}, request.schema))
     event = Event(
         type="agent.call.repeated",
         agent=chain.path[-1],

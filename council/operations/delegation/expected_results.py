@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 
-from council.core.errors import InvalidInputError
+from council.core.delegation.delegation import ERROR, FORM, OK, SUMMARY_CHARS
+from council.core.errors import CouncilError, InvalidInputError
+from council.operations.place import Place
+from council.store.delegation import artifacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +67,40 @@ def mismatch(text: str, schema: Any) -> str:
     except RecursionError:
         return "the expected schema refers to itself without end"
     return f"at {fault.json_path}: {_line(fault.message)}" if fault else ""
+
+
+def judged(result: dict[str, Any], text: str, schema: Any) -> dict[str, Any]:
+    """Return an answer as it is to somebody who expects this form: `text` is all of it."""
+    wrong = mismatch(text, schema)
+    kept = {**result, "status": ERROR if wrong else OK}
+    kept.pop("error", None)
+    if wrong:
+        kept["error"] = {"code": "E10", "guard": FORM, "message": wrong}
+    return kept
+
+
+def judged_again(place: Place, result: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """Return an earlier answer as it is to who asks now, perhaps for another form of it.
+
+    What came to nothing for another reason stays as it is.
+    """
+    error = result.get("error")
+    if error and error.get("guard") != FORM:
+        return result
+    return judged(result, _whole(place, result), schema)
+
+
+def _whole(place: Place, result: dict[str, Any]) -> str:
+    """Return the text of an answer whose summary may be only its beginning."""
+    summary, named = str(result.get("summary", "")), result.get("artifacts") or []
+    if len(summary) < SUMMARY_CHARS or not named:
+        return summary
+    try:
+        data = artifacts.read(place.paths, named[0], now=place.now())
+        text = data.decode("utf-8")
+    except (CouncilError, UnicodeDecodeError):
+        return summary
+    return text if text.startswith(summary) else summary
 
 
 def _bare(text: str) -> str:
