@@ -98,9 +98,11 @@ def _edit(event: Event) -> str:
     """Say what the next command will make of one change of the document."""
     data = event.data
     if event.type == "edit.accepted":
-        gone = data["to"] is None
-        what = "taken out" if gone else f"becomes {data['to'] or '-'}"
-        return f"{data['field']} {what}, with the next command"
+        field, _, account = data["field"].partition(".")
+        what = f"{field} becomes {data['to'] or '-'}"
+        if account:
+            what = f"{account} goes" if data["to"] is None else f"{account} comes in"
+        return f"{what}, with the next command"
     if event.type == "edit.conflict":
         return f"{data['field']}: block and line differ, the block counts"
     return f"{data['field']} will be put back: {data['reason']}"

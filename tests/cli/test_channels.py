@@ -304,7 +304,8 @@ def test_show_tells_of_an_edit_that_is_not_taken_in_yet(room, now):
     told = room("channel", "show", "weather", "--json", now=now).json()
 
     assert "edit:    topic becomes Frost, with the next command" in shown.out
-    assert "edit:    members.gecko taken out, with the next command" in shown.out
+    assert "edit:    gecko goes, with the next command" in shown.out
+    assert "edit:    fox comes in, with the next command" in shown.out
     assert "floor will be put back: it is rendered from the state" in shown.out
     assert {one["field"] for one in told["pendingEdits"]} >= {"topic", "floor", "members.fox"}
     assert told["topic"] == ""
