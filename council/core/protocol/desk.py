@@ -18,6 +18,7 @@ from council.core.protocol.exchange import (
     MESSAGES_KEPT,
     RULES,
     RUNS_KEPT,
+    SPLIT,
     Attempt,
     ContextStatus,
     Exchange,
@@ -190,6 +191,14 @@ class Desk:
             ):
                 one.state, one.at, one.ends_at = TaskState.X, self.now, None
                 one.reason = "the attempt is over"
+
+    def drop_splitting(self, task: Task) -> None:
+        """Give up the run that was to say how a task is split."""
+        for one in self.exchange.runs.values():
+            under_way = one.state in (TaskState.N, TaskState.R)
+            if under_way and (one.purpose, one.task) == (SPLIT, task.id):
+                one.state, one.at, one.ends_at = TaskState.X, self.now, None
+                one.reason = "the task is over"
 
     def is_run(self, task: Task, hop: Hop) -> bool:
         """Tell whether a program runs for the last attempt of a hop, with a lease of its own.

@@ -207,7 +207,7 @@ def _fail(desk: Desk, run: Run, code: str, reason: str) -> None:
         if hop.attempt is attempt and attempt.asked == run.message:
             fail(desk, task, hop, code, reason)
     whole = desk.exchange.tasks.get(run.task)
-    if run.purpose == SPLIT and whole is not None and not whole.divided:
+    if run.purpose == SPLIT and whole is not None and not (whole.divided or whole.is_over):
         whole.divided = True
         give_parts(desk, whole)
     if run.purpose == COMPOSE:

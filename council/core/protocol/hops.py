@@ -133,6 +133,7 @@ def end_task(desk: Desk, task: Task, state: TaskState, *, code: str = "", reason
     for one in task.questions:
         if one.is_open:
             one.close("", NOBODY, desk.now)
+    desk.drop_splitting(task)
     desk.tell("task.ended", task, state=str(state), code=code, reason=reason)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from council.core.conversations.conversation import TaskState
 from council.core.protocol.answering import answer_of, answered, composed, readable
 from council.core.protocol.exchange_owed import Answer, Deliver
-from council.core.protocol.orchestrator import receive_fault
+from council.core.protocol.exchange_runs import run_failed
+from council.core.protocol.orchestrator import cancel, receive_fault
 from council.core.protocol.splitting import Part, divided, undivided
 from council.wire.carried import message_of
-from tests.core.exchanges import Context, registered
+from tests.core.exchanges import MINUTE, Context, registered
 
 PARTS = (
     Part(text="find the news", caps=("web_search",)),
@@ -45,6 +47,23 @@ def test_each_part_is_a_task_for_who_can_do_it_with_a_share_of_the_budget():
     ]
     assert sum(task.budget or 0 for task in context.exchange.tasks.values()) == 500
     assert context.last("request.split")["tids"] == ["T1", "T2", "T3"]
+
+
+@pytest.mark.req("PR-551", "PR-553")
+@pytest.mark.parametrize("carried", [True, False])
+def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried: bool):
+    context = crew()
+    context.ask("the news in French", orchestrator="comet", caps=())
+    due = context.start("comet")
+
+    context.do(cancel, "T1", context.now)
+    assert context.exchange.runs[due.run].state == "X"
+    if carried:  # what an older version has left
+        context.exchange.runs[due.run].state = TaskState.R
+    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.beat(MINUTE)
+
+    assert (context.task().state, context.task().hops) == ("X", [])
 
 
 @pytest.mark.req("PR-553")
