@@ -113,4 +113,5 @@ def _bare(text: str) -> str:
 
 def _line(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= 200 else plain[:199] + "…"
+    # What is wrong stands behind the value that it is wrong with, however long that is.
+    return plain if len(plain) <= 200 else f"{plain[:98]} … {plain[-99:]}"
