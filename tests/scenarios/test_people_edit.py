@@ -201,6 +201,16 @@ def test_text_without_its_status_is_a_note_that_check_names(desk: Desk):
     assert "sage" in checked.err
 
 
+def test_check_says_that_what_was_taken_out_of_the_state_comes_back(desk: Desk):
+    lines = desk.live.read_text().splitlines(keepends=True)
+    desk.live.write_text("".join(one for one in lines if '"schemaVersion"' not in one))
+
+    checked = desk.council("check")
+
+    assert checked.code == 3
+    assert "refused: schemaVersion taken out: set by the tool" in checked.err
+
+
 def test_check_tells_of_a_line_that_comes_again_with_the_next_change(desk: Desk):
     whole = desk.live.read_text()
     assert desk.council("check").out == "active: well formed\n"

@@ -197,12 +197,16 @@ def _shown(value: object) -> str:
     return "nothing" if value in (None, "") else " ".join(str(value).split())
 
 
+def _wished(value: str | None) -> str:
+    return "taken out" if value in (None, "nothing") else str(value)
+
+
 _SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
     "edit.accepted": lambda _, data: (
         f"accepted: {data.get('field')}: {data.get('old')} → {data.get('new')}"
     ),
     "edit.refused": lambda _, data: (
-        f"refused: {data.get('field')} {data.get('value')}: {data.get('reason')}"
+        f"refused: {data.get('field')} {_wished(data.get('value'))}: {data.get('reason')}"
     ),
     "edit.conflict": lambda _, data: (
         f"two values: {data.get('field')} is {data.get('json')} in the state block and "
