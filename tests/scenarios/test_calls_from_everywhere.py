@@ -38,6 +38,21 @@ def test_a_call_of_a_worker_lies_one_deeper_than_its_task(office):
     assert start["traceId"] == office.events("task.created")[0]["traceId"]
 
 
+@pytest.mark.req("P8-061", "P8-082", "P8-083")
+def test_a_refusal_belongs_to_what_its_caller_works_for(office):
+    itself = 'cat >/dev/null; council agent call --to asker "Me?" >/dev/null 2>&1; echo "Done."'
+    office.hire(shell("asker", itself, "ask_around"))
+    office.do("agent", "join", "--as", "asker")
+
+    context = office.ask("Ask around", "--caps", "ask_around")
+
+    assert "Done." in office.answer(context)
+    (refused,) = office.events("guard.rejected")
+    assert (refused["conversationId"], refused["agentId"]) == (context, "asker")
+    assert refused["traceId"] == office.events("task.created")[0]["traceId"]
+    assert (refused["data"]["guard"], refused["data"]["depth"]) == ("cycle", 1)
+
+
 @pytest.mark.req("XC-106", "P8-053")
 def test_a_call_after_a_hand_off_counts_on_from_its_depth(office):
     office.hire(
