@@ -99,7 +99,8 @@ def _take_block(text: str, marks: Marks, page: Page, trusted: bool) -> Region | 
         if record is not None:
             found, page.record = region, record
         else:
-            page.blocks.insert(0, text[region.start : region.end])
+            page.blocks.append(text[region.start : region.end])
+    page.blocks.reverse()
     return found
 
 

@@ -359,6 +359,9 @@ def test_last_block_counts_and_others_are_reported():
     assert page.record == to_record(opened())
     assert page.blocks == [fake.rstrip()]
     assert any("state block that is not ours" in fault for fault in page.faults)
+    more = fake.replace("CONVERGED", "TIMEOUT")
+    page = statefile.parse(text.replace("## Convergence", fake + more + "\n## Convergence"))
+    assert page.blocks == [fake.rstrip(), more.rstrip()], "in the order of the file"
 
 
 def test_heading_that_an_agent_repeats_in_its_text_does_not_end_its_section():
