@@ -175,7 +175,13 @@ def _changed_within_a_tick(path: str, seen: Reading) -> bool:
 
 
 def _fingerprint(displaced: str, digest: str, size: int, modified_ns: int) -> str:
-    return f"{displaced}/{_OLD}-{modified_ns}-{size}-{digest}-{os.urandom(4).hex()}"
+    named = f"{_OLD}-{_stamp(modified_ns)}-{size}-{digest}-{os.urandom(4).hex()}"
+    return f"{displaced}/{named}"
+
+
+def _stamp(modified_ns: int) -> str:
+    """Return a time without a sign, which would part the name: a file may be dated before 1970."""
+    return str(modified_ns % 2**64)
 
 
 def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -> list[Late]:
@@ -199,7 +205,7 @@ def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -
             continue
         parts = name.split("-")
         if parts[0] == _OLD and len(parts) == 5:
-            if parts[1:3] == [str(facts.st_mtime_ns), str(facts.st_size)]:
+            if parts[1:3] == [_stamp(facts.st_mtime_ns), str(facts.st_size)]:
                 if time.time() - facts.st_ctime > keep_s:
                     files.remove(path)
                 continue

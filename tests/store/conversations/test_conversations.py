@@ -608,8 +608,13 @@ def test_a_person_who_saves_while_agents_answer_loses_nothing(tmp_path: Path, ho
         assert text.count(line) == 1 or line in kept, line
 
 
-def test_what_is_written_through_an_old_descriptor_is_taken_in(room: Room) -> None:
+@pytest.mark.parametrize("dated_s", [None, -315_619_200], ids=["now", "before 1970"])
+def test_what_is_written_through_an_old_descriptor_is_taken_in(
+    room: Room, dated_s: int | None
+) -> None:
     text = room.live.read_text()
+    if dated_s is not None:
+        os.utime(room.live, (dated_s, dated_s))
     with room.live.open("r+") as slow:
         room.answer("henry")
         room.answer("sage")
