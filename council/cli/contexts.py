@@ -103,9 +103,10 @@ def show(context: Context, root: Root = "", now: Now = "", json: Json = False) -
     def command(place: Place) -> Output:
         from council.cli.task_pages import context_page
         from council.operations.protocol.exchanging import contexts
+        from council.operations.protocol.payloads import spelled_out
 
         kept = contexts(place).read(context)
-        return _shown(kept, context_page(kept.exchange, place.now()))
+        return _shown(kept, context_page(spelled_out(place, kept.exchange), place.now()))
 
     do("ctx show", json, root, now, command)
 

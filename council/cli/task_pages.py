@@ -113,7 +113,7 @@ def _span(start: datetime, end: datetime) -> str:
 def _question_lines(question: Question) -> list[str]:
     options = enumerate(map(plain_line, question.options), start=1)
     words = "".join(f" · {at} {word}" for at, word in options)
-    said = f"answered: {plain_line(question.answer)}" if question.answer else "waits for you"
+    said = f"answered: {_short(question.answer, 60)}" if question.answer else "waits for you"
     if question.ends_at is not None and not question.answer:
         said += f" until {render_instant(question.ends_at)}"
     return [f"? {_short(question.text, 60)}{words}", f"  {said}"]

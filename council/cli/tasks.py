@@ -53,6 +53,7 @@ def show(target: Target, root: Root = "", now: Now = "", json: Json = False) -> 
         from council.cli.task_pages import task_page
         from council.core.protocol.exchange_records import task_to_record
         from council.operations.protocol.exchanging import contexts
+        from council.operations.protocol.payloads import spelled_out
         from council.operations.protocol.tasks import find
 
         kept, task = find(place, target, or_closed=True)
@@ -68,7 +69,9 @@ def show(target: Target, root: Root = "", now: Now = "", json: Json = False) -> 
             "successor": exchange.successor or None,
             "tasks": [task_to_record(one) for one in shown],
         }
-        return Output(record=record, text=task_page(exchange, shown, place.now(), answer))
+        told = spelled_out(place, exchange)
+        read = [told.tasks[one.id] for one in shown]
+        return Output(record=record, text=task_page(told, read, place.now(), answer))
 
     do("task show", json, root, now, command)
 

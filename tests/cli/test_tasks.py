@@ -231,6 +231,17 @@ def test_a_task_is_shown_after_its_context_was_closed_the_newest_first(office):
 
 
 @pytest.mark.req("PR-551")
+def test_what_the_user_answered_is_shown_in_its_words_and_not_where_they_are_kept(office):
+    context = office.ask("Make a plan", "--caps", "plan")
+    office.do("msg", "send", f"M2|W1>O1|C|T1|P1|R|-|0|{context}|B400|question=For whom?")
+    office.do("msg", "answer", context, "for all | and sundry, and " + "more " * 40)
+    assert office.inbox("W1")[-1].split("answer=")[1].startswith("#REF:art_")
+    for words in (("task", "show"), ("ctx", "show")):
+        shown = office.council(*words, context).out
+        assert "answered: for all | and sundry, and more" in shown
+        assert _widest(shown) <= 80
+
+
 def test_siblings_of_the_tree_of_a_task_hang_on_one_trunk(office):
     context = office.ask("Plan", "--caps", "plan")
     office.do("msg", "send", f"M2|W1>O1|E|T1|P1|F|E30|0|{context}|B9|desc=not today")

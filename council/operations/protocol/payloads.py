@@ -27,6 +27,17 @@ def payload_of(place: Place, artifact: str) -> str:
     return data.decode("utf-8", "replace")
 
 
+def spelled_out(place: Place, exchange: Exchange) -> Exchange:
+    """Return a context for people: long answers of the user in full, not where they are kept."""
+    told = exchange.copy()
+    for task in told.tasks.values():
+        for question in task.questions:
+            kept, _, artifact = question.answer.partition("#REF:")
+            if not kept and artifact:
+                question.answer = payload_of(place, artifact) or question.answer
+    return told
+
+
 def meaning_of(place: Place, exchange: Exchange | None, reference: Reference) -> str:
     """Return what a reference means, "" when it means nothing here."""
     if reference.kind == "REF":
