@@ -131,7 +131,9 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         # A shell that runs us in the background has it ignored, by all whom we start as well.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        mask = os.umask(0o022)
         yield
+        os.umask(mask)
         signal.signal(signal.SIGINT, before)
 
 
