@@ -9,6 +9,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.operations.place import Place
+from council.operations.protocol.missing import nothing_there
 from council.store.delegation import artifacts
 from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
@@ -67,8 +68,6 @@ def resolved(place: Place, exchange: Exchange | None, data: str) -> list[tuple[s
         Missing(code=_UNKNOWN, what="reference", name=name) for name, text in found if not text
     ]
     if unknown:
-        from council.operations.protocol.known import nothing_there
-
         raise nothing_there(unknown, exchange.context if exchange is not None else "")
     return found
 

@@ -24,6 +24,7 @@ from council.operations.place import Place
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import VIA, change, contexts, open_new
+from council.operations.protocol.missing import nothing_there
 from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.store.events import append, loose_records
 from council.store.keys import run_key
@@ -248,7 +249,7 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
     """
-    from council.operations.protocol.known import known_in, nothing_there
+    from council.operations.protocol.known import known_in
 
     unknown = missing(found, known_in(crew, exchange))
     if unknown:

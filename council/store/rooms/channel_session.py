@@ -26,6 +26,7 @@ from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_places import ChannelPlaces
+from council.store.rooms.message_lines import Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ChannelSession(Document):
     channel: Channel
     page: Page | None
     text: bytes
-    tail_of_log: log.Tail
+    tail_of_log: Tail
 
     def __init__(
         self,
@@ -127,9 +128,7 @@ class ChannelSession(Document):
         if end.torn:
             self.keep_bytes("a message whose writer died", end.torn)
         log.append(self.files.messages, [said], end, log.size_of(self.files.messages))
-        self.tail_of_log = log.Tail(
-            messages=[*end.messages, said], last_id=said.id, said_id=said.id
-        )
+        self.tail_of_log = Tail(messages=[*end.messages, said], last_id=said.id, said_id=said.id)
         return said
 
     def find(self, key: str, author: str) -> Message | None:

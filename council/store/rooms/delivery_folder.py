@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from council.core.rooms.channels import Member, Message, MessageKind
-from council.store.rooms import channel_messages as log
+from council.store.rooms.message_lines import DELETES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class FolderDelivery:
                 author="moderator",
                 content="",
                 kind=MessageKind.MODERATOR,
-                extra={log.DELETES: number},
+                extra={DELETES: number},
             )
         )
         self._session.read_log()
