@@ -391,20 +391,23 @@ def _usual_entry(value: object, texts: dict[str, str]) -> Entry | None:
     if not isinstance(value, dict) or len(value) != len(_ENTRY_TEXTS) + 5:
         return None
     try:
-        said = {name: value[name] for name in _ENTRY_TEXTS}
+        for name in _ENTRY_TEXTS:
+            if value[name].__class__ is not str:
+                raise ValueError(name)
         kind, origin = EntryKind(value["kind"]), Origin(value["origin"])
         tour, at, blocking = value["tour"], value["at"], value["blocking"]
-        at = parse_instant(at) if at.__class__ is str else None
+        at = parse_instant(at if at.__class__ is str else "")
     except (KeyError, ValueError, UsageError):
         return None
-    if blocking.__class__ is not list or tour.__class__ is not int or not 1 <= tour < 2**53:
+    if tour.__class__ is not int or not 1 <= tour < 2**53 or blocking.__class__ is not list:
         return None
-    if at is None or not all(one.__class__ is str for one in (*said.values(), *blocking)):
+    if any(one.__class__ is not str for one in blocking):
         return None
     entry = Entry.__new__(Entry)  # a long conversation has thousands, and all is there
-    entry.__dict__.update(said)
-    entry.kind, entry.origin, entry.tour, entry.at = kind, origin, tour, at
-    entry.blocking, entry.extra, entry.text = blocking, {}, texts.get(said["id"], "")
+    fields = entry.__dict__
+    fields.update(value)
+    fields["kind"], fields["origin"], fields["at"] = kind, origin, at
+    fields["extra"], fields["text"] = {}, texts.get(value["id"], "")
     return entry
 
 

@@ -28,6 +28,7 @@ from council.store.statefile.layout import (
     items_before,
     items_in,
     sections,
+    state_block,
     titles_of,
 )
 from council.store.statefile.marks import (
@@ -40,6 +41,11 @@ from council.store.statefile.marks import (
     unescape,
     without_prefix,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 _CLOSE = b"\n-->"
 _BRIEF = f"\n{BRIEF}\n".encode()
@@ -54,20 +60,27 @@ _LEDGER, _LEDGER_END = b'\n "ledger": [\n  ', b"\n ]"
 def render(state: Conversation) -> bytes:
     """Write a conversation as its file, with nothing between the items but what belongs there."""
     entries = {f"e:{one.id}": one for one in state.entries}
-    parts = _parts(items_before(state), entries, _HEADING)
+
+    def bytes_of(key: str) -> bytes | memoryview:
+        return state_block(state) if key == "state" else written.text_of(entries[key])
+
+    parts = _parts(items_before(state), bytes_of, _HEADING)
     for section in sections(state):
         parts += written.section_of(
             state.conversation_id,
             section,
-            lambda it: _parts(items_in(it, bare=True), entries, _HEADING),
+            lambda it: _parts(items_in(it, bare=True), bytes_of, _HEADING),
         )
-    return b"".join([*parts, *_parts(items_after(state), entries, "")])
+    return b"".join([*parts, *_parts(items_after(state, bare=True), bytes_of, "")])
 
 
 def _parts(
-    found: list[tuple[str, str]], entries: dict[str, Entry], following: str
+    found: list[tuple[str, str]], bytes_of: Callable[[str], bytes | memoryview], following: str
 ) -> list[bytes | memoryview]:
-    """Return what is written for some items, what stands between them and before `following`."""
+    """Return what is written for some items, what stands between them and before `following`.
+
+    `bytes_of` knows the items that have no text here, by their keys.
+    """
     parts: list[bytes | memoryview] = []
     between: list[str] = []
     keys = [key for key, _ in found[1:]] + [following]
@@ -75,7 +88,7 @@ def _parts(
         if text:
             between.append(text)
         else:
-            parts += ["".join(between).encode("utf-8"), written.text_of(entries[key])]
+            parts += ["".join(between).encode("utf-8"), bytes_of(key)]
             between = []
         between.append(default_gap(key, after))
     return [*parts, "".join(between).encode("utf-8")]
@@ -96,37 +109,54 @@ def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
     """
     block = data.rfind(_STATE)
     close = data.find(_CLOSE, block)
-    record = read_block(data[block + len(_STATE) : close].decode("utf-8")) if block >= 0 else None
+    ledger = _ledger(data, block, close)
+    record = _record(data, block, close, ledger) if block >= 0 else None
     if record is None or data[close + len(_CLOSE) :] != _LAST:
         raise InvalidStateError(f"{where}: it is not as it was written", "see: council check")
     texts, regions = _texts(data)
     bare = titles_of(record.get("titles") or {}).get("title") == ""
     state = from_record(record, topic=_topic(data, bare), brief=_brief(data), texts=texts)
     for entry in state.entries:
-        if entry.id not in texts and entry.id not in regions:
+        region = regions.get(entry.id)
+        if region is not None:
+            _Unread.leave(entry, region)
+        elif entry.id not in texts:
             raise InvalidStateError(
                 f"{where}: the text of {entry.id} is missing", "see: council check"
             )
-    state.entries = [
-        _Unread.of(entry, regions[entry.id]) if entry.id in regions else entry
-        for entry in state.entries
-    ]
     if by_us:
-        _remember(data, block, close, state, regions)
+        _remember(data, ledger, state, regions)
     return state
+
+
+def _ledger(data: bytes, block: int, close: int) -> tuple[int, int]:
+    """Return where the lines of the entries begin and end in the state block, twice 0 for none."""
+    start = data.find(_LEDGER, block, close)
+    end = data.find(_LEDGER_END, start, close)
+    return (start + len(_LEDGER), end) if 0 <= start < end else (0, 0)
+
+
+def _record(data: bytes, block: int, close: int, ledger: tuple[int, int]) -> dict[str, Any] | None:
+    """Return what the state block says; the many lines of entries are read for themselves."""
+    start, end = ledger
+    begin = block + len(_STATE)
+    if not end:
+        return read_block(data[begin:close].decode("utf-8"))
+    record = read_block((data[begin:start] + data[end:close]).decode("utf-8"))
+    entries = read_block(f'{{"ledger":[{data[start:end].decode("utf-8")}]}}')
+    return None if record is None or entries is None else {**record, **entries}
 
 
 class _Unread(Entry, settled=True):
     """An entry whose text is taken out of the bytes of the file when somebody asks for it."""
 
     @classmethod
-    def of(cls, entry: Entry, region: memoryview) -> _Unread:
-        """Return `entry` with the text that stands in `region`, marks included."""
-        made = cls.__new__(cls)
-        made.__dict__.update(entry.__dict__)
-        made.__dict__["_region"] = region
-        del made.__dict__["text"]
-        return made
+    def leave(cls, entry: Entry, region: memoryview) -> None:
+        """Leave the text of `entry`, which nobody else has yet, in `region`, marks included."""
+        entry.__class__ = cls  # not a copy: there are thousands
+        fields = entry.__dict__
+        fields["_region"] = region
+        del fields["text"]
 
     def __getattr__(self, name: str) -> str:
         if name != "text":
@@ -148,14 +178,10 @@ class _Unread(Entry, settled=True):
 
 
 def _remember(
-    data: bytes, block: int, close: int, state: Conversation, regions: dict[str, memoryview]
+    data: bytes, ledger: tuple[int, int], state: Conversation, regions: dict[str, memoryview]
 ) -> None:
     """Spare the next writing what stands here already."""
-    lines = []
-    start = data.find(_LEDGER, block, close)
-    if start > 0:
-        end = data.find(_LEDGER_END, start, close)
-        lines = data[start + len(_LEDGER) : end].decode("utf-8").split(",\n  ")
+    lines = data[slice(*ledger)].decode("utf-8").split(",\n  ")
     written.make_room(2 * len(data))  # it stays as long as one of its regions; so do the texts
     if len(lines) == len(state.entries):
         for entry, line in zip(state.entries, lines, strict=True):
@@ -187,9 +213,9 @@ def _texts(data: bytes) -> tuple[dict[str, str], dict[str, memoryview]]:
     while at >= 0:
         line_end = data.find(b"\n", at + 1)
         end = data.find(_END, line_end)
-        first, *words = data[at + len(_ENTRY) : line_end - 3].split(b" ")
-        entry_id = first.partition(b"=")[2].decode("utf-8")
-        if any(word.startswith(b"told=") for word in words):
+        mark = data[at + len(_ENTRY) : line_end - 3]
+        entry_id = mark[3 : mark.find(b" ")].decode("utf-8")
+        if b" told=" in mark:
             start = data.find(b"\n", line_end + 1, end) + 1
             texts[entry_id] = unescape(without_prefix(data[start:end].decode("utf-8")))
         else:

@@ -25,7 +25,7 @@ from council.core.times import render_instant
 from council.store.conversations import written
 from council.store.statefile.headings import label_line, line_of, section_key, words_of
 from council.store.statefile.hints import hints_of
-from council.store.statefile.marks import EOF, Listed, block_text, brief_text, entry_text
+from council.store.statefile.marks import EOF, Listed, block_of, brief_text, entry_text
 from council.store.statefile.sections import (
     SIDE_SECTIONS,
     Section,
@@ -145,8 +145,11 @@ def items_in(section: Section, *, bare: bool = False) -> list[tuple[str, str]]:
     return found
 
 
-def items_after(state: Conversation) -> list[tuple[str, str]]:
-    """Return the items that stand after what is said, the state block among them."""
+def items_after(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return the items that stand after what is said, the state block among them.
+
+    Where it is `bare`, the text of the block is "": `state_block` knows it.
+    """
     words = words_of(state.lang)
     found = []
     for kind, key in SIDE_SECTIONS.items():
@@ -155,17 +158,18 @@ def items_after(state: Conversation) -> list[tuple[str, str]]:
             found += [_heading(state, key), *(_aside(state, one, words) for one in aside)]
     found += [_heading(state, "h:convergence"), *_lines(words, _convergence(state, words))]
     found += [_heading(state, "h:next"), *_lines(words, _next(state, words))]
-    return [*found, ("state", _block(state)), ("eof", EOF)]
+    return [*found, ("state", "" if bare else state_block(state).decode()), ("eof", EOF)]
 
 
 def _heading(state: Conversation, key: str) -> tuple[str, str]:
     return key, f"## {heading_of(key, titles_of(state.titles), state.lang)}"
 
 
-def _block(state: Conversation) -> str:
+def state_block(state: Conversation) -> bytes:
+    """Return the state block as it is written."""
     people = [written.participant_of(one) for one in state.participants.values()]
     tasks = [written.task_of(one) for one in state.tasks.values()]
-    return block_text(
+    return block_of(
         to_record(
             state,
             people=Listed(lines=people, brackets="{}"),
