@@ -40,10 +40,10 @@ PARTS: dict[str, Measure] = {
     "heartbeats": lambda folder, rounds, quick: heartbeats.measure(
         folder, rounds, heartbeats.CROWDS[:3] if quick else heartbeats.CROWDS
     ),
-    "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(3, rounds // 2))],
+    "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(7, rounds // 2))],
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
     "rooms": lambda folder, rounds, quick: [
-        rooms.measure(folder, max(3, rounds // 2), 10_000 if quick else rooms.MANY)
+        rooms.measure(folder, max(11, rounds // 2), 10_000 if quick else rooms.MANY)
     ],
     "tasks": lambda folder, rounds, quick: [
         tasks.measure(folder, rounds, 1_000 if quick else tasks.MANY)
