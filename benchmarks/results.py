@@ -29,9 +29,8 @@ def markdown(parts: list[Part], command: str, rounds: int, folder: Path) -> str:
     lines = [
         "# What council costs",
         "",
-        f"Made by `{command}`: medians of {rounds} rounds (other numbers for what takes long or is over in no time: 32 "
-        "at once, large conversations, turns, heartbeats with much due) in which what is compared "
-        "runs in turns, one after the other. Ratios can be compared between machines and years, "
+        f"Made by `{command}`: medians of {rounds} rounds (other numbers for what takes long "
+        "or is over in no time) in which what is compared runs in turns, one after the other. Ratios can be compared between machines and years, "
         "milliseconds only within this table. A missed bound says MISSED, and the command exits "
         "with 1.",
         "",
