@@ -30,9 +30,9 @@ def markdown(parts: list[Part], command: str, rounds: int, folder: Path) -> str:
         "# What council costs",
         "",
         f"Made by `{command}`: medians of {rounds} rounds (other numbers for what takes long "
-        "or is over in no time) in which what is compared runs in turns, one after the other. Ratios can be compared between machines and years, "
-        "milliseconds only within this table. A missed bound says MISSED, and the command exits "
-        "with 1.",
+        "or is over in no time) in which what is compared runs in turns, one after the other. "
+        "Ratios can be compared between machines and years, milliseconds only within this table. "
+        "A missed bound says MISSED, and the command exits with 1.",
         "",
         f"{datetime.now(UTC):%Y-%m-%d} · Python {platform.python_version()} · "
         f"{platform.system()} {platform.release()} · {_file_system(folder)} · "
