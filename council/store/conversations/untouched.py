@@ -181,7 +181,8 @@ def _remember(
     data: bytes, ledger: tuple[int, int], state: Conversation, regions: dict[str, memoryview]
 ) -> None:
     """Spare the next writing what stands here already."""
-    lines = data[slice(*ledger)].decode("utf-8").split(",\n  ")
+    start, end = ledger
+    lines = data[start:end].decode("utf-8").split(",\n  ") if end else []
     written.make_room(2 * len(data))  # it stays as long as one of its regions; so do the texts
     if len(lines) == len(state.entries):
         for entry, line in zip(state.entries, lines, strict=True):
