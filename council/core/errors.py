@@ -61,6 +61,7 @@ class NewerVersionError(InvalidStateError):
             f"{where} has schemaVersion {found}; this council knows {known}",
             f"install a council that knows schemaVersion {found}, then try again",
         )
+        self.found = found
 
 
 class DamagedArtifactError(InvalidStateError):

@@ -83,6 +83,22 @@ def test_while_people_think_no_process_runs(table: Table):
     assert running_processes() == []
 
 
+def test_a_save_that_an_answer_overtook_is_taken_in_by_the_next_heartbeat(table: Table):
+    table.seat(BY_HAND).convene("A weather bot?")
+    text = table.live().read_text(encoding="utf-8")
+    with table.live().open("r+", encoding="utf-8") as slow:
+        respond(table.place, "active", "sage", "Yes.")
+        table.beat()
+        slow.write(text.replace("A weather bot?", "A wind sock?"))
+        slow.truncate()
+
+    (seen,) = table.beat().conversations
+
+    assert seen.edited
+    assert "A wind sock?" in table.live().read_text(encoding="utf-8")
+    assert not table.beat().conversations[0].edited
+
+
 @pytest.mark.req("C0-026", "C0-027", "C0-029", "C0-071")
 def test_round_closes_when_all_have_answered_and_not_before(table: Table):
     table.seat(BY_HAND).convene()

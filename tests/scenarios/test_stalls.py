@@ -134,7 +134,7 @@ def test_an_agent_that_answers_by_hand_and_has_not(council):
 
 
 def test_a_state_file_that_nobody_here_may_write(council):
-    open_council(council, "")
+    open_council(council, "", agents="owl,elk")
     file = council.root / "memory/shared/council-active-conversation.md"
     text = file.read_text()
     file.write_text(text.replace('"schemaVersion": 1', '"schemaVersion": 99', 1))

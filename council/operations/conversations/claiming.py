@@ -159,8 +159,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
 
     # With many conversations in the queue, most want a place and nothing else.
     view = place.conversations.page(seen.name, now)
-    untouched = view.standing == "clean" and view.state.finished_at is None
-    if untouched and not machine.advance(view.state, now).events:
+    stands = not place.conversations.must_settle(view) and view.state.finished_at is None
+    if stands and not machine.advance(view.state, now).events:
         return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev

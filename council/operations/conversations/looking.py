@@ -125,7 +125,7 @@ class Look:
         seen.woken = [
             one.agent for one in wakes if one not in queued and not halted and one not in held
         ]
-        seen.edited = view.standing != "clean"
+        seen.edited = place.conversations.must_settle(view)
         due = bool(step.events) or len(owing) > len(queued) + len(held) or seen.edited
         if survey is not None and not due and not owing:
             due_at = owed.next_due(state, backoff=place.settings.retry_backoff)

@@ -70,7 +70,7 @@ class ServedRoom:
         self._seen.woken, self._seen.tended = [], False
         view = rooms.look(place, self.name, now)
         self._channel = view.channel
-        if view.due:
+        if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
             from council.operations.rooms.concluding import finish  # the matter of an end alone

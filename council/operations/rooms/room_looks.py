@@ -113,8 +113,8 @@ class RoomLook:
         seen = seen_of(channel, awaited=is_awaited(channel) or bool(view.owed))
         if not (wakes and self._bounds().halted):
             seen.woken = [one.agent for one in wakes if one not in queued and one not in held]
-        seen.tended = view.due
-        due = view.due or len(view.owed) > len(queued) + len(held)
+        seen.tended = rooms.must_open(place, channel_id, view)
+        due = seen.tended or len(view.owed) > len(queued) + len(held)
         if survey is not None and not due and not view.owed:
             backoff = place.settings.retry_backoff
             due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)

@@ -98,6 +98,11 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
     )
 
 
+def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
+    """Tell whether a heartbeat has to open a channel: late writes too, which no turn looks for."""
+    return view.due or channels(place).has_late_writes(channel_id)
+
+
 def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...]:
     """Return what a channel owes to the world, with the pauses the settings ask for."""
     return pending(channel, now, backoff=place.settings.retry_backoff)

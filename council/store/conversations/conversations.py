@@ -122,6 +122,17 @@ class Conversations:
         with files.explaining("read", path):
             return views.view(self.workspace, name, now)
 
+    def must_settle(self, view: View) -> bool:
+        """Tell whether there is anything to take in or finish in the files of a conversation.
+
+        Besides the live file it looks at those that gave way to it a while ago: somebody may
+        have been writing there.
+        """
+        from council.store.conversations import live
+
+        places = Places(self.workspace, view.name, view.state.conversation_id)
+        return view.standing != "clean" or live.has_late_writes(places.displaced)
+
     def create(
         self,
         state: Conversation,

@@ -205,7 +205,7 @@ def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -
             continue
         parts = name.split("-")
         if parts[0] == _OLD and len(parts) == 5:
-            if parts[1:3] == [_stamp(facts.st_mtime_ns), str(facts.st_size)]:
+            if _is_as_read(facts, parts):
                 if time.time() - facts.st_ctime > keep_s:
                     files.remove(path)
                 continue
@@ -223,6 +223,33 @@ def late_writes(displaced: str, history: str, is_known: Callable[[str], bool]) -
         else:
             found.append(late)
     return found
+
+
+def has_late_writes(displaced: str) -> bool:
+    """Tell whether a displaced file is not as it was read; nothing is changed.
+
+    It costs a look at each file, and reads none: what `late_writes` will find may be nothing.
+    """
+    try:
+        names = os.listdir(displaced)
+    except OSError:
+        return False
+    return any(_is_touched(f"{displaced}/{name}", name) for name in names)
+
+
+def _is_touched(path: str, name: str) -> bool:
+    parts = name.split("-")
+    if parts[0] != _OLD or len(parts) != 5:
+        return False
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(facts.st_mode) and not _is_as_read(facts, parts)
+
+
+def _is_as_read(facts: os.stat_result, parts: list[str]) -> bool:
+    return parts[1:3] == [_stamp(facts.st_mtime_ns), str(facts.st_size)]
 
 
 def was_never_published(path: str, digest: str) -> bool:

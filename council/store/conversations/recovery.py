@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 
+from council.core.errors import NewerVersionError
 from council.core.events import Event
 from council.core.record import Record
 from council.store import events as event_log
@@ -107,7 +108,13 @@ def _take_in_late_writes(session: Any, kind: Kind) -> None:
         fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
         if fresh and not kind.is_complete(late.data):
             continue  # its writer is not done yet
-        kind.take_in(session, late.data)
+        try:
+            kind.take_in(session, late.data)
+        except NewerVersionError as newer:
+            # The file that stands is not of that version: what came too late must not stop it.
+            session.keep_bytes(newer.message, late.data)
+            data = {"field": "schemaVersion", "value": newer.found, "reason": "of a newer version"}
+            session.say([Event(type="edit.refused", data=data)])
         live.settle(late)
 
 

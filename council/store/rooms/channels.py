@@ -12,7 +12,7 @@ from council.core.record import Record
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import Channel
 from council.store import files
-from council.store.conversations import journal
+from council.store.conversations import journal, live
 from council.store.conversations.places import decoded, snapshot_of
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
@@ -110,6 +110,10 @@ class Channels:
             said_id=end.said_id,
             settled=settled,
         )
+
+    def has_late_writes(self, channel_id: str) -> bool:
+        """Tell whether somebody wrote into a document that had just given way to another."""
+        return live.has_late_writes(ChannelPlaces(self.workspace, channel_id).displaced)
 
     def foreseen(self, channel_id: str, now: datetime) -> list[Event]:
         """Return what becomes of an edit that no command has taken in yet; [] without one.

@@ -540,3 +540,21 @@ def test_nothing_may_be_run_for_who_is_on_the_floor_of_an_archived_discussion(ha
 
     assert len(hall.kinds("task.started")) == started
     assert hall.said("umbrellas")[-1] == "moderator: This discussion is closed."
+
+
+def test_a_save_that_a_change_overtook_is_taken_in_by_the_next_heartbeat(hall: Hall):
+    hall.seat({"owl": {}, "gecko": {}}).room()
+    document = hall.root / "memory/shared/channels/weather.md"
+    text = document.read_text(encoding="utf-8")
+    with document.open("r+", encoding="utf-8") as slow:
+        channels.change_mode(hall.place, "weather", "none")
+        hall.beat()
+        slow.write(f"A thought of mine.\n{text}")
+        slow.truncate()
+
+    (seen,) = hall.beat().rooms
+
+    assert seen.tended
+    assert "A thought of mine." in document.read_text(encoding="utf-8")
+    assert hall.standing().mode == "none"
+    assert not hall.beat().rooms[0].tended

@@ -631,6 +631,21 @@ def test_what_is_written_through_an_old_descriptor_is_taken_in(
     assert room.tree() == before
 
 
+def test_what_a_newer_council_wrote_too_late_is_kept_and_stops_nobody(room: Room) -> None:
+    text = room.live.read_text().replace('"schemaVersion": 1', '"schemaVersion": 99')
+    with room.live.open("r+") as slow:
+        room.answer("henry")
+        assert not room.conversations.must_settle(room.conversations.page("active"))
+        slow.write(text)
+        slow.truncate()
+    assert room.conversations.must_settle(room.conversations.page("active"))
+    room.answer("sage")
+    assert [agent for agent, _ in room.said()] == ["henry", "sage"]
+    assert room.events().count("edit.refused") == 1
+    assert any(text in path.read_text() for path in (room.folder / "conflicts").iterdir())
+    assert not room.conversations.must_settle(room.conversations.page("active"))
+
+
 def test_what_is_still_being_written_through_an_old_descriptor_is_waited_for(room: Room) -> None:
     text = room.live.read_text().replace("weather bot?", "wind sock?")
     with room.live.open("w") as slow:
