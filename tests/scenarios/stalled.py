@@ -26,12 +26,24 @@ def python(agent: str, name: str, *words: str | Path, more: str = "") -> str:
     return program(agent, sys.executable, AGENTS / name, *words, more=more)
 
 
-def open_council(council, settings: str, *words: str, agents: str = "owl,gecko") -> None:
-    """Open a council of owl, whose program is told, and gecko, who answers."""
+def open_council(
+    council, settings: str, *words: str, agents: str = "owl,gecko", gecko_answers: bool = True
+) -> None:
+    """Open a council of owl, whose program is told, and gecko, whose answer is waited for.
+
+    Args:
+        council: The command in its workspace.
+        settings: `council.toml`, but for gecko.
+        words: More words of `convene`.
+        agents: Who takes part; without gecko nothing runs but what `settings` name.
+        gecko_answers: Whether gecko can; where it can not, nothing is waited for.
+    """
     answering = python("gecko", "echo.py") if "gecko" in agents else ""
     (council.root / "council.toml").write_text(settings + answering)
     done = council("convene", "A weather bot?", "--agents", agents, *words)
     assert done.code == 0, done.err
+    if answering and gecko_answers:
+        until_told(council, "gecko answered COLLECT")
 
 
 def explained(council, name: str = "active", *words: str) -> str:

@@ -158,7 +158,7 @@ def test_a_call_for_whom_nobody_is_chosen(council):
 
 def test_a_heartbeat_that_hangs(council):
     assert council("halt").code == 0
-    open_council(council, python("owl", "echo.py"))
+    open_council(council, python("owl", "echo.py"), gecko_answers=False)
     (council.root / "memory/shared/.council/halted").unlink()
 
     with Lock(str(council.root / "memory/shared/.council/heartbeat.lock")):
@@ -199,7 +199,9 @@ def test_a_folder_that_is_gone(council, tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     assert council("halt").code == 0
-    open_council(council, NEVER + python("owl", "echo.py"), "--cwd", str(folder))
+    open_council(
+        council, NEVER + python("owl", "echo.py"), "--cwd", str(folder), gecko_answers=False
+    )
     folder.rmdir()
     assert council("resume", "--all").code == 0
     story = until_told(council, "owl attempt 1 failed")
@@ -216,7 +218,7 @@ def test_a_template_that_is_broken(council):
     template = council.root / "prompts" / "en" / "turn.md.j2"
     template.parent.mkdir(parents=True)
     template.write_text("{{ nope( }}")
-    open_council(council, NEVER + python("owl", "echo.py"))
+    open_council(council, NEVER + python("owl", "echo.py"), gecko_answers=False)
     story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)
@@ -239,7 +241,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
 
 def test_an_answer_that_is_too_long(council):
     flood = program("owl", sys.executable, "-c", "print('a' * 200)")
-    open_council(council, "max_text_bytes = 100\n" + NEVER + flood)
+    open_council(council, "max_text_bytes = 100\n" + NEVER + flood, gecko_answers=False)
     story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)
