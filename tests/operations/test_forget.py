@@ -19,7 +19,7 @@ from council.operations import forget
 from council.operations.place import Place
 from council.store import events
 from council.store.conversations import pruning, purging
-from council.store.conversations.erasing import erase_events
+from council.store.conversations.erasing import erase_events, matter_of
 from council.store.maintenance import alone
 from council.store.paths import Workspace
 from tests.cli.commands import wait_until
@@ -346,12 +346,12 @@ def test_who_appends_while_events_are_erased_loses_none(tmp_path: Path):
 
     def erase() -> None:
         for _ in range(40):
-            erase_events(workspace, CONVERSATION_ID)
+            erase_events(workspace, matter_of(CONVERSATION_ID))
 
     write(CONVERSATION_ID)
     works = [lambda: write(OTHER), lambda: write(CONVERSATION_ID), erase]
     assert together(works) == [0, 0, 0]
-    erase_events(workspace, CONVERSATION_ID)
+    erase_events(workspace, matter_of(CONVERSATION_ID))
     found = [one for one in events.tail(workspace) if one["type"] == "phase.changed"]
     assert [one["data"]["n"] for one in found] == list(range(150))
     assert {one["conversationId"] for one in found} == {OTHER}
@@ -373,7 +373,7 @@ def test_a_reader_who_follows_keeps_its_place_while_events_are_erased(tmp_path: 
     turns = iter([True, False])
 
     def more() -> bool:
-        erase_events(workspace, CONVERSATION_ID)
+        erase_events(workspace, matter_of(CONVERSATION_ID))
         add(OTHER, "three")
         return next(turns)
 

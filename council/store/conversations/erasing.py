@@ -1,4 +1,4 @@
-"""Taking one conversation out of the event log, whose files others go on writing to.
+"""Taking one matter out of the event log and its like, whose files others go on writing to.
 
 Lines are overwritten in their place with a line of the same length that says
 only that there was one. So nobody has to keep from appending, no event of
@@ -13,18 +13,65 @@ import json
 import os
 import stat
 
+from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.store.paths import Workspace
 
 ERASED = "event.erased"
 
 
-def erase_events(workspace: Workspace, conversation_id: str) -> int:
-    """Erase the events of a conversation; return how many there were.
+class Matter(Record):
+    """What is to be forgotten: a conversation, a channel, or contexts that go on in each other.
+
+    Args:
+        owners: The ids under which its events, runs and letters are kept.
+        traces: The traces that hold nothing else.
+        marks: What is so long that it means nothing else wherever it stands, and is masked there.
+    """
+
+    owners: tuple[str, ...]
+    traces: tuple[str, ...] = ()
+    marks: tuple[bytes, ...] = ()
+
+    @property
+    def needles(self) -> tuple[bytes, ...]:
+        """What a line of JSON that is about it cannot do without."""
+        names = (*self.owners, *self.traces)
+        return (*self.marks, *(f'"{one}'.encode() for one in names))
+
+    def is_about(self, record: object) -> bool:
+        """Tell whether a line, an event or a letter, belongs to it."""
+        if not isinstance(record, dict):
+            return False
+        owner, _, number = str(record.get("eventId") or record.get("id")).rpartition(":")
+        data = record.get("data")
+        return (
+            record.get("conversationId") in self.owners
+            or record.get("traceId") in self.traces
+            or record.get("context") in self.owners
+            or (bool(number) and owner.partition(":")[0] in self.owners)
+            or (isinstance(data, dict) and data.get("ctx") in self.owners)
+        )
+
+
+def matter_of(conversation_id: str) -> Matter:
+    """Return what a conversation is to whoever forgets it."""
+    trace = trace_of(conversation_id)
+    return Matter(
+        owners=(conversation_id,),
+        traces=(trace,),
+        marks=(conversation_id.encode(), trace.encode()),
+    )
+
+
+def erase_events(workspace: Workspace, matter: Matter) -> int:
+    """Erase the events of a matter; return how many there were.
 
     Raises:
         CouncilError: The system refuses.
@@ -34,21 +81,47 @@ def erase_events(workspace: Workspace, conversation_id: str) -> int:
     except (FileNotFoundError, NotADirectoryError):
         return 0
     return sum(
-        erase_lines(f"{workspace.events}/{name}", conversation_id)
+        erase_lines(f"{workspace.events}/{name}", matter)
         for name in names
         if name.endswith(".jsonl")
     )
 
 
-def erase_lines(path: str, conversation_id: str) -> int:
-    """Overwrite the lines of a file that are about a conversation; return how many were.
+def erase_lines(path: str, matter: Matter) -> int:
+    """Overwrite the lines of a file that are about a matter; return how many were.
 
-    Lines of others that only mention it stay, without its id.
+    Lines of others that only mention it stay, without its marks.
 
     Raises:
         CouncilError: The system refuses.
     """
-    marks = (conversation_id.encode(), trace_of(conversation_id).encode())
+    needles = matter.needles
+
+    def instead(line: bytes) -> tuple[bytes, bool] | None:
+        if not any(one in line for one in needles):
+            return None
+        if _is_about(line, matter):
+            return _erased(line), True
+        masked = _masked(line, matter.marks)
+        return (masked, False) if masked != line else None
+
+    return overwrite_lines(path, instead)
+
+
+def overwrite_lines(path: str, instead: Callable[[bytes], tuple[bytes, bool] | None]) -> int:
+    """Overwrite lines of a file in their place, each with one as long as it is.
+
+    Args:
+        path: The file; where there is none, or no regular one, nothing is done.
+        instead: Gives for a line what is to stand there and whether that counts, or
+            None where it stays.
+
+    Returns:
+        How many counted.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
     count = 0
     with files.explaining("write", path):
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -62,10 +135,10 @@ def erase_lines(path: str, conversation_id: str) -> int:
                 return 0
             at, touched = 0, False
             for line in files.read_all(descriptor, facts.st_size).split(b"\n"):
-                if any(mark in line for mark in marks):
-                    own = _is_about(line, conversation_id)
-                    count, touched = count + own, True
-                    files.write_all(descriptor, _erased(line) if own else _masked(line, marks), at)
+                other = instead(line)
+                if other is not None:
+                    count, touched = count + other[1], True
+                    files.write_all(descriptor, other[0], at)
                 at += len(line) + 1
             if touched:
                 files.sync_data(descriptor)
@@ -74,13 +147,12 @@ def erase_lines(path: str, conversation_id: str) -> int:
     return count
 
 
-def mask_mentions(path: str, conversation_id: str) -> None:
-    """Overwrite the id of a conversation, wherever it stands in a file, in its place.
+def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
+    """Overwrite marks of a matter, wherever they stand in a file, in their place.
 
     Raises:
         CouncilError: The system refuses.
     """
-    marks = (conversation_id.encode(), trace_of(conversation_id).encode())
     with files.explaining("write", path):
         reading = files.read_stable(path)
         if reading is None or not any(mark in reading.data for mark in marks):
@@ -97,16 +169,12 @@ def mask_mentions(path: str, conversation_id: str) -> None:
             os.close(descriptor)
 
 
-def _is_about(line: bytes, conversation_id: str) -> bool:
+def _is_about(line: bytes, matter: Matter) -> bool:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return line.startswith(b"{")  # torn: nobody can read it anyway
-    return isinstance(record, dict) and (
-        record.get("conversationId") == conversation_id
-        or record.get("traceId") == trace_of(conversation_id)
-        or str(record.get("eventId")).startswith(f"{conversation_id}:")
-    )
+    return matter.is_about(record)
 
 
 def _erased(line: bytes) -> bytes:

@@ -19,7 +19,7 @@ from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 from council.store import files
 from council.store.conversations import journal, naming
-from council.store.conversations.erasing import erase_events, mask_mentions
+from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
 from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls
@@ -32,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from council.store.conversations.erasing import Matter
     from council.store.paths import Workspace
 
 SET_ASIDE = ".purging-"
@@ -104,7 +105,8 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
         LockTimeoutError: Somebody works on it for too long.
         CouncilError: The system refuses; repeated, it goes on.
     """
-    _refuse_running(workspace, conversation_id, max_runs)
+    matter = matter_of(conversation_id)
+    refuse_running(workspace, matter, max_runs)
     done = Purged(conversation_id=conversation_id)
     folder = workspace.conversation_folder(conversation_id)
     aside = f"{workspace.control}/{SET_ASIDE}{conversation_id}"
@@ -117,14 +119,14 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
             _close_doors(workspace, conversation_id, done)
         _remove_minutes(workspace, conversation_id, aside, done)
         for path in _tasks(workspace, conversation_id):
-            _remove(path, done.tasks, done)
-        for path in _listed(workspace.runs, f"{conversation_id}."):
-            _remove(path, done.runs, done)
-        done.calls = forget_calls(workspace, conversation_id)
-        done.events = erase_events(workspace, conversation_id)
-        for path in _listed(workspace.control):
+            remove(path, done.tasks, done)
+        for path in listed(workspace.runs, f"{conversation_id}."):
+            remove(path, done.runs, done)
+        done.calls = forget_calls(workspace, matter)
+        done.events = erase_events(workspace, matter)
+        for path in listed(workspace.control):
             if os.path.isfile(path) and not os.path.islink(path):
-                mask_mentions(path, conversation_id)  # notes of heartbeats, counts, failures
+                mask_mentions(path, matter.marks)  # notes of heartbeats, counts, failures
         for within, _, names in os.walk(aside):
             done.history += len(names)
             done.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
@@ -141,17 +143,22 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
     return done
 
 
-def _refuse_running(workspace: Workspace, conversation_id: str, max_runs: int) -> None:
+def refuse_running(workspace: Workspace, matter: Matter, max_runs: int) -> None:
+    """Refuse while a run for a matter, or for a call in its traces, is under way.
+
+    Raises:
+        ConflictError: One is.
+    """
     running = Slots(workspace.places, max_runs).running_agents()
-    own = _listed(workspace.runs, f"{conversation_id}.")
-    for path in (*own, *call_runs(workspace, conversation_id)):
+    own = [path for one in matter.owners for path in listed(workspace.runs, f"{one}.")]
+    for path in (*own, *call_runs(workspace, matter)):
         task = split_task_id(os.path.basename(path).removesuffix(".log"))
         if task is None or task[2] not in running:
             continue
         reading = files.read_stable(path)
         if reading is not None and b"\nexit: " not in reading.data:
             raise ConflictError(
-                f"a run of {task[2]} for this conversation is under way",
+                f"a run of {task[2]} for this is under way",
                 "wait until it has ended: council status",
             )
 
@@ -161,16 +168,16 @@ def _close_doors(workspace: Workspace, conversation_id: str, done: Purged) -> No
     for path, name in _live_files(workspace):
         pointed = naming.pointer_of(workspace, name)
         if pointed == conversation_id or _holds(path, conversation_id, workspace, name):
-            _remove(path, done.files, done)
-    for path in _listed(workspace.open_names):
+            remove(path, done.files, done)
+    for path in listed(workspace.open_names):
         if naming.pointer_of(workspace, os.path.basename(path)) == conversation_id:
-            _remove(path, [], done)
+            remove(path, [], done)
     if os.path.isdir(workspace.open_names):
         files.sync_folder(workspace.open_names)
 
 
 def _live_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    for path in _listed(os.path.dirname(workspace.control)):
+    for path in listed(os.path.dirname(workspace.control)):
         name = workspace.conversation_name(os.path.basename(path))
         if name:
             yield path, name
@@ -182,7 +189,7 @@ def _holds(path: str, conversation_id: str, workspace: Workspace, name: str) -> 
     try:
         return naming.id_in_file(workspace, name, None) == conversation_id
     except CouncilError:
-        return _contains(path, (conversation_id.encode(),))
+        return contains(path, (conversation_id.encode(),))
 
 
 def _merge_into(folder: str, aside: str) -> None:
@@ -200,22 +207,23 @@ def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done
         if "closing" in record
     }
     mark = (conversation_id.encode(),)
-    for path in sorted(told | set(_listed(workspace.minutes))):
+    for path in sorted(told | set(listed(workspace.minutes))):
         if not path.endswith(".md") or not os.path.isfile(path) or os.path.islink(path):
             continue
         with open(path, "rb") as file:
             said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
-        if said == conversation_id or (path in told and _contains(path, mark)):
-            _remove(path, done.minutes, done)
+        if said == conversation_id or (path in told and contains(path, mark)):
+            remove(path, done.minutes, done)
 
 
 def _tasks(workspace: Workspace, conversation_id: str) -> Iterator[str]:
-    for folder in _listed(workspace.agents):
+    for folder in listed(workspace.agents):
         if is_name(os.path.basename(folder)):
-            yield from _listed(f"{folder}/tasks", f"{conversation_id}.")
+            yield from listed(f"{folder}/tasks", f"{conversation_id}.")
 
 
-def _remove(path: str, told: list[str], done: Purged) -> None:
+def remove(path: str, told: list[str], done: Purged) -> None:
+    """Take a file or folder away and write down that it is gone."""
     facts = os.lstat(path)
     if stat.S_ISDIR(facts.st_mode):
         shutil.rmtree(path)
@@ -233,11 +241,12 @@ def _mentions(workspace: Workspace, conversation_id: str) -> Iterator[str]:
             if within == workspace.control:
                 subfolders[:] = [one for one in subfolders if one in OWN_FOLDERS]
             for name in names:
-                if _contains(f"{within}/{name}", marks):
+                if contains(f"{within}/{name}", marks):
                     yield f"{within}/{name}"
 
 
-def _contains(path: str, marks: tuple[bytes, ...]) -> bool:
+def contains(path: str, marks: tuple[bytes, ...]) -> bool:
+    """Tell whether any of the marks stands in a file."""
     try:
         reading = files.read_stable(path)
     except CouncilError:
@@ -245,7 +254,8 @@ def _contains(path: str, marks: tuple[bytes, ...]) -> bool:
     return reading is not None and any(mark in reading.data for mark in marks)
 
 
-def _listed(folder: str, prefix: str = "") -> list[str]:
+def listed(folder: str, prefix: str = "") -> list[str]:
+    """Return the paths of what is in a folder and whose name begins so, sorted."""
     try:
         return [f"{folder}/{one}" for one in sorted(os.listdir(folder)) if one.startswith(prefix)]
     except (FileNotFoundError, NotADirectoryError):
@@ -254,7 +264,7 @@ def _listed(folder: str, prefix: str = "") -> list[str]:
 
 def leftovers(workspace: Workspace) -> list[str]:
     """Return the folders that a purge set aside and did not come to remove."""
-    return _listed(workspace.control, SET_ASIDE)
+    return listed(workspace.control, SET_ASIDE)
 
 
 def topic_of(workspace: Workspace, conversation_id: str) -> str:
@@ -265,7 +275,7 @@ def topic_of(workspace: Workspace, conversation_id: str) -> str:
 
             reading = files.read_stable(path)
             return "" if reading is None else parse(reading.data.decode("utf-8", "replace")).topic
-    for path in _listed(workspace.minutes):
+    for path in listed(workspace.minutes):
         if path.endswith(".md") and os.path.isfile(path):
             with open(path, "rb") as file:
                 head = read_minutes_head(file.read(HEAD_BYTES))

@@ -1,4 +1,4 @@
-"""Taking what was delegated in the trace of a conversation out of a workspace, for good.
+"""Taking what was delegated in the traces of a matter out of a workspace, for good.
 
 Its ledger, its briefs, the logs of its runs and the transcripts of its
 workflows go. Of files that hold other things as well, its lines are overwritten
@@ -14,10 +14,17 @@ import os
 from council.core.delegation.session_keys import workflow_session
 from council.core.errors import CouncilError
 from council.core.ids import is_name
-from council.core.telling.trace_context import trace_of
+from council.core.telling.trace_context import is_w3c
 from council.store import files
 from council.store.conversations.erasing import erase_lines
-from council.store.delegation.traces import edit_sent, read_trace, trace_path, traces
+from council.store.delegation import briefs
+from council.store.delegation.traces import (
+    delegation_folder,
+    edit_sent,
+    read_trace,
+    trace_path,
+    traces,
+)
 from council.store.delegation.transcripts import END
 
 TYPE_CHECKING = False
@@ -25,45 +32,54 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.core.delegation.delegation import Sent
+    from council.store.conversations.erasing import Matter
     from council.store.paths import Workspace
 
 
-def call_runs(workspace: Workspace, conversation_id: str) -> list[str]:
-    """Return the files of the runs that answered calls in the trace of a conversation."""
-    return list(_listed(workspace.runs, f"call.{trace_of(conversation_id)}."))
+def call_runs(workspace: Workspace, matter: Matter) -> list[str]:
+    """Return the files of the runs that answered calls in the traces of a matter."""
+    return [path for one in matter.traces for path in _listed(workspace.runs, f"call.{one}.")]
 
 
-def forget_calls(workspace: Workspace, conversation_id: str) -> list[str]:
-    """Take away what was delegated in the trace of a conversation; return the files.
+def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
+    """Return the ledgers of a matter, with their locks, and its briefs."""
+    found = []
+    for trace in matter.traces:
+        ledger = trace_path(workspace, trace)
+        found += [path for path in (ledger, f"{ledger}.lock") if os.path.lexists(path)]
+        # A short trace begins the names of others, too: such a brief says itself whose it is.
+        own = {one.path for one in briefs.briefs(workspace, trace)}
+        found += [
+            path for path in _listed(workspace.briefs, f"{trace}-") if path in own or is_w3c(trace)
+        ]
+    return found
+
+
+def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
+    """Take away what was delegated in the traces of a matter; return the files.
 
     Raises:
         CouncilError: The system refuses; repeated, it goes on.
     """
-    trace = trace_of(conversation_id)
-    ledger = trace_path(workspace, trace)
-    own = [
-        *(path for path in (ledger, f"{ledger}.lock") if os.path.lexists(path)),
-        *_listed(workspace.briefs, f"{trace}-"),
-        *call_runs(workspace, conversation_id),
-    ]
+    own = [*ledgers_of(workspace, matter), *call_runs(workspace, matter)]
     for folder in _listed(workspace.agents):
         agent = os.path.basename(folder)
         if not is_name(agent):
             continue
-        workflow = workflow_session(agent, trace) + END
+        workflows = {workflow_session(agent, one) + END for one in matter.traces}
         for path in _listed(workspace.sessions(agent)):
-            if os.path.basename(path) == workflow:
+            if os.path.basename(path) in workflows:
                 own.append(path)
             elif path.endswith(END):
-                erase_lines(path, conversation_id)
+                erase_lines(path, matter)
     for path in _listed(f"{workspace.protocol}/inbox"):
         if path.endswith(END):
-            erase_lines(path, conversation_id)
+            erase_lines(path, matter)
     for path in own:
         with files.explaining("remove", path):
             os.unlink(path)
-    if os.path.isdir(os.path.dirname(os.path.dirname(ledger))):
-        edit_sent(workspace, lambda sent: (_without(sent, trace), None))
+    if os.path.isdir(delegation_folder(workspace)):
+        edit_sent(workspace, lambda sent: (_without(sent, matter), None))
     return own
 
 
@@ -93,8 +109,8 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
     return found
 
 
-def _without(sent: list[Sent], trace: str) -> list[Sent]:
-    return [one for one in sent if one.trace != trace]
+def _without(sent: list[Sent], matter: Matter) -> list[Sent]:
+    return [one for one in sent if one.trace not in matter.traces]
 
 
 def _listed(folder: str, prefix: str = "") -> Iterator[str]:
