@@ -1,8 +1,9 @@
-"""The heartbeat: whatever is due in any conversation or room is done, once.
+"""The heartbeat: whatever is due in any conversation, room or task is done, once.
 
 Three steps. Look at conversations and rooms without a lock and without writing
 to them: at those alone that the note of an earlier heartbeat does not vouch
-for. Most of the time nothing is due and that is all. Otherwise, under the
+for. In contexts of tasks that a note does not vouch for, what needs no run is
+done at once. Most of the time nothing is due and that is all. Otherwise, under the
 heartbeat's own lock, advance what is due and claim the runs that are owed,
 oldest first and as many as there are places. Then, with no lock held, start
 what was claimed. A process that dies anywhere in between leaves a state from
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.operations.conversations.looking import Look
+    from council.operations.protocol.task_looks import TaskLook
     from council.operations.report import Reported
     from council.operations.rooms.room_looks import RoomLook
     from council.operations.serving import Served
@@ -80,14 +82,16 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
         look.at_all(report, must_exist=must_exist)
     if dry_run:
         return _without_archived(place, report)
-    busy = _to_serve(place, looks)
+    tasks = [] if only else _look_at_tasks(place, looks, now, report)
+    busy = _to_serve(place, [*looks, *tasks])
     all_started = _serve(place, busy, now, report) if busy else True
-    for look in looks:
-        look.again()
+    for one in (*looks, *tasks):
+        one.again()
     for survey in surveys:
         survey.keep()
     if not only:
-        _do_the_rest(place, now, report)
+        for name, do in _THE_REST:
+            _do(name, do, place, now, report)
     _end(place)
     if not all_started:
         report.take_over(beat(place))  # a place, or the floor, is free again
@@ -120,13 +124,36 @@ def _of_name(place: Place, name: str) -> tuple[list[str], list[str]]:
     return [name] if place.conversations.is_open(name) else [], [name]
 
 
-def _do_the_rest(place: Place, now: datetime, report: Report) -> None:
+def _look_at_tasks(
+    place: Place, others: list[Look | RoomLook], now: datetime, report: Report
+) -> list[TaskLook]:
+    """Return who has looked at the contexts of document 002, nobody where there are none."""
+    _do("liveness", _expire, place, now, report)  # who fell silent is asked nothing more
+    if not os.path.lexists(f"{place.paths.protocol}/contexts"):
+        return []
+    from council.operations.protocol.task_looks import TaskLook
+
+    try:
+        look = TaskLook(place, now, report)
+        look.at_all(contested=any(one.busy or one.queue for one in others))
+    except CouncilError as error:
+        report.errors.append(("tasks", error))
+        return []
+    return [look]
+
+
+def _do(
+    name: str,
+    do: Callable[[Place, datetime, Report], None],
+    place: Place,
+    now: datetime,
+    report: Report,
+) -> None:
     """Do what is not the matter of one conversation; what goes wrong there stops nothing else."""
-    for name, do in _THE_REST:
-        try:
-            do(place, now, report)
-        except CouncilError as error:
-            report.errors.append((name, error))
+    try:
+        do(place, now, report)
+    except CouncilError as error:
+        report.errors.append((name, error))
 
 
 def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
@@ -167,14 +194,6 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
     report.errors += [("calls", error) for error in finish_all(place)]
 
 
-def _serve_tasks(place: Place, now: datetime, report: Report) -> None:
-    """Do what is due in the contexts of document 002."""
-    if os.path.lexists(f"{place.paths.protocol}/contexts"):
-        from council.operations.protocol.task_looks import serve_tasks
-
-        serve_tasks(place, now, report, beat_in_turn)
-
-
 def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Show on the board what is open now and who owes an answer (P8-006)."""
     from council.operations.telling.board import render_board
@@ -183,12 +202,9 @@ def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa:
 
 
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
-# there is anything to do and loads no module before; tasks go before the board, which tells
-# of everything. What is done for tasks goes into `report.tasks`.
+# there is anything to do and loads no module before; the board tells of everything.
 _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
     ("identities", _scan),
-    ("liveness", _expire),
-    ("tasks", _serve_tasks),
     ("calls", _finish_calls),
     ("board", _render_board),
 )
@@ -211,8 +227,8 @@ def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
     return found
 
 
-def _to_serve(place: Place, looks: list[Look | RoomLook]) -> list[Served]:
-    """Return the conversations and rooms in which something can be done now."""
+def _to_serve(place: Place, looks: list[Look | RoomLook | TaskLook]) -> list[Served]:
+    """Return the conversations, rooms and contexts in which something can be done now."""
     if not any(look.busy for look in looks):
         if not any(look.queue for look in looks):
             return []

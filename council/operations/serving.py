@@ -2,10 +2,11 @@
 
 This is the part of a heartbeat that writes. It is called under the
 heartbeat's own lock, and only when there is something to do: an idle
-heartbeat does not even load it. Conversations (`claiming`) and rooms
-(`attending`) share the halt, the caps, the rests and the places.
+heartbeat does not even load it. Conversations (`claiming`), rooms (`attending`)
+and contexts of tasks (`task_claims`) share the halt, the caps, the rests, the
+places and one queue.
 
-Source: C0-026 to C0-037, XC-016, XC-109, `architecture.md` section 3.
+Source: C0-026 to C0-037, PR-309, PR-410, XC-016, XC-109, `architecture.md` section 3.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Served(Protocol):
-        """What a heartbeat found something to do in: a conversation or a room."""
+        """What a heartbeat found something to do in: a conversation, a room, a context."""
 
         name: str
 
@@ -46,8 +47,12 @@ if TYPE_CHECKING:
         def withdraw(self, report: Report) -> None:
             """Take it out of the report: it could not be served."""
 
-        def wakes(self) -> list[Wake]:
-            """Return the runs that are owed now."""
+        def owed(self) -> list[Owed]:
+            """Return the runs that are owed now.
+
+            Raises:
+                CouncilError: An agent's file cannot be read.
+            """
 
         def heard_at(self, agent: str) -> datetime | None:
             """Return when an agent was last heard there."""
@@ -70,16 +75,20 @@ if TYPE_CHECKING:
             """
 
 
+_URGENT, _USUAL = "P0", "P1"
+
+
 class Owed(Record):
     """A wake that is due in something served.
 
-    `halted` lets it wait, `refusal` is why no run may be started for it; `final`
-    if nobody waits for it then.
+    `priority` is that of a task, "" of anything else. `halted` lets it wait, `refusal` is why
+    no run may be started for it; `final` if nobody waits for it then.
     """
 
     of: Served
     wake: Wake
     agent: Agent
+    priority: str = ""
     halted: bool = False
     refusal: str = ""
     final: bool = False
@@ -108,16 +117,13 @@ def serve(place: Place, served: list[Served], now: datetime, report: Report) -> 
     for one in served:
         try:
             one.advance(report)
-            owed += [
-                Owed(of=one, wake=wake, agent=agent_of(place.root, place.settings, wake.agent))
-                for wake in one.wakes()
-            ]
+            owed += one.owed()
             advanced.append(one)
         except CouncilError as error:
             one.withdraw(report)
             if not isinstance(error, NotFoundError):  # else somebody else has archived it
                 report.errors.append((one.name, error))
-    owed.sort(key=lambda one: (one.wake.due_at, one.of.name))
+    owed = in_order(owed)
     _pass_gate(place, owed, now)
     slots = Slots(place.paths.places, place.settings.max_runs)
     places: dict[str, Slot] = {}
@@ -137,6 +143,34 @@ def serve(place: Place, served: list[Served], now: datetime, report: Report) -> 
             if task not in started:
                 slot.release()
     return claimed
+
+
+def owed_to(place: Place, of: Served, wakes: list[Wake]) -> list[Owed]:
+    """Return wakes with what has to be known of their agents.
+
+    Raises:
+        CouncilError: An agent's file cannot be read.
+    """
+    return [
+        Owed(of=of, wake=one, agent=agent_of(place.root, place.settings, one.agent))
+        for one in wakes
+    ]
+
+
+def in_order(owed: list[Owed]) -> list[Owed]:
+    """Return who is owed a run as they come: tasks of P0, then whoever has waited longest.
+
+    A task of P2 lets those of P1 pass (PR-410), so it counts as waiting since the last of
+    them; what is no task has no priority and passes for P1.
+    """
+    usual = [one.wake.due_at for one in owed if one.priority == _USUAL]
+
+    def place_in_line(one: Owed) -> tuple[bool, datetime, bool, str]:
+        deferred = one.priority > _USUAL
+        since = max(one.wake.due_at, *usual) if deferred and usual else one.wake.due_at
+        return one.priority != _URGENT, since, deferred, one.of.name
+
+    return sorted(owed, key=place_in_line)
 
 
 def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:

@@ -22,7 +22,7 @@ from council.operations.gate import heard_at
 from council.operations.launching import LEASE_MARGIN
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
-from council.operations.serving import Claimed, Owed
+from council.operations.serving import Claimed, Owed, owed_to
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -71,10 +71,14 @@ class ServedConversation:
         """Take it out of the report."""
         report.conversations.remove(self._seen)
 
-    def wakes(self) -> list[Wake]:
-        """Return the runs that are owed now."""
+    def owed(self) -> list[Owed]:
+        """Return the runs that are owed now.
+
+        Raises:
+            CouncilError: An agent's file cannot be read.
+        """
         owed = owed_by(self._place, self._state, self._now)
-        return [one for one in owed if isinstance(one, Wake)]
+        return owed_to(self._place, self, [one for one in owed if isinstance(one, Wake)])
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""

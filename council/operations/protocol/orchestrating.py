@@ -1,10 +1,10 @@
-"""Serving tasks: what a heartbeat does for the contexts of document 002.
+"""Orchestrating: how a heartbeat looks at the contexts of document 002.
 
 The loop of the orchestrator. Look at the contexts of which the survey does not
 vouch that nothing is due; work off, in one revision each, whatever needs no
-run; then claim the runs that are owed, P0 before P1 before P2 and the oldest
-first, as many as there are places, which are those of conversations and rooms,
-too. Whoever waits stays in the survey and is opened when a place is free.
+run, and find the runs that are owed. Those are claimed in `task_claims`, in one
+queue with those of conversations and rooms. Whoever waits stays in the survey
+and is opened when a place is free.
 
 Source: PR-309, PR-410, PR-422, PR-501, PR-553 to PR-557, PR-644, XC-016, `architecture.md`
 section 3.
@@ -30,21 +30,15 @@ from council.core.protocol.exchange_owed import (
     pending,
 )
 from council.core.record import Record
-from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
-from council.operations.protocol import task_runs
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts
 from council.operations.protocol.succeeding import succeed
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
-from council.store.files import make_folder
-from council.store.lock import Lock
 from council.store.protocol.context_survey import ContextSurvey
-from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from council.operations.report import Report
@@ -97,53 +91,50 @@ class Beaten(Record):
         return f"{self.name}: {'; '.join(said)}" + ("" if self.status == "open" else " (closed)")
 
 
-def serve_those(
-    place: Place,
-    now: datetime,
-    report: Report,
-    survey: ContextSurvey,
-    names: list[str],
-    afterwards: Callable[[Place], object],
-) -> None:
-    """Do what is due in these contexts, and start the runs that are owed.
+class Lookout:
+    """Looks at contexts at one time, and works off in them what needs no run.
 
-    `afterwards` is done whenever such a run is over: the heartbeat that passes its place on.
+    Args:
+        place: The workspace.
+        now: The time of the look.
+        report: Takes what goes wrong.
+        survey: Where to note who is idle.
+
+    Attributes:
+        crew: Who is there.
+        seen: What was found in each context, and done there.
 
     Raises:
         CouncilError: The registry or the settings cannot be read.
     """
-    slots = Slots(place.paths.places, place.settings.max_runs)
-    _Beat(place, now, report, survey, slots).serve(names, afterwards)
 
-
-class _Beat:
-    """One heartbeat at work over some contexts."""
-
-    def __init__(
-        self, place: Place, now: datetime, report: Report, survey: ContextSurvey, slots: Slots
-    ) -> None:
-        self._place = place
+    def __init__(self, place: Place, now: datetime, report: Report, survey: ContextSurvey) -> None:
+        self.crew = Crew(place, now)
+        self.seen: dict[str, Beaten] = {}
         self._now = now
         self._report = report
         self._survey = survey
-        self._slots = slots
-        self._crew = Crew(place, now)
         self._contexts: Contexts = contexts(place)
-        self._seen: dict[str, Beaten] = {}
 
-    def serve(self, names: list[str], afterwards: Callable[[Place], object]) -> None:
-        """Work off what is due in these contexts, claim what is owed and start it."""
-        owing = [name for name in names if self._worked_off(name)]
-        claimed: list[tuple[Due, Slot]] = []
-        if owing:
-            make_folder(self._place.paths.control)
-            with Lock(self._place.paths.heartbeat_lock):
-                claimed = self._claim(owing)
-        for due, slot in claimed:
-            task_runs.start(self._crew, due, slot, afterwards)
-        for name in owing:
-            self._look_again(name)
-        self._report.tasks += sorted(self._seen.values(), key=lambda one: one.name)
+    def owing(self, names: list[str]) -> list[str]:
+        """Work off what is due in these contexts; return those that owe runs."""
+        return [name for name in names if self._worked_off(name)]
+
+    def dues(self, name: str) -> list[Due]:
+        """Return the runs that a context owes now.
+
+        Raises:
+            CouncilError: It cannot be read.
+        """
+        return self._runs_of(self._contexts.read(name).exchange)
+
+    def look_again(self, name: str) -> None:
+        """Note a context that was served, if it is idle now."""
+        try:
+            self._survey.look(name)
+            self._note(name, self._contexts.read(name), moved=True)
+        except CouncilError:
+            return  # whoever looks next reports it
 
     def _worked_off(self, name: str) -> bool:
         """Do what needs no run in one context; tell whether it owes runs."""
@@ -155,7 +146,7 @@ class _Beat:
                 kept = self._contexts.read(name)
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
-                kept = change(self._crew, name, _as_it_is).kept
+                kept = change(self.crew, name, _as_it_is).kept
                 kept = self._continued(kept)
                 self._survey.look(name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
@@ -169,9 +160,7 @@ class _Beat:
         """Tell whether a context has something to be done that needs no run."""
         if any(isinstance(one, _AT_HAND) for one in pending(exchange, self._now)):
             return True
-        step = orchestrator.advance(
-            exchange, self._crew.registry, self._now, rules=self._crew.rules
-        )
+        step = orchestrator.advance(exchange, self.crew.registry, self._now, rules=self.crew.rules)
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _continued(self, kept: Kept) -> Kept:
@@ -179,7 +168,7 @@ class _Beat:
         owed = pending(kept.exchange, self._now)
         if not any(isinstance(one, Continue) for one in owed):
             return kept
-        return succeed(self._crew, kept.exchange)
+        return succeed(self.crew, kept.exchange)
 
     def _note(self, name: str, kept: Kept, *, moved: bool) -> bool:
         """Report a context; note it if nothing is due there. Tell whether runs are due."""
@@ -188,8 +177,9 @@ class _Beat:
         waits = [
             [one.owed.priority, one.owed.due_at.isoformat(), one.agent.id if one.agent else ""]
             for one in runs
+            if not _is_refused(exchange, one)
         ]
-        seen = self._seen.setdefault(name, beaten(exchange))
+        seen = self.seen.setdefault(name, beaten(exchange))
         seen.tasks, seen.status = _tasks_of(exchange), str(exchange.status)
         seen.moved = seen.moved or moved
         seen.waiting = _waiting_for(exchange)
@@ -207,78 +197,17 @@ class _Beat:
                 context=exchange.context,
                 exchange=exchange,
                 owed=one,
-                agent=self._crew.agent(one.worker),
+                agent=self.crew.agent(one.worker),
             )
             for one in pending(exchange, self._now)
             if isinstance(one, _RUNS)
         ]
 
-    def _look_again(self, name: str) -> None:
-        try:
-            self._survey.look(name)
-            self._note(name, self._contexts.read(name), moved=True)
-        except CouncilError:
-            return  # whoever looks next reports it
 
-    def _claim(self, names: list[str]) -> list[tuple[Due, Slot]]:
-        """Claim the runs that are owed in these contexts, who comes first before the others."""
-        dues: list[Due] = []
-        for name in names:
-            try:
-                dues += self._runs_of(self._contexts.read(name).exchange)
-            except CouncilError as error:
-                self._report.errors.append((name, error))
-        dues.sort(key=lambda one: one.order)
-        gate = Gate(self._place, self._now)
-        claimed: list[tuple[Due, Slot]] = []
-        refused: set[str] = set()
-        for due in dues:
-            try:
-                slot = self._claimed(due, gate, refused)
-            except CouncilError as error:
-                self._report.errors.append((due.context, error))
-                continue
-            if slot is not None:
-                claimed.append((due, slot))
-                self._seen[due.context].woken.append(due.owed.worker)
-        charge(self._place, [due.context for due, _ in claimed])
-        return claimed
-
-    def _claimed(self, due: Due, gate: Gate, refused: set[str]) -> Slot | None:
-        """Claim one run if it may be started now; return its place."""
-        if due.by_hand and not gate.halted:
-            if task_runs.claim(self._crew, due):
-                self._seen[due.context].woken.append(due.owed.worker)
-            return None
-        waits = due.owed.run in due.exchange.runs
-        agent = due.agent.id if due.agent else ""
-        if not gate.halted and agent not in refused:
-            due.refusal = gate.refuses(due.context, agent)
-            due.elsewhere = due.refusal.startswith(RESTS)
-            if due.refusal:
-                task_runs.refuse(self._crew, due)
-                return None
-            slot = self._slots.take(agent)
-            if slot is not None:
-                return self._with_place(due, gate, slot)
-            if agent not in refused:
-                task_runs.interrupt(self._crew, due)
-            refused.add(agent)
-        if not waits:
-            task_runs.queue(self._crew, due)
-        return None
-
-    def _with_place(self, due: Due, gate: Gate, slot: Slot) -> Slot | None:
-        agent = due.agent.id if due.agent else ""
-        try:
-            if task_runs.claim(self._crew, due):
-                gate.admits(due.context, agent)
-                return slot
-        except CouncilError:
-            slot.release()
-            raise
-        slot.release()
-        return None
+def _is_refused(exchange: Exchange, due: Due) -> bool:
+    """Tell whether a bound keeps a run back: it wants no place that others wait for as well."""
+    run = exchange.runs.get(due.owed.run)
+    return run is not None and bool(run.reason)
 
 
 def _as_it_is(exchange: Exchange) -> ExchangeStep:

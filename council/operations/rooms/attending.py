@@ -22,7 +22,7 @@ from council.operations.report import Report
 from council.operations.rooms import room_prompts, rooms
 from council.operations.rooms.room_report import BeatenRoom
 from council.operations.rooms.room_runs import RoomJob, said_already, start
-from council.operations.serving import Claimed, Owed
+from council.operations.serving import Claimed, Owed, owed_to
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -96,10 +96,14 @@ class ServedRoom:
         """Take it out of the report."""
         report.rooms.remove(self._seen)
 
-    def wakes(self) -> list[Wake]:
-        """Return the run that the speaker is owed now."""
+    def owed(self) -> list[Owed]:
+        """Return the run that the speaker is owed now.
+
+        Raises:
+            CouncilError: An agent's file cannot be read.
+        """
         owed = rooms.pending_in(self._place, self._channel, self._now)
-        return [one for one in owed if isinstance(one, Wake)]
+        return owed_to(self._place, self, [one for one in owed if isinstance(one, Wake)])
 
     def heard_at(self, agent: str) -> datetime | None:  # noqa: ARG002
         """Return None: a room keeps no account of when its members spoke."""
