@@ -61,6 +61,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
             timeout_s=run.timeout.total_seconds(),
             max_stdout_bytes=None if by_tool else run.max_text_bytes + _LINE_END_BYTES,
             stops=tools.are_too_many if tools.bounded else None,
+            keep=run.keep,
         )
     except (OSError, ValueError) as error:
         answer = failed(_not_started(argv[0], error))

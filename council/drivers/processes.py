@@ -2,9 +2,9 @@
 
 The program leads its own session. It gets its input while its output is read,
 so that neither side can block the other; it may not run longer or say more
-than allowed; and when it ends, or must, its whole group ends with it, also
-what it left behind holding our pipes. On Linux the kernel ends it too when
-the process that started it dies in any way.
+than allowed; and when it ends, or must, all it has started ends with it
+(`sessions`), also what it left behind holding our pipes. When the process
+that supervises it dies in any way, `keeper` ends it.
 
 Source: C0-046, C0-076, `cli.md` section 5.
 """
@@ -12,7 +12,6 @@ Source: C0-046, C0-076, `cli.md` section 5.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import selectors
 import signal
@@ -21,6 +20,8 @@ import sys
 import time
 
 from council.core.record import Record
+from council.drivers.keeper import begin_keeper
+from council.drivers.sessions import end_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +33,8 @@ TAIL_BYTES = 64 * 1024
 _CHUNK_BYTES = 64 * 1024
 # More than any pipe holds: whatever was printed before the end is still read.
 _CHUNKS_AFTER_END = 64
-_GRACE_S = 2.0
 _LOOK_AGAIN_S = 0.05
 _LOOK_FOR_REPORTS_S = 0.1
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
 
 
 class Finished(Record):
@@ -73,8 +71,9 @@ def run_process(
     timeout_s: float,
     max_stdout_bytes: int | None,
     stops: Callable[[], bool] | None = None,
+    keep: tuple[int, ...] = (),
 ) -> Finished:
-    """Run a program and return once it and its whole group are gone.
+    """Run a program and return once it and all it has started are gone.
 
     Args:
         argv: The program and its arguments; no shell reads them.
@@ -85,39 +84,42 @@ def run_process(
         max_stdout_bytes: What it may print before it is ended; None keeps only
             the end of what it prints and never ends it.
         stops: Asked now and then whether it must be ended, None for never.
+        keep: Descriptors that stay open until it is gone, even if this process dies before.
 
     Raises:
         OSError: It cannot be started.
         ValueError: An argument or a variable holds a NUL.
     """
     started = time.monotonic()
-    process = subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env=dict(environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        close_fds=True,
-        start_new_session=True,
-        preexec_fn=_dies_with(os.getpid()),  # noqa: PLW1509 - it takes no lock
-    )
     timed_out = stopped = False
-    talk = _Talk(process, stdin, max_stdout_bytes)
     longest = _LOOK_FOR_REPORTS_S if stops is not None else timeout_s
-    try:
-        while not talk.too_long and not _has_ended(process):
-            left = started + timeout_s - time.monotonic()
-            timed_out, stopped = left <= 0, stops is not None and stops()
-            if timed_out or stopped:
-                break
-            talk.go_on(min(left, longest if talk.hears_the_end else _LOOK_AGAIN_S))
-        talk.read_the_rest()
-    finally:
-        talk.takes_answer = False
-        _end_group(process, talk)
-        talk.close()
-    code = process.returncode
+    with begin_keeper(timeout_s, keep) as keeper:
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            close_fds=True,
+            start_new_session=True,
+            preexec_fn=keeper.ties(),  # noqa: PLW1509 - it takes no lock
+        )
+        talk = _Talk(process, stdin, max_stdout_bytes)
+        try:
+            while not talk.too_long and not _has_ended(process):
+                left = started + timeout_s - time.monotonic()
+                timed_out, stopped = left <= 0, stops is not None and stops()
+                if timed_out or stopped:
+                    break
+                talk.go_on(min(left, longest if talk.hears_the_end else _LOOK_AGAIN_S))
+            talk.read_the_rest()
+        finally:
+            talk.takes_answer = False
+            _end(process, talk)
+            keeper.is_over = True
+            talk.close()
+    code, seconds = process.returncode, time.monotonic() - started
     return Finished(
         exit_code=code if code >= 0 else None,
         ended_by=_signal_name(-code) if code < 0 else "",
@@ -125,10 +127,11 @@ def run_process(
         stderr=bytes(talk.stderr),
         stdout_cut=talk.stdout_cut,
         stderr_cut=talk.stderr_cut,
-        timed_out=timed_out,
+        # While we were stopped, somebody else may have ended what had no time left.
+        timed_out=timed_out or (code < 0 and seconds > timeout_s),
         too_long=talk.too_long,
         stopped=stopped,
-        seconds=time.monotonic() - started,
+        seconds=seconds,
     )
 
 
@@ -245,21 +248,6 @@ def _keep_the_end(content: bytearray) -> bool:
     return True
 
 
-def _dies_with(supervisor: int) -> Callable[[], None] | None:
-    """Return what a child does before it becomes the program: tie its life to ours."""
-    libc = _LIBC
-    if libc is None:
-        return None
-
-    def tie() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        # We may have died before the tie was made: then nobody would ever cut it.
-        if os.getppid() != supervisor:
-            os._exit(127)
-
-    return tie
-
-
 def _end_descriptor(pid: int) -> int | None:
     try:
         return os.pidfd_open(pid) if sys.platform.startswith("linux") else None
@@ -275,53 +263,16 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, flags) is not None
 
 
-def _end_group(process: subprocess.Popen[bytes], talk: _Talk) -> None:
-    """End everything that is left of the group: asked first, then without asking."""
-    group = process.pid
-    _signal_group(group, signal.SIGTERM)
-    until = time.monotonic() + _GRACE_S
-    pause = 0.001
-    while time.monotonic() < until:
+def _end(process: subprocess.Popen[bytes], talk: _Talk) -> None:
+    """End everything that is left of the program and what it has started."""
+
+    def pause(seconds: float) -> None:
         if process.poll() is not None:
             talk.forget_the_end()
-            if not _group_lives(group):
-                return
-        talk.go_on(pause)
-        pause = min(pause * 2, _LOOK_AGAIN_S)
-    _signal_group(group, signal.SIGKILL)
+        talk.go_on(seconds)
+
+    end_session(process.pid, pause)
     process.wait()
-
-
-def _group_lives(group: int) -> bool:
-    """Tell whether anybody of a group still runs.
-
-    In a container whose first process collects nobody, the dead stay listed
-    for ever; waiting for them to go would cost every such run the whole grace.
-    """
-    if not _signal_group(group, 0):
-        return False
-    if not sys.platform.startswith("linux"):
-        return True
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                state, _, its_group, *_ = file.read().rpartition(b")")[2].split()
-        except (OSError, ValueError):
-            continue
-        if int(its_group) == group and state not in (b"Z", b"X"):
-            return True
-    return False
-
-
-def _signal_group(group: int, number: int) -> bool:
-    """Send a signal to a group; tell whether there was anybody to get it."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def _signal_name(number: int) -> str:

@@ -34,6 +34,7 @@ class Run(Record):
         variables: Added to the environment of the run.
         report_file: Where the run reports its tool calls, "" for nowhere.
         max_tool_calls: It is ended when it reports one more, None for no bound.
+        keep: Descriptors that hold its place; they stay open until all it has started is gone.
     """
 
     agent: str
@@ -56,6 +57,7 @@ class Run(Record):
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     report_file: str = ""
     max_tool_calls: int | None = None
+    keep: tuple[int, ...] = ()
 
 
 class Answer(Record):

@@ -205,5 +205,6 @@ def _run(place: Place, wanted: Launch) -> Answer:
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
         max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),
+        keep=wanted.slot.descriptors,
     )
     return run_driver(agent.driver, run, agent.settings, environ)

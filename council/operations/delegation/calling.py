@@ -68,18 +68,24 @@ def carry_out(
 
 
 class _ending_in_order:  # noqa: N801 - reads as a statement
-    """Let a request to end (SIGTERM) interrupt the call instead of cutting it off.
+    """Let a request to end interrupt the call instead of cutting it off.
 
-    The run that calls is ended so when its time is up. Whatever the called agent
-    has started is then ended as well, and nobody else has to write the end.
+    The run that calls is ended so when its time is up (SIGTERM), a person's command
+    when its terminal is closed (SIGHUP). Whatever the called agent has started is then
+    ended as well, and nobody else has to write the end.
     """
 
     def __enter__(self) -> None:
-        self._before: Any = signal.SIG_DFL
-        try:
-            self._before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        except ValueError:  # only the main thread may say what a signal does
-            self._before = None
+        self._before: dict[signal.Signals, Any] = {}
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before = signal.getsignal(number)
+            if number == signal.SIGHUP and before == signal.SIG_IGN:
+                continue  # it was started to outlive its terminal
+            try:
+                signal.signal(number, signal.default_int_handler)
+            except ValueError:  # only the main thread may say what a signal does
+                return
+            self._before[number] = before
 
     def __exit__(
         self,
@@ -87,8 +93,8 @@ class _ending_in_order:  # noqa: N801 - reads as a statement
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
 
 def _in_its_place(

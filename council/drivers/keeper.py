@@ -1,0 +1,148 @@
+"""A process that ends a program when whoever supervises it has gone without doing so.
+
+A supervisor that is killed can end nobody. So before it starts a program it
+starts a keeper, which waits at a pipe: the program writes there who it is
+before it is anything else, and the supervisor says there that all is over.
+If the pipe closes without that word, the keeper ends what the program has
+left, and holds the place of the run until it is gone. It does so too when a
+supervisor lets the time of its program pass by far, as one that was stopped
+does. Nobody has to watch anybody: it works wherever there are pipes.
+
+Source: C0-076, XC-016, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import sys
+
+from council.core.record import Record
+from council.drivers.sessions import end_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+# How much later than its supervisor the keeper ends a program whose time is up.
+_LATER_S = 10.0
+_OVER = b"."
+_LINE_BYTES = 32
+_DESCRIPTORS = 4096
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
+
+
+class Keeper(Record):
+    """The keeper of one program: its process, and our end of the pipe.
+
+    It lets the program go once `is_over` says that nothing is left to be ended.
+    """
+
+    pid: int
+    pipe: int
+    is_over: bool = False
+
+    def ties(self) -> Callable[[], None]:
+        """Return what a child does before it becomes the program: tie its life to ours."""
+        supervisor = os.getpid()
+
+        def tie() -> None:
+            os.write(self.pipe, b"%d\n" % os.getpid())
+            if _LIBC is not None:  # should somebody end the keeper together with us
+                _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            # We may have died before either tie was made.
+            if os.getppid() != supervisor:
+                os._exit(127)
+
+        return tie
+
+    def __enter__(self) -> Keeper:
+        """Begin what the keeper watches over."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Say that it is over, or leave to the keeper what is not."""
+        try:
+            if self.is_over:
+                os.write(self.pipe, _OVER)
+        except OSError:
+            pass  # somebody has ended it
+        finally:
+            os.close(self.pipe)
+        if kind is not None and not issubclass(kind, Exception):
+            return  # who is told to end waits for nobody
+        # Whoever collects all children of this process may have had it.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def begin_keeper(timeout_s: float, keep: tuple[int, ...] = ()) -> Keeper:
+    """Start the keeper of a program that is about to be started.
+
+    Args:
+        timeout_s: How long the program may run.
+        keep: Descriptors that stay open until all that it has started is gone.
+
+    Raises:
+        OSError: The system has no room for another process.
+    """
+    hears, tells = os.pipe()
+    if tells <= 2:  # we were started without standard streams, and the program gets new ones
+        low, tells = tells, fcntl.fcntl(tells, fcntl.F_DUPFD_CLOEXEC, 3)
+        os.close(low)
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(hears)
+        os.close(tells)
+        raise
+    if pid == 0:
+        try:
+            _keep(hears, timeout_s, keep)
+        finally:
+            os._exit(0)
+    os.close(hears)
+    return Keeper(pid=pid, pipe=tells)
+
+
+def _keep(hears: int, timeout_s: float, keep: tuple[int, ...]) -> None:
+    # What ends its supervisor, or all processes of a terminal, must not end the keeper.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    os.setsid()
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_NAME, b"council-keeper", 0, 0, 0)
+    _close_all_but({hears, *keep})
+    os.chdir("/")
+    leader = b""
+    while not leader.endswith(b"\n"):
+        said = os.read(hears, 1)
+        if not said:  # there was no program, or none that came to be one
+            return
+        leader += said
+    in_time, _, _ = select.select([hears], [], [], timeout_s + _LATER_S)
+    if in_time and os.read(hears, _LINE_BYTES):
+        return
+    end_session(int(leader))
+
+
+def _close_all_but(kept: set[int]) -> None:
+    """Close what was open in the supervisor, so that no pipe or lock is held by accident."""
+    start = 0
+    for one in sorted(kept):
+        if one > start:  # up to 0 it would close everything
+            os.closerange(start, one)
+        start = one + 1
+    os.closerange(start, max(_DESCRIPTORS, start))
