@@ -85,7 +85,7 @@ class ServedContext:
         return None
 
     def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
-        """Tell that who is asked instead is asked by the next heartbeat."""
+        """Tell that nothing is passed on: what is refused stays owed, or another is asked."""
         return False
 
     def hand_over(self, wake: Wake) -> None:
@@ -114,13 +114,14 @@ class ServedContext:
             return False
         if owed is not None and owed.refusal:
             due.refusal, due.elsewhere = owed.refusal, owed.refusal.startswith(RESTS)
-            task_runs.refuse(crew, due)
+            if task_runs.refuse(crew, due):
+                self._report.passed_over = True
             return False
         if run in places:
-            is_claimed = self._started(due)
-            # A run that is owed no more leaves its place to somebody else.
-            self._report.passed_over = self._report.passed_over or not is_claimed
-            return is_claimed
+            if self._started(due):
+                return True
+            self._report.passed_over = True  # it is owed no more, and its place is free
+            return False
         if owed is not None and not owed.halted:
             self._make_room(due, owed)
         if run not in due.exchange.runs:

@@ -53,8 +53,8 @@ def queue(crew: Crew, due: Due) -> None:
     change(crew, due.context, rule)
 
 
-def refuse(crew: Crew, due: Due) -> None:
-    """Write down that a run may not be started."""
+def refuse(crew: Crew, due: Due) -> bool:
+    """Write down that a run may not be started; tell whether that is new."""
 
     def rule(exchange: Exchange) -> ExchangeStep:
         return exchange_runs.run_refused(
@@ -67,7 +67,7 @@ def refuse(crew: Crew, due: Due) -> None:
             rules=crew.rules,
         )
 
-    change(crew, due.context, rule)
+    return change(crew, due.context, rule).step.outcome == "refused"
 
 
 def claim(crew: Crew, due: Due) -> bool:
