@@ -92,14 +92,17 @@ def _size(size_bytes: int) -> str:
 def purge(
     which: Annotated[
         str,
-        typer.Argument(metavar="NAME|ID|FILE", help="A name, an id, or the file of the minutes."),
+        typer.Argument(
+            metavar="NAME|ID|FILE",
+            help="A conversation or channel, a context such as S1, or the file of minutes.",
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     root: Root = "",
     now: Now = "",
     json: Json = False,
 ) -> None:
-    """Remove a conversation from everywhere in the workspace, minutes included, for good."""
+    """Remove a conversation, channel or context from everywhere in the workspace, for good."""
 
     def command(place: Place) -> Output:
         from council.operations.forget import doomed
@@ -108,9 +111,10 @@ def purge(
         one = doomed(place, which)
         if not yes:
             _confirm(one, which, as_json=json)
-        done = remove(place, one.conversation_id)
+        done = remove(place, one.conversation_id, one.kind)
         record = {
             "name": which,
+            "kind": one.kind,
             "conversationId": done.conversation_id,
             "removed": {
                 "files": done.files,

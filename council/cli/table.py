@@ -66,7 +66,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "purge": (
             "forgetting",
-            "Remove a conversation from everywhere in the workspace, minutes included, for good.",
+            "Remove a conversation, channel or context from everywhere in the workspace, for good.",
         ),
         "migrate": (
             "forgetting",

@@ -1,4 +1,4 @@
-"""Forgetting: old history by age, one conversation for good.
+"""Forgetting: old history by age; a conversation, a channel or a context for good.
 
 Source: XC-018, `trust.md` (forgetting), `cli.md` section 2 (`gc`, `purge`).
 """
@@ -8,25 +8,31 @@ from __future__ import annotations
 import os
 from datetime import datetime, timedelta
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_duration, render_instant
 from council.operations.place import Place
 from council.operations.telling.board import render_board
-from council.store import files
+from council.store import forgetting
 from council.store.conversations import pruning, purging
 from council.store.conversations.pruning import Prunable
 from council.store.conversations.purging import Purged
 from council.store.delegation import forgotten_calls
+from council.store.forgetting import CHANNEL, CONTEXT
 from council.store.maintenance import alone
-from council.store.protocol import context_pruning
+from council.store.protocol import context_pruning, context_purging
 from council.store.protocol.context_pruning import Over
 from council.store.protocol.contexts import Contexts
+from council.store.rooms import channel_purging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+CONVERSATION = "conversation"
+_PAGE = ".md"
 
 
 class Collected(Record):
@@ -106,6 +112,9 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         for folder in purging.leftovers(place.paths):
             wanted = os.path.basename(folder).removeprefix(purging.SET_ASIDE)
             purging.purge(place.paths, wanted, place.settings.max_runs)
+        for kind in (CHANNEL, CONTEXT):
+            for wanted in forgetting.begun(place.paths, kind):
+                _PURGES[kind](place.paths, wanted, place.settings.max_runs)
     return found
 
 
@@ -137,44 +146,108 @@ def _is_of_context(contexts: Contexts, path: str) -> bool:
 
 
 class Doomed(Record):
-    """A conversation that is about to be purged, as people know it."""
+    """What is about to be purged, as people know it.
+
+    `kind` is `conversation`, `channel` or `context`.
+    """
 
     conversation_id: str
     topic: str
+    kind: str = CONVERSATION
 
 
 def doomed(place: Place, wanted: str) -> Doomed:
-    """Return which conversation a name, an id or the file of minutes means.
+    """Return what a name, an id or a file means.
 
     Raises:
-        NotFoundError: There is none.
-        UsageError: Several archived ones had that name.
+        NotFoundError: There is no such thing.
+        UsageError: Several archived ones had that name, or it means several things.
+        ConflictError: It is still open and has to be ended first.
     """
-    if "/" in wanted or wanted.endswith(".md"):
+    context, _, task = wanted.partition("/")
+    if is_context(context) and not wanted.endswith(_PAGE):
+        if task:
+            raise UsageError(
+                "a task is forgotten with its context", f"for all of it: council purge {context}"
+            )
+        return _context(place, context_purging.find(place.paths, context))
+    if "/" in wanted or wanted.endswith(_PAGE):
+        path = os.path.join(os.getcwd(), wanted)
+        for one in (path, os.path.join(place.root, wanted)):
+            channel = channel_purging.find(place.paths, one)
+            if channel:
+                return _channel(place, channel)
         from council.store.minutes.minutes_folder import archived_conversation
 
-        conversation_id = archived_conversation(place.paths, wanted)[0].conversation_id
-    else:
-        conversation_id = purging.find(place.paths, wanted)
+        return _conversation(place, archived_conversation(place.paths, wanted)[0].conversation_id)
+    is_channel = channel_purging.is_there(place.paths, wanted)
+    try:
+        found = purging.find(place.paths, wanted)
+    except NotFoundError:
+        if is_channel:
+            return _channel(place, wanted)
+        raise
+    if is_channel:
+        page = os.path.relpath(f"{place.paths.channels}/{wanted}{_PAGE}", place.root)
+        raise UsageError(
+            f"a conversation and a channel are called {wanted!r}",
+            f"say which: {found} for the conversation, {page} for the channel",
+        )
+    return _conversation(place, found)
+
+
+def _conversation(place: Place, conversation_id: str) -> Doomed:
     return Doomed(
         conversation_id=conversation_id, topic=purging.topic_of(place.paths, conversation_id)
     )
 
 
-def purge(place: Place, conversation_id: str) -> Purged:
-    """Remove a conversation from everywhere in the workspace, for good.
+def _channel(place: Place, channel_id: str) -> Doomed:
+    from council.core.rooms.channels import TurnState
+    from council.operations.rooms.rooms import channels
+
+    try:
+        channel = channels(place).see(channel_id).channel
+    except CouncilError:  # broken, or half of it has gone already
+        return Doomed(conversation_id=channel_id, topic="", kind=CHANNEL)
+    if channel.discussion is not None and channel.state is not TurnState.ARCHIVED:
+        raise ConflictError(
+            f"the discussion {channel_id} is still open",
+            f"first: council discussion complete {channel_id}",
+        )
+    return Doomed(conversation_id=channel_id, topic=channel.topic, kind=CHANNEL)
+
+
+def _context(place: Place, context: str) -> Doomed:
+    Contexts(place.paths).refuse_open(context)
+    topic = context_purging.topic_of(place.paths, context)
+    return Doomed(conversation_id=context, topic=topic, kind=CONTEXT)
+
+
+def purge(place: Place, wanted: str, kind: str = CONVERSATION) -> Purged:
+    """Remove a conversation, a channel or a context from everywhere in the workspace, for good.
 
     Raises:
         NotFoundError: There is nothing of it.
-        ConflictError: A run for it is under way.
+        ConflictError: It is open, or a run for it is under way.
     """
+    had_board = os.path.lexists(place.paths.board)
     with alone(place.paths):
-        done = purging.purge(place.paths, conversation_id, place.settings.max_runs)
-    if os.path.lexists(place.paths.board):
-        files.remove(place.paths.board)  # no time stamp vouches for one that names what is gone
+        done = _PURGES[kind](place.paths, wanted, place.settings.max_runs)
+    if had_board:
         render_board(place, place.now())
     if done.is_empty:
-        raise NotFoundError(
-            f"there is nothing of {conversation_id}", "see: council list --archived"
-        )
+        raise NotFoundError(f"there is nothing of {wanted}", _WHERE[kind])
     return done
+
+
+_PURGES = {
+    CONVERSATION: purging.purge,
+    CHANNEL: channel_purging.purge,
+    CONTEXT: context_purging.purge,
+}
+_WHERE = {
+    CONVERSATION: "see: council list --archived",
+    CHANNEL: "see: council channel list",
+    CONTEXT: "see: council task list --all",
+}

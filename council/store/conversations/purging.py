@@ -51,13 +51,14 @@ class Purged(Record):
     history: int = 0
     events: int = 0
     size_bytes: int = 0
+    begun: bool = False
     left: list[str] = []  # noqa: RUF012 - Record copies it
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was nothing of it."""
+        """Whether there was nothing of it, nor of a purge of it that was cut off."""
         lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
-        return not any((*lists, self.history, self.events))
+        return not any((*lists, self.history, self.events, self.begun))
 
 
 def find(workspace: Workspace, wanted: str) -> str:
@@ -134,7 +135,8 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
             shutil.rmtree(aside)
         if os.path.isdir(folder):  # somebody who waited for the lock made it anew, empty
             shutil.rmtree(folder)
-        files.remove(f"{workspace.control}/board.json")  # it holds topics; it is a cache
+        for path in (workspace.board, f"{workspace.control}/board.json"):
+            files.remove(path)  # they hold topics, and are made anew
         files.sync_folder(workspace.control)
         for path, size in forget(workspace, trace_of(conversation_id)):
             done.artifacts.append(path)
@@ -264,7 +266,7 @@ def listed(folder: str, prefix: str = "") -> list[str]:
 
 def leftovers(workspace: Workspace) -> list[str]:
     """Return the folders that a purge set aside and did not come to remove."""
-    return listed(workspace.control, SET_ASIDE)
+    return [one for one in listed(workspace.control, SET_ASIDE) if os.path.isdir(one)]
 
 
 def topic_of(workspace: Workspace, conversation_id: str) -> str:

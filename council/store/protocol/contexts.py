@@ -16,7 +16,13 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidStateError,
+    NewerVersionError,
+    NotFoundError,
+)
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
@@ -253,6 +259,41 @@ class Contexts:
                 os.unlink(self.closed_path(context))
                 # Whoever waits for it sees that the lock has gone, and that the context has.
                 files.remove(self._beside(".locks", context))
+
+    def forget(self, context: str) -> list[tuple[str, int]]:
+        """Take away all that is kept under the id of a context; return files and sizes. Repeatable.
+
+        Raises:
+            ConflictError: It is open.
+            CouncilError: The system refuses.
+        """
+        if not os.path.isdir(self._folder(".locks")):
+            return []
+        lock = self._beside(".locks", context)
+        with Lock(lock), files.explaining("remove", self.folder):
+            self.refuse_open(context)
+            own = (*self._paths(context), self.answer_path(context), self._told_path(context))
+            gone = [(path, os.lstat(path).st_size) for path in own if os.path.lexists(path)]
+            for path, _ in gone:
+                files.remove(path)
+            for folder in {os.path.dirname(path) for path, _ in gone}:
+                files.sync_folder(folder)
+            # Whoever waits for it sees that the lock has gone, and that the context has.
+            files.remove(lock)
+        return [one for one in gone if one[0] != self._told_path(context)]
+
+    def refuse_open(self, context: str) -> None:
+        """Refuse while a context is open; of one that cannot be read nobody can tell.
+
+        Raises:
+            ConflictError: It is.
+        """
+        try:
+            is_open = self.read(context).exchange.is_open
+        except CouncilError:
+            return
+        if is_open:
+            raise ConflictError(f"{context} is still open", f"first: council ctx close {context}")
 
     def _make_folders(self) -> None:
         for folder in (self.closed_folder, *map(self._folder, (".locks", ".told"))):

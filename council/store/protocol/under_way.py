@@ -54,6 +54,19 @@ def end(descriptor: int) -> None:
         os.close(descriptor)
 
 
+def blot(path: str, owners: tuple[str, ...]) -> None:
+    """Take what a run that is over was for out of its mark, if it was for one of these."""
+    descriptor = try_lock(path)
+    if descriptor is None:
+        return
+    try:
+        words = os.pread(descriptor, _BYTES, 0).decode("utf-8", "replace").split()
+        if len(words) > 1 and words[1] in owners:
+            os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
 def under_way(path: str) -> UnderWay | None:
     """Return the run that is under way, None when none is."""
     try:
