@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,3 +65,20 @@ def wait_until(look: Callable[[], Any]) -> Any:
         assert time.monotonic() < ends_at, "it did not happen in time"
         time.sleep(0.02)
     return answer
+
+
+def at_rest(root: Path) -> None:
+    """Wait until nobody works in a workspace any more: nothing there changes by itself."""
+
+    def somebody_works() -> bool:
+        return any(_works_in(root, one) for one in os.listdir("/proc"))
+
+    # Twice: who was not in the list yet may have been begun by one who is gone already.
+    wait_until(lambda: not somebody_works() and not somebody_works())
+
+
+def _works_in(root: Path, process: str) -> bool:
+    try:
+        return Path(os.readlink(f"/proc/{process}/cwd")).is_relative_to(root)
+    except OSError:  # it is none, or none any more
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cli.commands import at_rest, tree
 from tests.scenarios.office import Office
 
 
@@ -74,6 +75,7 @@ def test_a_target_is_a_task_in_a_context_a_task_or_a_context(office):
 def test_a_broken_context_is_reported_and_the_others_are_listed(office):
     broken, fine = office.ask("One", "--caps", "plan"), office.ask("Two", "--caps", "plan")
     path = office.root / f"memory/shared/protocol/contexts/{broken}.json"
+    at_rest(office.root)
     path.write_text("{")
     found = office.do("task", "list", code=3)
     assert [one["context"] for one in found["tasks"]] == [fine]
@@ -113,9 +115,8 @@ def test_a_context_with_a_time_is_closed_when_that_is_over(office):
 
 @pytest.mark.req("XC-007")
 def test_a_second_heartbeat_changes_no_file_while_tasks_wait(office):
-    from tests.cli.commands import tree
-
     office.ask("One", "--caps", "plan")
+    at_rest(office.root)
     office.do("heartbeat")
     before = tree(office.root)
     assert office.do("heartbeat")["changed"] is False
@@ -256,6 +257,7 @@ def test_doctor_names_each_context_that_cannot_be_read(office):
     office.ask("One", "--caps", "plan")
     office.do("ctx", "close", office.do("ctx", "open")["ctx"])
     folder = office.root / "memory/shared/protocol/contexts"
+    at_rest(office.root)
     for path in (folder / "S1.json", folder / "closed/S2.json"):
         path.write_text("garbage")
     status = office.council("status").out

@@ -50,9 +50,9 @@ class Office:
         assert done.code == code, done.err + done.out
         return done.json()
 
-    def ask(self, text: str = "What is new?", *words: str) -> str:
+    def ask(self, text: str = "What is new?", *words: str, **options: Any) -> str:
         """Send a request and return its context."""
-        return str(self.do("msg", "send", "--user", text, *words)["context"])
+        return str(self.do("msg", "send", "--user", text, *words, **options)["context"])
 
     def answer(self, context: str) -> str:
         """Wait until the user has the answer, and return it; it shows no protocol."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -85,13 +86,14 @@ def rooms(council) -> None:
 
 def delegation(council) -> None:
     who = ("--as", "owl", "--trace", "t1")
-    do(council, "agent", "message", "--to", "elk", *who, "x" * 5000)
+    now = datetime.now(UTC)  # of a pair so many messages are let through in one minute
+    do(council, "agent", "message", "--to", "elk", *who, "x" * 5000, now=now)
     do(council, "agent", "call", "--to", "cap:judge", *who, "Judge this.")
     do(council, "agent", "call", "--to", "cap:judge", *who, "Judge this.")
     do(council, "agent", "call", "--to", "gone", *who, "Judge that.", code=1)
     for number in range(5):
-        do(council, "agent", "message", "--to", "elk", *who, f"Hello {number}.")
-    do(council, "agent", "message", "--to", "elk", *who, "Once more.", code=6)
+        do(council, "agent", "message", "--to", "elk", *who, f"Hello {number}.", now=now)
+    do(council, "agent", "message", "--to", "elk", *who, "Once more.", code=6, now=now)
     art = json.loads(do(council, "artifact", "publish", "-", "--json", stdin="Rain."))
     (file,) = (council.root / "memory/shared/artifacts").glob(f"{art['artifactId']}.json")
     do(council, "artifact", "fetch", art["artifactId"])

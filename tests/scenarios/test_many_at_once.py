@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest, wait_until
 
 COUNTS = Path(__file__).parent.parent / "agents" / "counts_runs.py"
 FOUR = ("henry", "sage", "nova", "blaise")
@@ -44,7 +44,9 @@ def test_forty_processes_that_answer_at_once_are_each_heard_once(council, seal):
         (agent, 1, f"I am {agent}.") for agent in agents
     )
     tasks = council.root / "memory" / "agents"
-    assert council("heartbeat", "--json").code == 0  # whatever is still on its way, and after it
+    assert council("heartbeat", "--json").code == 0
+    wait_until(lambda: len(list(tasks.glob("*/tasks/*"))) >= 40)
+    at_rest(council.root)  # whoever woke them has done so once
     assert len(list(tasks.glob("*/tasks/*"))) == 40, "the prompts of the next round"
 
 

@@ -314,21 +314,23 @@ def test_a_worker_from_outside_that_has_not_answered(council):
 
 def test_the_second_task_of_a_worker_waits_for_a_place_and_not_for_the_run_of_the_first(council):
     office = Office(council)
-    office.hire(sleeper=(["sleeps", "600"], "plan"))
+    napping = council.root / "napping"
+    office.hire(sleeper=(["naps", str(napping), "600"], "plan"))
     context = str(office.do("ctx", "open")["ctx"])
     for text in ("First", "Second"):
         office.ask(text, "--caps", "plan", "--ctx", context)
     office.until(
         context, lambda one: sorted(r["state"] for r in one["runs"].values()) == ["N", "R"]
     )
+    wait_until(napping.exists)
 
     first, second = (explained(council, f"{context}/{one}") for one in ("T1", "T2"))
 
     assert "the run of sleeper" in first
     assert "the run of sleeper" not in second
     assert "sleeper, attempt 1: waits for a place" in second
-    assert "works.py sleeps 600" in first
-    assert "works.py sleeps 600" not in second
+    assert f"works.py naps {napping} 600" in first
+    assert "works.py naps" not in second
     office.do("task", "cancel", context)
 
 

@@ -64,7 +64,7 @@ def test_heartbeats_and_runs_killed_at_random_lose_nothing_and_double_nothing(of
 
     def all_closed() -> bool:
         nonlocal at
-        at += 10  # leases of what was killed run out
+        at += 30  # leases of what was killed run out
         later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + at))
         office.council("heartbeat", now=later)
         return not office.do("task", "list")["tasks"]

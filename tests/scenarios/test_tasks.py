@@ -14,7 +14,7 @@ from council.core.protocol import orchestrator
 from council.operations.protocol.exchanging import contexts
 from council.store.protocol.context_outbox import Change
 from council.store.slots import Slots
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest, wait_until
 from tests.event_lines import lines_under
 from tests.scenarios.office import Office
 
@@ -108,6 +108,7 @@ def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office)
     office.hire(painter=(["asks", "Which?", "red,blue"], "paint"))
     context = office.ask("Paint it")
     asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    at_rest(office.root)  # no run keeps the place that is needed later
     put = datetime.fromisoformat(asked["tasks"]["T1"]["questions"][0]["askedAt"])
     office.do("heartbeat", now=put + timedelta(seconds=50))
     assert office.shown(context)["tasks"]["T1"]["questions"][0]["answeredAt"] is None
@@ -563,6 +564,7 @@ def test_the_log_is_one_line_a_message_in_the_form_of_the_document(office):
 def test_after_the_last_number_it_goes_on_in_a_new_context_that_names_the_old_one(office):
     office.hire(outside=([], "plan"))
     context = office.ask("Plan", "--caps", "plan")
+    at_rest(office.root)
     path = office.root / f"memory/shared/protocol/contexts/{context}.json"
     document = json.loads(path.read_text())
     document["exchange"]["nextMessage"] = 9998
@@ -626,13 +628,15 @@ def test_what_a_person_has_to_read_lies_there_while_it_counts_and_no_longer(offi
         return [one.name for one in folder.glob("*.md")] == ([name] if name else [])
 
     context = office.ask("Plan this", "--caps", "plan")
-    wait_until(lambda: lies("S1.1.W1.1.md"))
+    at_rest(office.root)
+    assert lies("S1.1.W1.1.md")
     office.do("msg", "send", f"M2|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress=10%")
     assert lies("S1.1.W1.1.md")
     office.do("msg", "send", f"M3|W1>O1|C|T1|P1|R|-|0|{context}|B400|question=How?")
     assert lies("")
     office.do("msg", "answer", context, "slowly")
-    wait_until(lambda: lies("S1.6.W1.1.md"))
+    at_rest(office.root)
+    assert lies("S1.6.W1.1.md")
     office.do("ctx", "close", context)
     assert lies("")
 
@@ -739,10 +743,11 @@ def test_twelve_tasks_of_two_workers_are_all_served_two_at_once(office):
 @pytest.mark.req("XC-008", "XC-109")
 def test_a_cap_refuses_runs_for_tasks_and_an_event_says_so(office):
     office.hire("[limits]\nmax_runs_per_day = 1", one=(["result", "result=1"], "plan"))
-    office.answer(office.ask("Plan", "--caps", "plan"))
-    context = office.ask("Again", "--caps", "plan")
-    office.do("heartbeat")
-    office.do("heartbeat")
+    noon = datetime.now(UTC).replace(hour=12)  # all of it on one day
+    office.answer(office.ask("Plan", "--caps", "plan", now=noon))
+    context = office.ask("Again", "--caps", "plan", now=noon)
+    office.do("heartbeat", now=noon)
+    office.do("heartbeat", now=noon)
     (refused,) = office.events("task.refused")
     assert "max_runs_per_day = 1" in refused["data"]["reason"]
     assert office.attempts(context) == [("W1", "R", "")]

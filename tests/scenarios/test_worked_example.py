@@ -116,7 +116,7 @@ def test_demo_leaves_agents_settings_and_open_conversations_of_a_user_alone(coun
 
     assert done.code == 0, done.err
     assert done.json()["name"] == "demo"
-    assert list(done.json()["phases"][0]["answers"]) == [f"demo-{agent}" for agent in FOUR]
+    assert set(done.json()["phases"][0]["answers"]) == {f"demo-{agent}" for agent in FOUR}
     assert "✗" in Path(done.json()["minutes"]).read_text(encoding="utf-8")
     assert {path: path.read_bytes() for path in before} == before
     assert sorted(path.name for path in (council.root / "memory/agents").iterdir()) == [

@@ -22,6 +22,7 @@ from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
 from council.store.tally import edit_tally
 from tests.operations.calls import REPEATS, TELLS, Desk, calls, desk
+from tests.operations.conversations.both_ways import needed_no_engine
 from tests.operations.tables import all_is_quiet, running_processes, until
 from tests.store.processes import forked, status_of
 
@@ -34,6 +35,8 @@ def two(tmp_path: Path) -> Desk:
 
 @pytest.mark.req("P8-012", "P8-013", "P8-014", "P8-083")
 def test_a_message_is_put_down_and_starts_nothing(two: Desk):
+    all_is_quiet()  # what tests before have left running is not of this message
+
     done = two.message("sage", "The brief has changed.", priority="P2")
 
     assert done.status == "ok"
@@ -189,6 +192,7 @@ def test_the_prompt_quotes_the_request_and_says_how_to_answer(tmp_path: Path):
     assert there in text
     assert "user → sage" in text
     assert "9 seconds" in text
+    assert needed_no_engine(table.root / "memory/shared/.council/delegation/templates")
     assert '"type": "string"' in text
 
 
