@@ -89,6 +89,14 @@ def _of_turn(place: Place, about: Subject) -> Explained:
 
 
 def _of_owner(place: Place, about: Subject) -> Explained:
+    found = _look(place, about)
+    if any(one.cause.kind == "lost" for one in found.hindrances):
+        # Its state was read before its place was seen free: meanwhile the run may have ended.
+        return _look(place, about)
+    return found
+
+
+def _look(place: Place, about: Subject) -> Explained:
     if about.kind == "channel":
         from council.operations.telling.explaining_rooms import explain_room
 
