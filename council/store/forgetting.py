@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CHANNEL, CONTEXT = "channel", "context"
 _END = ".json"
+_FIRST, _SAYS = "purging", "what is named here goes"
 
 
 class Doom(Record):
@@ -101,6 +102,7 @@ def write_note(
     """
     doom = Doom(matter=about, artifacts=sorted(_artifacts(workspace, about, sources)))
     record = {
+        _FIRST: _SAYS,
         "owners": list(about.owners),
         "traces": list(about.traces),
         # Without their beginning: an id that stands anywhere is needed.
@@ -178,4 +180,13 @@ def end_note(workspace: Workspace, kind: str, name: str) -> None:
         CouncilError: The system refuses.
     """
     files.remove(note_path(workspace, kind, name))
+    for path in listed(workspace.control, ".tmp-"):
+        if _is_torn_note(path):
+            files.remove(path)
     files.sync_folder(workspace.control)
+
+
+def _is_torn_note(path: str) -> bool:
+    """Tell whether somebody who purged died before a note had its name; one purges at a time."""
+    standing = files.read_stable(path)
+    return standing is not None and standing.data.startswith(f'{{"{_FIRST}": "{_SAYS}"'.encode())
