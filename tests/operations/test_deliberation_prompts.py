@@ -33,6 +33,7 @@ from tests.core.talks import (
     speaks,
     voting,
 )
+from tests.operations.conversations.both_ways import render_both_ways
 
 KEY = b"k" * 32
 LANGS = ("en", "fr")
@@ -40,7 +41,7 @@ LANGS = ("en", "fr")
 
 def prompt(state: Conversation, agent: str, lang: str = "en", persona: str = "") -> str:
     seen = parts(state, agent, NOW)
-    return render_prompt(
+    return render_both_ways(
         prompt_kind(seen),
         seen,
         lang=lang,

@@ -16,6 +16,10 @@ from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.core.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 LANGUAGES = ("en", "fr")
 KEPT_PROMPTS = 200
 KEPT_BYTES = 64 * 1024 * 1024
@@ -39,12 +43,23 @@ class Note(Record):
 def template_folders(root: str, language: str) -> list[str]:
     """Return where templates are looked for, the workspace's first."""
     own = os.path.join(root, "prompts")
-    return [os.path.join(own, language), own, os.path.join(_TEMPLATES, language)]
+    return [os.path.join(own, language), own, built_in(language)]
 
 
 def workspace_reference(root: str, name: str) -> str:
     """Return the path of a reference that people of this workspace may have edited."""
     return os.path.join(root, "skills", "council", "references", name)
+
+
+def built_in(language: str) -> str:
+    """Return the folder of the built-in templates in a language."""
+    return os.path.join(_TEMPLATES, language)
+
+
+def has_own_templates(root: str, language: str) -> bool:
+    """Tell whether people wrote templates into the workspace that concern this language."""
+    folders = template_folders(root, language)[:-1]
+    return any(name.endswith(".j2") for folder in folders for name in _listed(folder))
 
 
 def stamps(root: str, *languages: str) -> list[list[object]]:
@@ -53,11 +68,16 @@ def stamps(root: str, *languages: str) -> list[list[object]]:
     files = [workspace_reference(root, name) for name in names]
     files.append(os.path.join(REFERENCES, "COUNCIL.md"))
     folders = [folder for language in languages for folder in template_folders(root, language)]
-    for folder in dict.fromkeys(folders):
-        try:
-            files += [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-        except OSError:
-            continue
+    return _stamps_of(files) + stamps_of(dict.fromkeys(folders))
+
+
+def stamps_of(folders: Iterable[str]) -> list[list[object]]:
+    """Return what tells that a file in these folders was changed since."""
+    files = [os.path.join(folder, name) for folder in folders for name in _listed(folder)]
+    return _stamps_of(files)
+
+
+def _stamps_of(files: list[str]) -> list[list[object]]:
     found: list[list[object]] = []
     for path in files:
         try:
@@ -68,21 +88,36 @@ def stamps(root: str, *languages: str) -> list[list[object]]:
     return found
 
 
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def read(path: str) -> str | None:
-    """Return a kept prompt if its file is whole; its first line is the digest of the rest."""
+    """Return a kept prompt if its file is whole."""
+    content = read_bytes(path)
+    return None if content is None else content.decode("utf-8", "surrogatepass")
+
+
+def read_bytes(path: str) -> bytes | None:
+    """Return what was kept if its file is whole; its first line is the digest of the rest."""
     try:
         with open(path, "rb") as stream:
             digest, _, content = stream.read().partition(b"\n")
     except OSError:
         return None
-    if sha256_hex(content).encode() != digest:
-        return None
-    return content.decode("utf-8", "surrogatepass")
+    return content if sha256_hex(content).encode() == digest else None
 
 
 def keep(path: str, text: str) -> None:
     """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
-    content = text.encode("utf-8", "surrogatepass")
+    keep_bytes(path, text.encode("utf-8", "surrogatepass"))
+
+
+def keep_bytes(path: str, content: bytes) -> None:
+    """Keep bytes under their digest; no harm if that fails."""
     _write(path, sha256_hex(content).encode() + b"\n" + content)
 
 
@@ -119,10 +154,10 @@ def _write(path: str, content: bytes) -> None:
 
 
 def _forget_oldest(folder: str) -> None:
-    """Remove what is more than may be kept of prompts and of notes, the newest stay."""
+    """Remove what is more than may be kept of each kind, the newest stay."""
     found = [(one.stat(), one.path) for one in os.scandir(folder) if one.is_file()]
     found.sort(key=lambda one: one[0].st_mtime_ns, reverse=True)
-    for kind in (".prompt", ".note"):
+    for kind in (".prompt", ".note", ".ready"):
         number, total = 0, 0
         for facts, path in found:
             if path.endswith(kind):

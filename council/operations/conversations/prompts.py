@@ -26,7 +26,7 @@ from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import InvalidInputError
-from council.operations.conversations import kept_prompts
+from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (
     LANGUAGES,
     REFERENCES,
@@ -36,6 +36,7 @@ from council.operations.conversations.kept_prompts import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from jinja2.sandbox import SandboxedEnvironment
@@ -108,7 +109,6 @@ def render_prompt(
         InvalidInputError: A template of the workspace is broken; names its file and line.
     """
     language = _language(lang)
-    environment = _environment(root, language, compiled_in)
     usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
     values = {
         **parts,
@@ -118,9 +118,15 @@ def render_prompt(
         "boundary": boundary,
         "file": file or usual,
     }
+    # A procedure may have templates of its own: `deliberation-turn` before `turn`.
+    names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
+    if not kept_prompts.has_own_templates(root, language):
+        built_in, filters = kept_prompts.built_in(language), _filters(language)
+        ready = ready_templates.render(compiled_in, names, built_in, values, filters)
+        if ready is not None:
+            return ready
+    environment = _environment(root, language, compiled_in)
     try:
-        # A procedure may have templates of its own: `deliberation-turn` before `turn`.
-        names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
         return environment.select_template(names).render(values)
     except Exception as error:  # a template is a program of the user: anything may come out of it
         raise _broken_template(error, kind) from error
@@ -140,27 +146,27 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
     import jinja2  # costs more than all the rest of a turn: see cached_prompt
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(template_folders(root, language)),
-        bytecode_cache=(
-            jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
-        ),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        line=_line,
-        mark=lambda found: _QUOTATION_MARKS.get(found, "?"),
-        fault=lambda one: fault_in_words(
-            one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
-        ),
+    bytecode = jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
+    environment: SandboxedEnvironment = ready_templates.engine(
+        SandboxedEnvironment,
+        template_folders(root, language),
+        _filters(language),
+        bytecode_cache=bytecode,
     )
     _environments.clear()
     _environments[stamps] = environment
     return environment
+
+
+def _filters(language: str) -> dict[str, Callable[..., Any]]:
+    """Return the filters that templates have besides those of the engine."""
+    return {
+        "line": _line,
+        "mark": lambda found: _QUOTATION_MARKS.get(found, "?"),
+        "fault": lambda one: fault_in_words(
+            one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
+        ),
+    }
 
 
 def _is_writable(folder: str) -> bool:

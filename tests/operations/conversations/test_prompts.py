@@ -26,6 +26,7 @@ from council.operations.conversations.prompts import (
     render_prompt,
 )
 from tests.core.conversations.samples import HOUR, NOW, all_answer, answer, convened
+from tests.operations.conversations.both_ways import render_both_ways
 
 KEY = b"k" * 32
 LANGS = ("en", "fr")
@@ -35,7 +36,9 @@ def prompt(
     state: Conversation, agent: str, lang: str = "en", kind: str = "", root: str = "/ws"
 ) -> str:
     seen = parts(state, agent, NOW)
-    return render_prompt(
+    # Those of a workspace are rendered by the engine alone.
+    render = render_both_ways if root == "/ws" else render_prompt
+    return render(
         kind or prompt_kind(seen),
         seen,
         lang=lang,
@@ -350,7 +353,7 @@ def test_old_prompts_are_forgotten(tmp_path: Path):
     assert "0.prompt" not in names and f"{KEPT_PROMPTS + 4}.prompt" in names
 
 
-def test_a_repeated_prompt_loads_no_template_engine(tmp_path: Path):
+def test_no_template_engine_is_loaded_twice_for_the_same_templates(tmp_path: Path):
     program = (
         "import sys\n"
         "from datetime import UTC, datetime, timedelta\n"
@@ -362,15 +365,26 @@ def test_a_repeated_prompt_loads_no_template_engine(tmp_path: Path):
         "    created_at=now, updated_at=now, timeout_at=now + timedelta(hours=1),\n"
         "    participants={'ann': Participant(id='ann')})\n"
         "cached_prompt(sys.argv[1], 'turn', parts(state, 'ann', now), key=b'k', lang='en',\n"
-        "    root=sys.argv[1], persona='')\n"
+        "    root=sys.argv[1], persona='', compiled_in=sys.argv[1])\n"
         "heavy = {'jinja2', 'typing', 'inspect', 'pathlib', 'tempfile', 'uuid', 'dataclasses'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     argv = [sys.executable, "-S", "-c", program, str(tmp_path)]
     env = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    runs = [
-        subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert "jinja2" in runs[0]
-    assert runs[1] == "[]\n"
+
+    def run() -> str:
+        return subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert "jinja2" in run()
+    assert run() == "[]\n"
+    for kept in tmp_path.glob("*.prompt"):
+        kept.unlink()
+    assert run() == "[]\n", "a new prompt, of templates that were compiled before"
+    (ready,) = tmp_path.glob("*.ready")
+    whole = ready.read_bytes()
+    for damaged in (b"", whole[:-1], whole + b"?", b"no digest\n" + whole):
+        ready.write_bytes(damaged)
+        for kept in tmp_path.glob("*.prompt"):
+            kept.unlink()
+        assert "jinja2" in run()
+        assert ready.read_bytes() == whole

@@ -10,6 +10,7 @@ from council.core.conversations.owed import Wake
 from council.core.rooms.room_sight import MOST_CHARS, MOST_MESSAGES
 from council.operations.rooms import rooms
 from council.operations.rooms.room_prompts import turn_prompt
+from tests.operations.conversations.both_ways import made_both_ways
 from tests.operations.halls import GUIDE, Hall
 
 
@@ -18,11 +19,15 @@ def hall(tmp_path: Path) -> Hall:
     return Hall(tmp_path / "workspace").seat({"owl": {"name": "Owl"}, "gecko": {}, "fox": {}})
 
 
-def prompt(hall: Hall, name: str = "weather") -> str:
-    """Return the prompt of whoever has the floor."""
+def prompt(hall: Hall, name: str = "weather", *, once: bool = False) -> str:
+    """Return the prompt of whoever has the floor, made in both ways unless `once`."""
     view = rooms.look(hall.place, name, hall.now)
     (wake,) = [one for one in view.owed if isinstance(one, Wake)]
-    return turn_prompt(hall.place, view.channel, wake)
+
+    def make() -> str:
+        return turn_prompt(hall.place, view.channel, wake)
+
+    return make() if once else made_both_ways(hall.root, "room-prompts", make)
 
 
 def said_in(text: str) -> list[str]:
@@ -112,7 +117,7 @@ def test_what_does_not_fit_is_counted_and_told(hall: Hall):
     for number in range(MOST_MESSAGES + 5):
         hall.post(f"word {number}")
 
-    text = prompt(hall)
+    text = prompt(hall, once=True)
 
     assert "5 messages that are new to you do not fit here" in text
     assert "before number 6" in text
@@ -134,4 +139,4 @@ def test_a_workspace_may_have_a_template_of_its_own(hall: Hall):
     (hall.root / "prompts/room-turn.md.j2").write_text("{{ agent }} in {{ channel }}, {{ cycle }}")
     hall.room().post()
 
-    assert prompt(hall) == "owl in weather, 1"
+    assert prompt(hall, once=True) == "owl in weather, 1"
