@@ -26,6 +26,7 @@ _HEADINGS = {
     "clock": "the clock",
     "limit": "limits",
     "resting": "agents that rest",
+    "call": "calls that were left",
     "silent": "agents that fell silent",
     "registry": "the registry of the protocol is broken",
     "file": "files",

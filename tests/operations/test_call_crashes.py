@@ -12,9 +12,10 @@ import pytest
 
 from council.operations.delegation.unfinished import finish_all
 from council.operations.examining.doctor_delegation import examine_delegation
+from council.operations.examining.problems import find_problems
 from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
-from tests.operations.calls import REPEATS, Desk, desk
+from tests.operations.calls import REPEATS, Desk, calls, desk
 from tests.operations.crashes import killed_at
 from tests.operations.tables import all_is_quiet, running_processes, until
 from tests.store.processes import forked, status_of
@@ -189,7 +190,7 @@ def test_a_call_that_is_under_way_is_finished_by_nobody_else(tmp_path: Path):
     assert_each_start_has_its_end(table)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_caller_that_is_interrupted_ends_all_and_writes_the_end_itself(
     tmp_path: Path, number: signal.Signals
 ):
@@ -213,3 +214,100 @@ def test_a_caller_that_is_interrupted_ends_all_and_writes_the_end_itself(
     assert not [one for one in running_processes(table.root) if "sleep 6" in one]
     assert_each_start_has_its_end(table)
     assert len(table.events("agent.call.error")) == 1
+
+
+def test_a_call_that_was_started_to_outlive_its_terminal_does(tmp_path: Path):
+    def unheeding() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        assert table.call("sage").summary == "Done."
+
+    waits = 'cat >/dev/null; touch on; until [ -e go ]; do sleep 0.02; done; echo "Done."'
+    table = desk(tmp_path / "workspace", sage=waits)
+    child = forked(unheeding)
+    until((table.root / "on").exists, "sage is at work")
+
+    os.kill(child, signal.SIGHUP)
+    (table.root / "go").touch()
+
+    assert status_of(child) == 0
+
+
+DEAF = "trap '' TERM HUP INT; "
+
+
+def chain_of_three(root: Path, last: str = "") -> Desk:
+    """Return a workspace where sage calls owl and owl calls newt, who works until it may answer."""
+    works = "cat >/dev/null; [ -e again ] && echo Done. && exit; touch on; sleep 66 & sleep 67; :"
+    return desk(root, sage=calls("owl"), owl=calls("newt"), newt=last + works)
+
+
+def killed_command(table: Desk, said: str) -> None:
+    """Let the command that is called so be killed."""
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid():
+            try:
+                line = Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ")
+                mine = str(table.root).encode() in Path(f"/proc/{entry}/environ").read_bytes()
+            except OSError:
+                continue
+            if mine and said.encode() in line and b"/bin/sh" not in line:
+                os.kill(int(entry), signal.SIGKILL)
+                return
+    raise AssertionError(f"nobody runs {said}")
+
+
+@pytest.mark.req("P8-028", "P8-023", "XC-001", "XC-016")
+@pytest.mark.parametrize("last", ["", DEAF])
+def test_a_killed_caller_takes_all_along_that_was_called_below_it(tmp_path: Path, last: str):
+    table = chain_of_three(tmp_path / "workspace", last)
+    child = forked(lambda: table.call("sage"))
+    until((table.root / "on").exists, "all three are at work")
+
+    os.kill(child, signal.SIGKILL)
+    assert status_of(child) == -signal.SIGKILL
+
+    until(lambda: not running_processes(table.root), "all are gone")
+    table.beat()
+    assert_each_start_has_its_end(table)
+    assert [one["state"] for one in table.ledger()["calls"]] == ["lost"] * 3
+    assert not list(Path(table.place.paths.runs).glob("*.prompt.md"))
+    until(lambda: Slots(table.place.paths.places, 4).running_agents() == (), "places are free")
+    (table.root / "again").touch()
+    assert "Done." in table.call("sage").summary
+
+
+@pytest.mark.req("P8-028", "XC-001")
+@pytest.mark.parametrize(("killed", "lost"), [("owl", {"owl", "newt"}), ("newt", {"newt"})])
+def test_a_killed_caller_within_a_run_takes_along_what_it_has_called_alone(
+    tmp_path: Path, killed: str, lost: set[str]
+):
+    table = chain_of_three(tmp_path / "workspace")
+    child = forked(lambda: table.call("sage"))
+    until((table.root / "on").exists, "all three are at work")
+
+    killed_command(table, f"agent call --to {killed}")
+
+    assert status_of(child) == 0
+    until(lambda: not running_processes(table.root), "all are gone")
+    table.beat()
+    assert_each_start_has_its_end(table)
+    found = {one["toAgentId"]: one["state"] for one in table.ledger()["calls"]}
+    assert {agent for agent, state in found.items() if state == "lost"} == lost
+
+
+@pytest.mark.req("P8-028")
+def test_a_call_that_was_left_is_a_problem_until_its_end_is_written(tmp_path: Path):
+    table = desk(tmp_path / "workspace", sage="cat >/dev/null; touch on; sleep 60")
+    assert find_problems(table.place).found == []
+    child = forked(lambda: table.call("sage"))
+    until((table.root / "on").exists, "sage is at work")
+    os.kill(child, signal.SIGKILL)
+    status_of(child)
+
+    (found,) = find_problems(table.place).found
+
+    assert (found.kind, found.where) == ("call", "t1")
+    table.beat()
+    assert find_problems(table.place).found == []
+    log = table.place.paths.run_file("call.t1.1.sage.1", "log")
+    assert "outcome: the caller ended" in Path(log).read_text()

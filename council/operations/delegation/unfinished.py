@@ -10,12 +10,17 @@ Source: P8-028, P8-061, XC-001, XC-008.
 
 from __future__ import annotations
 
+import os
+
 from council.core.delegation.delegation import BUSY, ERROR, LOST, RUNNING, WAITING, Refusal, Trace
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.times import parse_instant
+from council.drivers import run_log
 from council.operations.delegation import handing_over
+from council.operations.delegation.chains import call_task
 from council.operations.place import Place
+from council.store import files
 from council.store.delegation.traces import edit_trace, notes_left_behind
 from council.store.delegation.transcripts import add_utterance
 
@@ -83,11 +88,22 @@ def _finish_call(place: Place, note: dict[str, Any]) -> None:
     call = edit_trace(place.paths, trace, change)
     if call is None:
         return
+    _clear_up(place, trace, call)
     if call.state == WAITING:
         _tell_of_waiting(place, trace, call)
         return
     tell_of_start(place, trace, call, since=note.get("since", 0))
     tell_of_end(place, trace, call, since=note.get("since", 0))
+
+
+def _clear_up(place: Place, trace: str, call: Call) -> None:
+    """Take away what a run leaves that did not come to its end, and end its log."""
+    task = call_task(trace, call.number, call.target)
+    for kind in ("prompt.md", "report"):
+        files.remove(place.paths.run_file(task, kind))
+    log = place.paths.run_file(task, "log")
+    if call.state == LOST and os.path.lexists(log):
+        run_log.append(log, f"outcome: {_LOST['error']['message']}\n")
 
 
 def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:

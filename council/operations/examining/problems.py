@@ -18,6 +18,7 @@ from council.operations.conversations.checking import check
 from council.operations.place import Place
 from council.operations.schedule import clocks
 from council.operations.view import Overview, Standing, status
+from council.store.delegation.traces import held_notes
 from council.store.tally import is_damaged
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ KINDS = {
     "clock": "council schedule --install",
     "limit": "wait, or raise it under [limits] in council.toml",
     "resting": "see the log of its last run; try it with: council doctor --probe",
+    "call": "council heartbeat writes its end; then ask again",
     "silent": "start it again; it is back with: council agent liveness ID --load 0",
     "registry": "correct memory/shared/protocol/registry.json, or move it away",
     "file": "council check --name NAME; go back with council restore REV",
@@ -138,9 +140,21 @@ def _of_workspace(place: Place, seen: Overview, known_clocks: list[str] | None) 
     if is_damaged(place.paths):
         said = f"{_shown(place, place.paths.tally)} cannot be read; counts begin anew"
         found.append(Problem(kind="counts", where="", said=said))
+    found += _of_calls(place)
     log = place.paths.failure_log
     if os.path.isfile(log) and os.path.getsize(log):
         found.append(Problem(kind="work", where="", said="detached work failed", log=log))
+    return found
+
+
+def _of_calls(place: Place) -> list[Problem]:
+    """Return the calls and messages that their processes left behind."""
+    found = []
+    for note in held_notes(place.paths, held=False):
+        line = note.get("line")
+        where = str(note.get("trace") or (line.get("trace") if isinstance(line, dict) else ""))
+        said = f"a {note.get('kind')} has no end: the process that made it is gone"
+        found.append(Problem(kind="call", where=where, said=said))
     return found
 
 

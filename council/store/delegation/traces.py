@@ -208,8 +208,11 @@ def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
             yield Note(path=path, record=record, descriptor=descriptor)
 
 
-def held_notes(workspace: Workspace) -> Iterator[dict[str, Any]]:
-    """Yield what is under way now: the notes whose processes live. It only looks."""
+def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str, Any]]:
+    """Yield what is under way now: the notes whose processes live. It only looks.
+
+    With `held` false it yields instead what was left behind.
+    """
     folder = _notes(workspace)
     try:
         names = os.listdir(folder)
@@ -217,7 +220,7 @@ def held_notes(workspace: Workspace) -> Iterator[dict[str, Any]]:
         return
     for path in (f"{folder}/{name}" for name in sorted(names) if name.endswith(_END)):
         try:
-            standing = files.read_stable(path) if is_held(path) else None
+            standing = files.read_stable(path) if is_held(path) == held else None
             record = json.loads(standing.data) if standing is not None else None
         except (ValueError, RecursionError, CouncilError):
             continue
