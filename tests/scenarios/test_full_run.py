@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from council.core.event_types import EVENTS
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest, wait_until
 from tests.conftest import Council
 from tests.event_lines import faults_of, lines_under
 from tests.scenarios.office import Office
@@ -44,6 +44,7 @@ def a_council(council) -> None:
     do(council, "inject", "Mind the rain.", "--name", "first")
     do(council, "extend", "5m", "--name", "first")
     file = council.root / "memory/shared/council-first-conversation.md"
+    at_rest(council.root)
     text = file.read_text().replace("\nA bot?\n", "\nA cat?\n", 1)
     file.write_text(re.sub(r"- Timeout: \S+", "- Timeout: 2099-01-01T00:00:00Z", text, count=1))
     do(council, "heartbeat")
