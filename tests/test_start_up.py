@@ -130,6 +130,17 @@ def test_context_loads_nothing_heavy(convened, tmp_path: Path):
     assert heavy(modules) == []
 
 
+def test_context_after_an_answer_of_somebody_else_loads_nothing_heavy(convened, tmp_path: Path):
+    before = convened("context", "--as", "owl").out
+    assert convened("respond", "No: it costs too much.", "--as", "gecko").code == 0
+
+    code, modules = modules_after(convened, tmp_path, "context", "--as", "owl")
+
+    assert code == 0
+    assert convened("context", "--as", "owl").out != before
+    assert heavy(modules) == []
+
+
 def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
     first = convened("heartbeat", "--json")
     assert first.code == 0

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import marshal
 import os
 
 from council import __version__
+from council.core import quick_json as json
 from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
@@ -139,7 +139,7 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
     which is forked from it, makes those of the next round with what was
     compiled here.
     """
-    stamps = _canonical([root, language, kept_prompts.stamps(root, language)])
+    stamps = _written([root, language, kept_prompts.stamps(root, language)])
     known = _environments.get(stamps)
     if known is not None:
         return known
@@ -223,7 +223,7 @@ def cached_prompt(
     mark = boundary(key, parts, avoid=persona, record=record, digest=made_of.digest())
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
-    made_of.update(b"\n" + _canonical(inputs))
+    made_of.update(b"\n" + _written(inputs))
     name = made_of.hexdigest()
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
@@ -254,15 +254,15 @@ def _record_of(parts: dict[str, Any]) -> bytes:
     try:
         return marshal.dumps(parts, 2)
     except ValueError:  # something that is not plain, which JSON may know how to write
-        return _canonical(parts)
+        return _written(parts)
 
 
 def _language(lang: str) -> str:
     return lang if lang in LANGUAGES else LANGUAGES[0]
 
 
-def _canonical(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _written(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 
 
