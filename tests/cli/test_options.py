@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest
 
 NO_WORKSPACE = "council: no council workspace here or above; run: council init\n"
 
@@ -194,7 +194,8 @@ def test_the_same_inputs_at_the_same_instants_give_the_same_bytes(council):
         at(2, "inject", "Keep it short.")
         at(3, "respond", "No.", "--as", "gecko", "--status", "done")
         # Whoever writes the synthesis is woken by a process of its own.
-        wait_until(lambda: council("status", "--json").json()["conversations"][0]["running"])
+        at_rest(council.root)
+        assert council("status", "--json").json()["conversations"][0]["running"]
         return anonymous(council.root)
 
     first = play()
