@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, NoReturn
 
+    Filters = dict[str, Callable[..., Any]]
     Rendering = Callable[["_Context"], Iterator[str]]
 
 _IMPORTS = "from jinja2.runtime import "
@@ -250,12 +251,9 @@ class _Environment:
         try:
             return getattr(value, name)
         except AttributeError:
-            return self._item(value, name)
+            return self.getitem(value, name)
 
     def getitem(self, value: Any, name: Any) -> Any:
-        return self._item(value, name)
-
-    def _item(self, value: Any, name: Any) -> Any:
         try:
             return value[name]
         except (LookupError, TypeError):
@@ -264,7 +262,3 @@ class _Environment:
 
 def _sorted(_: object, items: Iterable[Any], *, attribute: str) -> list[Any]:
     return sorted(items, key=lambda one: one[attribute])
-
-
-if TYPE_CHECKING:
-    Filters = dict[str, Callable[..., Any]]
