@@ -243,7 +243,9 @@ def test_doctor_repairs_a_conversation_whose_file_is_gone(sound):
 
 
 def test_status_tells_who_is_owed_and_what_failed(council):
-    (council.root / "council.toml").write_text('[agents.owl]\nargv = ["/bin/false"]\n')
+    (council.root / "council.toml").write_text(
+        'retry_backoff = ["1h"]\n[agents.owl]\nargv = ["/bin/false"]\n'
+    )
     assert council("convene", "A bot?", "--agents", "owl,gecko").code == 0
     wait_until(lambda: council("status", "--json").json()["conversations"][0]["failures"])
 
