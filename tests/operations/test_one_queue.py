@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
+from council.operations.delegation import delegating
+from council.operations.delegation.handing_over import Request
 from council.operations.gate import note_failure
 from council.operations.halting import halt, resume_all
 from council.operations.protocol import registry
@@ -20,7 +22,8 @@ from council.operations.report import Report
 from council.store.protocol import context_survey
 from council.store.slots import Slots
 from tests.operations.halls import Hall
-from tests.operations.tables import all_is_quiet, script
+from tests.operations.tables import all_is_quiet, script, until
+from tests.store.processes import forked, status_of
 
 SECOND = timedelta(seconds=1)
 # Says for what it runs, and has something new to say each time.
@@ -50,6 +53,11 @@ class Queue(Hall):
         asked = request(self.place, "Plan it", caps=caps, priority=priority, context=context)
         self.beat(SECOND)
         return asked.context
+
+    def call_owl(self) -> None:
+        """Call the owl from outside of any run, and wait for its answer."""
+        request = Request(sender="user", receiver="owl", message="Well?", trace="t1")
+        assert delegating.call(self.place, request).status == "ok"
 
     def look(self, *, contested: bool) -> list[str]:
         """Return the contexts that a heartbeat would serve."""
@@ -168,6 +176,34 @@ def test_who_rests_keeps_nobody_else_waiting_until_the_clock_beats(queue: Queue,
         note_failure(queue.place, "gecko", "broken", "")
 
     assert queue.let_go() == [context]
+
+
+WAITS = 'until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.02; done; '
+
+
+@pytest.mark.req("XC-016")
+@pytest.mark.parametrize("kind", ["task", "room"])
+def test_who_waits_for_an_agent_that_is_called_is_started_when_the_call_is_over(
+    queue: Queue, kind: str
+):
+    queue.open("owl", "gecko", does=WAITS + TALKS_ON)
+    resume_all(queue.place)
+    call = forked(queue.call_owl)
+    until(queue.has("agent.call.start"), "the call began")
+    if kind == "task":
+        queue.ask("owl")
+    else:
+        queue.room("owl", "gecko").post()
+        queue.beat(SECOND)
+    assert len(queue.kinds("task.queued")) == 1
+    assert queue.kinds("task.started") == []
+
+    (queue.root / "go").touch()
+
+    assert status_of(call) == 0
+    all_is_quiet()
+    assert queue.order(by="owl")[0] == "t1"
+    assert len(queue.order(by="owl")) > 1
 
 
 def halt_is_over(queue: Queue) -> None:

@@ -10,6 +10,7 @@ Source: P8-023 to P8-028, P8-052, P8-055, P8-060, XC-016.
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from datetime import timedelta
@@ -298,5 +299,6 @@ def _pass_on(place: Place) -> None:
     """Let whoever waits for the place that is free now be served at once."""
     from council.operations.conversations.answer import wake_next
 
-    if place.conversations.names():
+    kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")
+    if place.conversations.names() or any(os.path.lexists(one) for one in kinds):
         wake_next(place)
