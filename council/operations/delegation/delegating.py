@@ -178,13 +178,13 @@ def call(place: Place, request: Request) -> Answered:
         limits=limits,
         at=place.now(),
     )
+    from council.operations.delegation.calling import carry_out  # no time to load it once accepted
+
     accepted = _accept(place, chain.trace, asked)
     if isinstance(accepted, Refusal):
         return reject(place, chain, request, accepted, limits=limits, task_hash=wanted)
     if isinstance(accepted, Call):
         return _repeated(place, chain, accepted, request)
-    from council.operations.delegation.calling import carry_out
-
     return carry_out(place, chain, agent, asked, accepted, request)
 
 
