@@ -14,7 +14,7 @@ import typer
 
 from council.cli.edge import Output
 from council.cli.parameters import Json, Now, Root, do, help_text, listed, whole_number
-from council.core.errors import NotFoundError, UsageError
+from council.core.errors import UsageError
 from council.operations.place import Place
 
 TYPE_CHECKING = False
@@ -166,7 +166,7 @@ def caps(
     def command(place: Place) -> Output:
         from council.core.protocol.protocol_ids import is_protocol_id
         from council.operations.protocol.registry import declare
-        from council.operations.protocol.registry_changes import registry_of
+        from council.operations.protocol.registry_changes import not_registered, registry_of
         from council.operations.protocol.registry_looks import protocol_id_of
 
         if not (who or as_):
@@ -178,7 +178,7 @@ def caps(
             return _done(declare(place, one, listed(wanted)))
         entry = registry_of(place).get(one)
         if entry is None:
-            raise NotFoundError(f"{one} is not registered", "see who is: council agent query")
+            raise not_registered(one)
         record = {"id": one, "capabilities": list(entry.capabilities)}
         return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
 

@@ -136,7 +136,7 @@ def test_a_second_heartbeat_changes_no_file_while_tasks_wait(office):
         (("msg", "send", "no message"), 3),
         (("msg", "send", "M1|O1>W1|U|T4|P1|R|-|0|-|-|x"), 5),
         (("msg", "answer", "S9", "1"), 5),
-        (("msg", "inbox", "--as", "W44"), 0),
+        (("msg", "inbox", "--as", "W44"), 5),
         (("msg", "inbox", "--as", "nobody"), 5),
         (("msg", "inbox", "--as", "../x"), 3),
         (("msg", "log", "--level", "LOUD"), 2),

@@ -8,9 +8,10 @@ from __future__ import annotations
 from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.protocol.messages import USER
 from council.operations.place import Place, speaker
-from council.operations.protocol.registry_changes import registry_of
+from council.operations.protocol.registry_changes import not_registered, registry_of
 from council.store.agents import known_agents
 from council.store.protocol import protocol_log
+from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import Letter, read_inbox
 from council.wire.identifiers import is_agent
 
@@ -34,6 +35,8 @@ def inbox(place: Place, who: str = "", *, context: str = "", last: int = 0) -> l
         UsageError: Nobody says who reads.
     """
     letters = read_inbox(place.paths, _names(place, who))
+    if not letters and is_agent(who) and registry_of(place).get(who) is None:
+        raise not_registered(who)
     if context:
         letters = [one for one in letters if one.context == context]
     if last:
@@ -75,18 +78,24 @@ def log_lines(
 
     Raises:
         UsageError: There is no such level.
+        NotFoundError: There is no such context.
     """
     from council.wire.log_lines import LEVELS
 
     if level and level not in LEVELS:
         raise UsageError(f"no level {level!r}", f"choose: {', '.join(LEVELS)}")
     least = LEVELS.index(level) if level else 0
+    found = False
     for day, line in protocol_log.read_log(place.paths, since=since):
         words = line.split(" ", 4)
         if len(words) < 5:
             continue
         if (context and words[2] != f"[{context}]") or (task and words[3] != f"[{task}]"):
             continue
-        found = words[1][1:-1]
-        if found in LEVELS and LEVELS.index(found) >= least:
+        grade = words[1][1:-1]
+        if grade in LEVELS:
+            found = True
+        if grade in LEVELS and LEVELS.index(grade) >= least:
             yield day, line
+    if context and not found:
+        Contexts(place.paths).read(context)  # one that there is has said nothing yet

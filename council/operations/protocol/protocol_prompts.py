@@ -9,7 +9,7 @@ Source: PR-593 to PR-596, `trust.md` (text of others is data).
 
 from __future__ import annotations
 
-from council.core.errors import NotFoundError, UsageError
+from council.core.errors import UsageError
 from council.core.protocol.exchange import BUDGETS
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.protocol_ids import ROUTER, WORKER, is_protocol_id, role_of
@@ -18,7 +18,7 @@ from council.core.protocol.registry import Entry, Registry, capabilities_in
 from council.core.protocol.selection import candidates_of, select
 from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.place import Place
-from council.operations.protocol.registry_changes import registry_of
+from council.operations.protocol.registry_changes import not_registered, registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.keys import run_key
@@ -258,7 +258,7 @@ def _worker(place: Place, registry: Registry, wanted: str) -> Entry:
     if is_protocol_id(wanted):
         entry = registry.get(wanted)
         if entry is None:
-            raise NotFoundError(f"{wanted} is not registered", "see who is: council agent query")
+            raise not_registered(wanted)
         if role_of(wanted) != WORKER:
             raise UsageError(f"{wanted} is no worker", "see: council prompt orchestrator")
         return entry

@@ -28,7 +28,7 @@ from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.registry_messages import receive as answered
 from council.core.protocol.registry_replies import REFUSED, RegistryStep
 from council.operations.place import Place
-from council.operations.protocol.registry_changes import Done, changed, is_own
+from council.operations.protocol.registry_changes import Done, changed, is_own, no_group
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.protocol import protocol_registry
@@ -204,8 +204,8 @@ def change_group(place: Place, group: str, members: Iterable[str], *, add: bool)
     """Put workers into a group or take them out; without members to take out, all of them.
 
     Raises:
-        NotFoundError: One of them is not registered.
-        ProtocolRefusedError: It is no group, or one of them cannot be in it.
+        NotFoundError: There is no such group, or one of them is not registered or not in it.
+        ProtocolRefusedError: It can be no group, or one of them cannot be in it.
         InvalidStateError: The registry is not to be changed by a program.
     """
     named = list(members)
@@ -213,6 +213,12 @@ def change_group(place: Place, group: str, members: Iterable[str], *, add: bool)
     def rule(registry: Registry) -> RegistryStep:
         if add:
             return grouping.add_members(registry, group, named)
+        if group not in registry.groups:
+            raise no_group(group)
+        strangers = [one for one in named if one not in registry.groups[group]]
+        if strangers:
+            told = f"council agent group list; it holds: {', '.join(registry.groups[group])}"
+            raise NotFoundError(f"{strangers[0]} is not in {group}", f"see: {told}")
         return grouping.remove_members(registry, group, named)
 
     return _accepted(changed(place, rule))

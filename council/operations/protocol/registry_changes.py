@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.errors import NotFoundError
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
 from council.core.protocol.messages import COORDINATOR, USER, Message
@@ -105,6 +106,16 @@ def _known(
         facts = agent_of(place.root, place.settings, agent)
         found[agent] = (tuple(facts.capabilities), facts.role)
     return found
+
+
+def not_registered(protocol_id: str) -> NotFoundError:
+    """Return the error of who names an id that nobody bears."""
+    return NotFoundError(f"{protocol_id} is not registered", "see who is: council agent query")
+
+
+def no_group(group: str) -> NotFoundError:
+    """Return the error of who names a group that there is not."""
+    return NotFoundError(f"there is no group {group}", "see: council agent group list")
 
 
 def is_own(place: Place, agent: str) -> bool:

@@ -8,7 +8,8 @@ Source: PR-305, PR-504, PR-509, PR-515, PR-561, XC-101.
 from __future__ import annotations
 
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
-from council.core.protocol.grouping import groups_of
+from council.core.ids import is_name
+from council.core.protocol.grouping import groups_of, is_group
 from council.core.protocol.protocol_ids import is_filter, is_protocol_id
 from council.core.protocol.registry import Entry, EntryStatus, Registry, is_capability
 from council.core.protocol.registry_messages import chosen
@@ -16,7 +17,7 @@ from council.core.protocol.registry_records import shown
 from council.core.protocol.selection import Selection, candidates_of, select
 from council.core.record import Record
 from council.operations.place import Place, speaker
-from council.operations.protocol.registry_changes import registry_of
+from council.operations.protocol.registry_changes import no_group, not_registered, registry_of
 from council.store.protocol import protocol_registry
 
 TYPE_CHECKING = False
@@ -48,18 +49,25 @@ def query(place: Place, pattern: str = "*", status: str = "") -> Found:
 
     Args:
         place: The workspace.
-        pattern: `*`, a role such as `W*`, or one id.
+        pattern: `*`, a role such as `W*`, one id, or an agent that has joined.
         status: `active`, `unavailable` or `left`; "" for all who have not left.
 
     Raises:
         InvalidInputError: The filter or the status is none.
+        NotFoundError: There is no such agent or group.
         InvalidStateError: The registry cannot be understood.
     """
+    if is_name(pattern):
+        pattern = protocol_id_of(place, pattern)
     if not is_filter(pattern):
         raise InvalidInputError(f"{pattern!r} chooses nobody", "write *, W*, O*, R* or an id")
     if status and status not in tuple(EntryStatus):
         raise InvalidInputError(f"no status {status!r}", f"it is one of {', '.join(EntryStatus)}")
     registry = registry_of(place)
+    if is_group(pattern) and pattern not in registry.groups:
+        raise no_group(pattern)
+    if is_protocol_id(pattern) and not is_group(pattern) and registry.get(pattern) is None:
+        raise not_registered(pattern)
     return Found(registry=registry, entries=chosen(registry, pattern, status))
 
 

@@ -68,10 +68,12 @@ def _the_open_one(place: Place) -> str:
 
 def _of_turn(place: Place, about: Subject) -> Explained:
     """Explain what a task or turn is part of, and of that only what concerns its agent."""
+    if not about.agent:
+        from council.operations.telling.explaining_contexts import only_task, refuse_unknown
+
+        refuse_unknown(place, about.owner, about.id)
     whole = _of_owner(place, subject(place, about.owner))
     if not about.agent:
-        from council.operations.telling.explaining_contexts import only_task
-
         return only_task(whole, about.id)
     mine = about.agent
 

@@ -6,7 +6,7 @@ Source: `cli.md` section 2 (`explain`), PR-551, PR-576, PR-580.
 from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.telling import meanings
 from council.operations.place import Place
@@ -34,6 +34,8 @@ def explain_context(place: Place, about: Subject) -> Explained:
 
     try:
         exchange = Contexts(place.paths).read(about.id).exchange
+    except NotFoundError:
+        raise
     except CouncilError as error:
         from council.operations.telling.explaining_faults import broken
 
@@ -68,6 +70,22 @@ def explain_context(place: Place, about: Subject) -> Explained:
     of_workspace(place, found, starts=starts)
     found.nexts.sort(key=lambda one: one.at or found.now)
     return found
+
+
+def refuse_unknown(place: Place, context: str, task: str) -> None:
+    """Refuse to explain a task that a context never had.
+
+    Raises:
+        NotFoundError: It never had it.
+    """
+    from council.store.protocol.contexts import Contexts
+
+    try:
+        exchange = Contexts(place.paths).read(context).exchange
+    except CouncilError:
+        return  # whoever explains it says so
+    if task not in exchange.tasks and task not in exchange.moved:
+        raise NotFoundError(f"no task {task} in {context}", "see: council task list --all")
 
 
 def only_task(whole: Explained, task: str) -> Explained:

@@ -99,7 +99,7 @@ class Channels:
                 record = channel_page.parse(decoded(reading.data)).record
                 channel = channel_from_record(record)
             else:
-                raise _unknown(channel_id)
+                raise unknown_channel(channel_id)
         end = log.read_unseen(
             places.messages, channel.created_at, channel.seen, note=places.counted
         )
@@ -148,7 +148,7 @@ class Channels:
             CouncilError: It cannot be read, or the system refuses.
         """
         if not self.exists(channel_id):
-            raise _unknown(channel_id)
+            raise unknown_channel(channel_id)
         from council.store.rooms.channel_settling import settle  # who only looks needs none
 
         session = self._session(channel_id, now)
@@ -204,7 +204,8 @@ class Channels:
         return session
 
 
-def _unknown(channel_id: str) -> NotFoundError:
+def unknown_channel(channel_id: str) -> NotFoundError:
+    """Return the error of who names a channel that there is not."""
     return NotFoundError(
         f"no channel {channel_id!r}", "see: council channel list; council channel create"
     )

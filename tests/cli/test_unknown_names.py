@@ -1,0 +1,142 @@
+"""Whatever is named and is not there: every command says so alike."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from council.cli import app, hot
+from council.cli.hot import hot_name
+from council.cli.options import HOT
+from tests.cli.commands import all_commands
+
+ART = f"art_{'0' * 64}"
+
+# By command, words that name what there is not; everything else they name is there.
+UNKNOWN: dict[str, tuple[str, ...]] = {
+    "adopt": ("--name nope",),
+    "agent call": ("--as owl --trace t1 --to nope hello",),
+    "agent caps": ("nope", "W9"),
+    "agent edit": ("nope --emoji x",),
+    "agent group add": ("G1 W9",),
+    "agent group remove": ("G9", "G1 W9"),
+    "agent leave": ("nope", "W9"),
+    "agent liveness": ("nope", "W9", "W9 --load 5"),
+    "agent message": ("--as owl --trace t1 --to nope hello",),
+    "agent query": ("nope", "W9", "G9"),
+    "agent remove": ("nope",),
+    "agent select": ("nope",),
+    "agent show": ("nope",),
+    "archive": ("--name nope",),
+    "artifact fetch": (ART,),
+    "artifact publish": ("nope.txt",),
+    "artifact verify": (ART,),
+    "brief show": ("nope",),
+    "cancel": ("--name nope",),
+    "channel members": ("nope",),
+    "channel mode": ("nope",),
+    "channel show": ("nope",),
+    "check": ("--name nope",),
+    "context": ("--name nope --as owl",),
+    "ctx close": ("S9", "nope"),
+    "ctx set": ("S9 a=b", "nope a=b"),
+    "ctx show": ("S9", "nope"),
+    "diff": ("1 2 --name nope", "88 99"),
+    "discussion complete": ("nope --as owl --summary council.toml",),
+    "discussion create": ("talk --as owl --guide council.toml --callback nope",),
+    "edit": ("--name nope",),
+    "events export": ("--format otlp-json --about nope",),
+    "events story": ("nope", "S9", "S9/T1"),
+    "explain": ("nope", "S9", "S9/T1", "S1/T9"),
+    "extend": ("--name nope 1h",),
+    "heartbeat": ("--name nope",),
+    "history": ("--name nope",),
+    "inject": ("--name nope hello",),
+    "msg answer": ("S9/T1 hello", "S9 hello", "S1/T9 hello"),
+    "msg inbox": ("--as nope", "--as W9"),
+    "msg log": ("--ctx S9",),
+    "msg resolve": ("#CTX:a --ctx S9",),
+    "msg send": ("--user hello --ctx S9", "M1|O1>W1|R|T1|P1|N|-|0|S9|B1|q=x"),
+    "pause": ("--name nope",),
+    "prompt": ("turn --name nope",),
+    "purge": ("nope", "nope.md", "S9"),
+    "rate": ("nope 5",),
+    "respond": ("--name nope --as owl hello",),
+    "restore": ("--name nope 1", "99"),
+    "resume": ("--name nope",),
+    "say": ("--to nope hello", "--to S9/T1 hello", "--name nope --to owl hello"),
+    "show": ("nope",),
+    "stop": ("--name nope",),
+    "synthesize": ("--name nope --as owl hello",),
+    "task cancel": ("S9/T1", "S9", "nope", "S1/T9"),
+    "task show": ("S9/T1", "S9", "nope", "S1/T9"),
+    "turn status": ("nope",),
+    "turn wake": ("nope",),
+    "vote": ("--name nope --as owl agree",),
+    "what-if": ("nope",),
+}
+# They name nothing that has to be there, or make what they name.
+NAME_NOTHING = frozenset(
+    {
+        *("agent add", "agent group list", "agent join", "agent list", "agent register"),
+        *("agent scan", "artifact gc", "artifact list", "ask", "channel create", "channel list"),
+        *("channel post", "convene", "ctx open", "demo", "doctor"),
+        *("events schema", "events tail", "gc", "halt", "init", "list", "metrics", "migrate"),
+        *("msg build", "msg convert", "msg diff", "msg lint", "msg parse", "msg sign"),
+        *("msg validate", "msg verify", "route check", "route explain", "schedule", "status"),
+        *("task list", "turn begin", "turn end", "watch", "msg explain"),
+    }
+)
+# A channel that nobody has used is shown as it would be made (DG-031), and is none all the same.
+SHOWS_ALL_THE_SAME = frozenset({"channel members", "channel mode", "channel show", "turn status"})
+
+
+def test_every_command_says_whether_it_names_anything():
+    assert set(all_commands()) | set(HOT) == set(UNKNOWN) | NAME_NOTHING
+    assert set(UNKNOWN).isdisjoint(NAME_NOTHING)
+
+
+@pytest.fixture
+def ran(council, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run a command in this process, in a workspace where one of each kind is there."""
+    (council.root / "council.toml").write_text("schemaVersion = 1\n[agents.owl]\n[agents.gecko]\n")
+    for words in (
+        "convene Tea? --agents owl,gecko",
+        "channel create chat den --participants owl,gecko --as owl",
+        "agent join owl",
+        "agent group add G1 W1",
+        "ctx open",
+    ):
+        done = council(*words.split())
+        assert done.code == 0, done.err
+    monkeypatch.chdir(council.root)
+    monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.setenv("COUNCIL_ROOT", str(council.root))
+
+    def run(*argv: str) -> tuple[int, str, str]:
+        code = hot.run(list(argv)) if hot_name(list(argv)) else app.run(list(argv))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.mark.req("XC-005", "XC-006")
+def test_a_name_that_does_not_exist_gets_one_line_with_a_hint_and_the_same_code(ran):
+    wrong = []
+    for command, calls in UNKNOWN.items():
+        for words in calls:
+            argv = [*command.split(), *words.split()]
+            code, out, err = ran(*argv)
+            is_one_line = (
+                err.startswith("council: ") and err.endswith(")\n") and err.count("\n") == 1
+            )
+            if code != 5 or not is_one_line or (out and command not in SHOWS_ALL_THE_SAME):
+                wrong.append((" ".join(argv), code, out, err))
+            code, out, err = ran(*argv, "--json")
+            document = json.loads(out)
+            told = document.get("error", {}).get("message")
+            if code != 5 or not (told or command in SHOWS_ALL_THE_SAME):
+                wrong.append((" ".join(argv) + " --json", code, out, err))
+    assert not wrong, "\n".join(map(str, wrong))
