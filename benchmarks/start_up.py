@@ -15,6 +15,7 @@ STATE_SIZE = 100_000
 BOUNDS = {
     "respond": 4.0,
     "context": 4.0,
+    "context after an answer": 4.0,
     "heartbeat, nothing due": 4.0,
     "--help, plain": 8.0,
     "--help, rich on a terminal": 15.0,
