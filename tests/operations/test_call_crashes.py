@@ -276,6 +276,22 @@ def test_a_killed_caller_takes_all_along_that_was_called_below_it(tmp_path: Path
     assert "Done." in table.call("sage").summary
 
 
+@pytest.mark.req("XC-016")
+def test_nobody_else_runs_an_agent_whose_caller_was_killed_until_it_is_gone(tmp_path: Path):
+    works = "cat >/dev/null; [ -e again ] && echo Done. && exit; echo $$ >on; "
+    works += "while :; do sleep 1; done"
+    table = desk(tmp_path / "workspace", sage=DEAF + works)
+    child = forked(lambda: table.call("sage"))
+    until(lambda: (table.root / "on").exists() and (table.root / "on").read_text(), "it works")
+    os.kill(child, signal.SIGKILL)
+    status_of(child)
+    (table.root / "again").touch()
+
+    assert table.call("sage").summary == "Done."
+
+    assert not Path("/proc", (table.root / "on").read_text().strip(), "root").exists()
+
+
 @pytest.mark.req("P8-028", "XC-001")
 @pytest.mark.parametrize(("killed", "lost"), [("owl", {"owl", "newt"}), ("newt", {"newt"})])
 def test_a_killed_caller_within_a_run_takes_along_what_it_has_called_alone(
