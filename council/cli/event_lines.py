@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.telling.story import Story, Told
 
+_ENGLISH = ("of", ": nothing has happened yet")
+_FRENCH = ("de", " : rien ne s'est encore passé")
 _WIDEST_NAME = 16
 _LOOK_AGAIN_S = 0.2
 
@@ -47,17 +49,20 @@ def print_tail(place: Place, newest: int, *, follow: bool, as_json: bool) -> Non
             last.append(record)
 
 
-def told(story: Story, width: int) -> str:
+def told(story: Story, width: int, lang: str) -> str:
     """Return a story as people read it: a line for each event, wrapped below itself."""
+    from council.operations.telling.event_values import kind_word
+
     about = story.subject
-    head = f"{about.kind} {about.name or about.id}"
-    head += f" of {about.owner}" if about.owner else ""
+    of, nothing = _FRENCH if lang == "fr" else _ENGLISH
+    head = f"{kind_word(about.kind, lang)} {about.name or about.id}"
+    head += f" {of} {about.owner}" if about.owner else ""
     if about.name and about.name != about.id:
         head += f" ({about.id})"
     head = plain_line(head)
     lines = [head]
     if not story.told:
-        return f"{head}: nothing has happened yet"
+        return f"{head}{nothing}"
     column = max(len(_who(one)) for one in story.told)
     column = min(max(column, 4), _WIDEST_NAME)
     day = ""

@@ -67,7 +67,7 @@ def story(
         spoken = language(place.settings, lang, place.environ)
         found = tell(place, wanted, spoken, newest=lines)
         width = get_terminal_size((80, 24)).columns
-        return Output(record=found.to_record(), text=told(found, min(width, 120)))
+        return Output(record=found.to_record(), text=told(found, min(width, 120), spoken))
 
     do("events story", json, root, now, command)
 

@@ -94,9 +94,11 @@ def page(found: Explained, lang: str, width: int) -> str:
 
 
 def _head(found: Explained, lang: str) -> str:
+    from council.operations.telling.event_values import kind_word
     from council.operations.telling.explain_words import say
 
-    head = f"{found.kind} {found.name if found.kind != 'task' else found.id}"
+    name = found.name if found.kind != "task" else found.id
+    head = f"{kind_word(found.kind, lang)} {name}"
     if found.status:
         meaning = say(found.meaning, lang) if found.meaning else ""
         head += f": {found.status}" + (f" ({meaning})" if meaning else "")

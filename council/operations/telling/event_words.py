@@ -12,6 +12,7 @@ from __future__ import annotations
 import string
 
 from council.core.ids import split_task_id
+from council.operations.telling.event_values import shown, spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -369,21 +370,6 @@ _NOBODY = (
     "personne n'est choisi[ pour {facts}] : aucune règle ne vaut, et il n'y a pas de défaut",
 )
 
-# Words that data hold and people read: (English, French).
-_WORDS: dict[str, tuple[str, str]] = {
-    "all-answered": ("all answered", "tous ont répondu"),
-    "timeout": ("out of time", "délai écoulé"),
-    "agreed": ("all agreed", "tous d'accord"),
-    "consensus": ("consensus", "consensus"),
-    "max-rounds": ("the last round was played", "dernier tour joué"),
-    "stopped": ("stopped by a person", "arrêté par une personne"),
-    "phases_exhausted": ("all phases played", "toutes les phases jouées"),
-    "cancelled": ("cancelled", "annulé"),
-    "all-passed": ("all passed", "tous ont passé"),
-    "all-left": ("all left", "tous sont partis"),
-    "repetition": ("only repetitions", "que des répétitions"),
-}
-
 
 def sentence(event: dict[str, Any], lang: str) -> str:
     """Return what an event says, in one line; one of a type that is not known shows its data."""
@@ -399,9 +385,10 @@ def sentence(event: dict[str, Any], lang: str) -> str:
         known = _NOBODY
     if known is None:
         data = event.get("data") or {}
-        shown = " ".join(f"{key}={_shown(value, place)}" for key, value in data.items())
-        return f"{event.get('type')} {shown}".strip()
-    return filled(known[place], {key: _shown(value, place) for key, value in values.items()})
+        listed = " ".join(f"{key}={shown(value, place)}" for key, value in data.items())
+        return f"{event.get('type')} {listed}".strip()
+    values.update(spoken(str(event.get("type")), values, place))
+    return filled(known[place], {key: shown(value, place) for key, value in values.items()})
 
 
 def filled(template: str, values: dict[str, str]) -> str:
@@ -418,16 +405,3 @@ def filled(template: str, values: dict[str, str]) -> str:
             continue
         parts.append(piece.format_map({name: values.get(name) or "?" for name in fields}))
     return "".join(parts)
-
-
-def _shown(value: object, place: int) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return (("no", "non"), ("yes", "oui"))[value][place]
-    if isinstance(value, list):
-        return ", ".join(_shown(one, place) for one in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(one, place)}" for key, one in value.items())
-    text = " ".join(str(value).split())
-    return _WORDS[text][place] if text in _WORDS else text

@@ -36,6 +36,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "log": ("log: {path}", "journal : {path}"),
     "handed-line": ("handed over, to answer by hand", "remis, réponse à la main"),
     "handed": ("prompt handed over", "consigne remise"),
+    "answered": ("answered", "a répondu"),
     "under-way-run": ("under way", "en cours"),
     "where-conversation": ("{phase}, round {tour}", "{phase}, tour {tour}"),
     "where-channel": ("mode {mode}, cycle {cycle}", "mode {mode}, cycle {cycle}"),

@@ -232,7 +232,7 @@ def _came_back(task: Task, log: RunLog) -> str:
     if task.state is TaskState.F:
         return task.reason
     if task.state is TaskState.D:
-        return log.outcome or "answered"
+        return log.outcome or "@answered"
     return "@handed" if task.driver == MANUAL else "@under-way-run" if task.state == "R" else ""
 
 

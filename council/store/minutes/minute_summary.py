@@ -250,6 +250,7 @@ def absent_lines(state: Conversation, words: dict[str, str]) -> list[str]:
         lines.append(f"- {inline(display_name(state, one.agent))}: NO RESPONSE ({one.cause})")
         for tour, phase, reason in one.missed:
             line = f"  - {round_name(tour, phase, words)}"
-            kept = inline(reason) if reason and reason != one.cause else ""
+            told = words.get(f"reason.{reason}", inline(reason))
+            kept = told if reason and reason != one.cause else ""
             lines.append(f"{line}{words['colon']}{kept}" if kept else line)
     return lines

@@ -7,6 +7,7 @@ import string
 import pytest
 
 from council.core.event_types import EVENTS, event_schema
+from council.operations.telling.event_values import kind_word
 from council.operations.telling.event_words import LANGUAGES, SENTENCES, filled, sentence
 
 # Fields that stand in the event itself, and the attempt, which follows from the task.
@@ -49,6 +50,25 @@ def test_words_that_data_hold_are_put_into_the_language():
     data = {"from": "COLLECT", "to": "CHALLENGE", "tour": 2, "reason": "timeout", "absent": []}
 
     assert "délai écoulé" in sentence(_event("phase.changed", **data), "fr")
+
+
+@pytest.mark.req("XC-012")
+def test_a_french_sentence_holds_no_english_reason():
+    refused = _event("answer.refused", code="not-your-turn", message="it is not the turn of owl")
+    checked = _event("consensus.checked", tour=1, type="none", agree=1, partial=0, disagree=2)
+
+    assert sentence(refused, "fr") == "réponse refusée : ce n'est pas son tour"
+    assert sentence(refused, "en") == "answer refused: it is not the turn of owl"
+    assert sentence(checked, "fr").startswith("consensus du tour 1 : aucun (")
+    assert sentence(checked, "en").startswith("consensus of round 1: none (")
+
+
+@pytest.mark.req("XC-012")
+def test_what_a_story_is_about_is_called_in_the_language():
+    assert [kind_word(one, "fr") for one in ("channel", "task", "context")] == [
+        *("salon", "tâche", "contexte")
+    ]
+    assert [kind_word(one, "en") for one in ("channel", "unheard-of")] == ["channel", "unheard-of"]
 
 
 def test_an_attempt_is_numbered_after_its_task():

@@ -181,6 +181,16 @@ def test_the_reason_of_a_failed_run_stands_below_the_exact_line() -> None:
     assert lines[at + 1] == "  - round 1, COLLECT: exit status 3"
 
 
+@pytest.mark.req("XC-012")
+def test_french_minutes_tell_in_french_who_ended_the_round_that_was_missed() -> None:
+    state = said(opened(), 1, henry="Yes.", nova="Yes.").copy(lang="fr")
+    state = advance(state, minute(61)).state
+    state.rounds[0].absent["sage"] = "stopped"
+    lines = blocks(render_minutes(state, now=minute(62)))
+    at = lines.index("- Sage: NO RESPONSE (timeout)")
+    assert lines[at + 1] == "  - tour 1, COLLECT : arrêté"
+
+
 @pytest.mark.req("C0-073")
 @pytest.mark.parametrize(("closed_by", "cause"), [("", "timeout"), ("stopped", "stopped")])
 def test_only_a_round_ended_by_hand_has_another_cause(closed_by: str, cause: str) -> None:
