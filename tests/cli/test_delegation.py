@@ -46,6 +46,19 @@ def test_a_missing_part_is_wrong_usage(staffed, verb: str, words: tuple[str, ...
     assert not (staffed.root / "memory/agents/sage/sessions").exists()
 
 
+@pytest.mark.parametrize("verb", ["message", "call"])
+def test_who_names_no_trace_is_told_what_to_say_and_that_is_right(staffed, verb: str):
+    words = ("agent", verb, "--to", "sage", "--as", "user")
+
+    refused = staffed(*words, "do it")
+    hint = refused.err.partition("(")[2]
+    told = hint.partition("such as ")[2].partition(";")[0].split()
+
+    assert "one name for all calls of a request" in hint
+    assert told == ["--trace", "t1"]
+    assert staffed(*words, *told, "do it").code == 0
+
+
 @pytest.mark.req("P8-011", "P8-021")
 @pytest.mark.parametrize("verb", ["message", "call"])
 @pytest.mark.parametrize("left_out", ["fromAgentId", "toAgentId", "traceId", "message"])

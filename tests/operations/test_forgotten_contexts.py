@@ -83,6 +83,7 @@ def table(tmp_path: Path) -> Desk:
     made = office(tmp_path / "workspace", fox=f"{says}; {asks} >/dev/null", hen=says)
     (made.root / "said").write_text(f"The {SECRET}; it stands.\n" * 40)
     assert ask(made, f"Where is the {SECRET}?", "fox") == "S1"
+    made.call("hen", f"What of the {SECRET}?", trace="S1")
     (made.root / "said").write_text("The cow; it stands.\n" * 40)
     made.now += timedelta(minutes=5)
     assert ask(made, "Where is the cow?", "fox") == "S2"

@@ -11,6 +11,8 @@ from __future__ import annotations
 from council.core.delegation.briefs import checked_trace
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, RefusedError, UsageError
+from council.core.ids import is_uuid4
+from council.core.telling.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _WORKFLOW = ":workflow:"
 
 
 def named_trace(text: str) -> str:
-    """Return the trace that was named.
+    """Return the trace that was named; the id of a conversation names that of the conversation.
 
     Raises:
         UsageError: None was.
@@ -32,8 +34,12 @@ def named_trace(text: str) -> str:
         InvalidInputError: It is no trace id.
     """
     if not text:
-        raise UsageError("which trace?", "say --trace ID; inside a run it is known")
-    return checked_trace(text)
+        raise UsageError(
+            "which trace?",
+            "say --trace and one name for all calls of a request, such as --trace t1; "
+            "inside a run it is known",
+        )
+    return checked_trace(trace_of(text) if is_uuid4(text) else text)
 
 
 def inbox_session(receiver: str) -> str:

@@ -73,7 +73,7 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
         named = named_trace(trace or trace_around(place.environ))
         return _at_work(place, agent, named) or Chain(trace=named, path=[agent])
     chain = _chain_of_run(place, agent)
-    if isinstance(chain, Chain) and trace and trace != chain.trace:
+    if isinstance(chain, Chain) and trace and named_trace(trace) != chain.trace:
         return Refusal(
             guard=CHAIN,
             code="E13",

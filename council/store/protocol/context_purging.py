@@ -116,7 +116,8 @@ def _matter_of(workspace: Workspace, contexts: Contexts, context: str) -> Matter
         wanted = f'"conversationId":"{context}"'
         traces = [str(one["traceId"]) for one in _events_naming(workspace, context, wanted)]
     own = [one for one in dict.fromkeys(traces) if not _is_shared(workspace, contexts, one, owners)]
-    return forgetting.matter(owners, own)
+    # Somebody may have named a trace after the context, such as `--trace S1`.
+    return forgetting.matter(owners, [*own, *owners])
 
 
 def _link(linked: dict[str, set[str]], one: str, other: str) -> None:

@@ -148,6 +148,9 @@ def test_a_trace_must_be_named_and_be_no_path():
     with pytest.raises(RefusedError):
         named_trace("../t")
     assert named_trace("t9") == "t9"
+    whole = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    assert named_trace(whole) == whole.replace("-", ""), "the id of a conversation, as status shows"
+    assert named_trace("a-b") == "a-b"
 
 
 @pytest.mark.req("P8-059")
