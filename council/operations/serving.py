@@ -21,6 +21,7 @@ from council.operations.gate import RESTS, Gate, charge
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.agents import agent as agent_of
+from council.store.delegation.line import Standing, in_line
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
@@ -129,7 +130,8 @@ def serve(place: Place, served: list[Served], now: datetime, report: Report) -> 
     places: dict[str, Slot] = {}
     claimed: list[Claimed] = []
     try:
-        places = _take_places([one for one in owed if not one.halted and not one.refusal], slots)
+        wanted = [one for one in owed if not one.halted and not one.refusal]
+        places = _take_places(wanted, slots, in_line(slots.directory, int(now.timestamp())))
         for thing in advanced:
             mine = [one for one in owed if one.of is thing]
             claimed += _claim_reporting(thing, mine, places, report)
@@ -208,17 +210,25 @@ def _claim_reporting(
         return []
 
 
-def _take_places(owed: list[Owed], slots: Slots) -> dict[str, Slot]:
+def _take_places(owed: list[Owed], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
     """Take places in the order given, by task; nobody gets one that an older wake was refused.
 
-    A place may become free while we go through the list: whoever was refused
-    one, or runs elsewhere, is served first by the next heartbeat.
+    Nor one that an older call waits for, which takes it by itself. A place may
+    become free while we go through the list: whoever was refused one, or runs
+    elsewhere, is served first by the next heartbeat.
     """
     places: dict[str, Slot] = {}
     refused: set[str] = set()
+    kept = 0
     for one in owed:
+        while calls and one.priority != _URGENT and calls[0].since < one.wake.due_at.timestamp():
+            call = calls.pop(0)
+            refused.add(call.agent)
+            kept += 0 if call.has_place or slots.is_running(call.agent) else 1
         if one.by_hand or one.agent.id in refused:
             continue
+        if kept and slots.taken() + kept >= slots.max_runs:
+            break
         slot = slots.take(one.agent.id)
         if slot is not None:
             places[one.wake.task] = slot

@@ -71,6 +71,10 @@ class Slots:
         held = (path for path in self._files("agent-") if is_held(path))
         return tuple(sorted(path.rsplit("/agent-", 1)[1] for path in held))
 
+    def is_running(self, agent: str) -> bool:
+        """Tell whether an agent has a run under way."""
+        return is_held(f"{self.directory}/agent-{agent}")
+
     def _files(self, prefix: str) -> Iterator[str]:
         try:
             names = sorted(os.listdir(self.directory))

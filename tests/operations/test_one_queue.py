@@ -5,6 +5,11 @@ Agents are real little programs; each run is a process of its own.
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,12 +20,13 @@ from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.gate import note_failure
 from council.operations.halting import halt, resume_all
+from council.operations.heartbeat import beat
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.task_looks import TaskLook
 from council.operations.report import Report
 from council.store.protocol import context_survey
-from council.store.slots import Slots
+from council.store.slots import Slot, Slots
 from tests.operations.halls import Hall
 from tests.operations.tables import all_is_quiet, script, until
 from tests.store.processes import forked, status_of
@@ -47,6 +53,13 @@ class Queue(Hall):
         halt(self.place)
         return self
 
+    def post(self, text: str = "Will it rain?", by: str = "alice", name: str = "weather") -> Queue:
+        """Post; under the halt the heartbeat that this has done, at its own time, is waited for."""
+        super().post(text, by, name)
+        if Path(self.place.paths.halt_mark).exists():
+            all_is_quiet()
+        return self
+
     def ask(self, agent: str, priority: str = "P1", context: str = "") -> str:
         """Ask for something that one agent alone can do; return its context."""
         caps = (f"as_{agent}",)
@@ -54,9 +67,10 @@ class Queue(Hall):
         self.beat(SECOND)
         return asked.context
 
-    def call_owl(self) -> None:
+    def call_owl(self, seconds: int = 60) -> None:
         """Call the owl from outside of any run, and wait for its answer."""
-        request = Request(sender="user", receiver="owl", message="Well?", trace="t1")
+        limits = {"timeoutMs": 1000 * seconds}
+        request = Request(sender="user", receiver="owl", message="Well?", trace="t1", limits=limits)
         assert delegating.call(self.place, request).status == "ok"
 
     def look(self, *, contested: bool) -> list[str]:
@@ -81,6 +95,25 @@ class Queue(Hall):
 @pytest.fixture
 def queue(tmp_path: Path) -> Queue:
     return Queue(tmp_path / "workspace")
+
+
+@pytest.fixture
+def stopped_call(queue: Queue) -> Iterator[Callable[..., int]]:
+    """Return how to begin a call of the owl that has to wait, and stop it while it waits."""
+    handles: list[int] = []
+
+    def begin(slot: Slot, seconds: int = 60) -> int:
+        call = forked(lambda: (slot.release(), queue.call_owl(seconds)))
+        handles.append(os.pidfd_open(call))
+        until(lambda: stands_in_line(queue), "the call stands in line")
+        os.kill(call, signal.SIGSTOP)
+        return call
+
+    yield begin
+    for handle in handles:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
 
 
 @pytest.fixture
@@ -142,8 +175,7 @@ def test_a_place_that_becomes_free_during_a_look_goes_to_whoever_waits(
     queue.open("owl", "gecko", max_runs=places)
     context = queue.ask("owl")
     halt_is_over(queue)
-    slot = Slots(queue.place.paths.places, places).take("owl")
-    assert slot is not None
+    slot = taken(queue, "owl")
     queue.beat()
 
     assert queue.look(contested=False) == []
@@ -204,6 +236,88 @@ def test_who_waits_for_an_agent_that_is_called_is_started_when_the_call_is_over(
     all_is_quiet()
     assert queue.order(by="owl")[0] == "t1"
     assert len(queue.order(by="owl")) > 1
+
+
+@pytest.mark.req("XC-016", "P8-060")
+@pytest.mark.parametrize("wants", ["agent", "place"])
+def test_a_place_is_left_to_a_call_that_has_waited_longer(
+    queue: Queue, stopped_call: Callable[..., int], wants: str
+):
+    queue.open("owl", "gecko", max_runs=1)
+    resume_all(queue.place)
+    slot = taken(queue, "owl" if wants == "agent" else "fox")
+    call = stopped_call(slot)
+    queue.now += SECOND
+    context = queue.ask("owl" if wants == "agent" else "gecko")
+
+    slot.release()
+    queue.beat()
+
+    assert queue.kinds("task.started") == []
+    os.kill(call, signal.SIGCONT)
+    assert status_of(call) == 0
+    queue.beat_to_rest()
+    assert queue.order() == ["t1", context]
+
+
+@pytest.mark.req("XC-016")
+def test_a_call_that_was_stopped_keeps_nobody_waiting_beyond_its_time(
+    queue: Queue, stopped_call: Callable[..., int]
+):
+    queue.open("owl")
+    resume_all(queue.place)
+    slot = taken(queue, "owl")
+    call = stopped_call(slot, seconds=5)
+    slot.release()
+    queue.now += SECOND
+    queue.ask("owl")
+    assert queue.kinds("task.started") == []
+
+    queue.beat(5 * SECOND)
+
+    assert len(queue.kinds("task.started")) == 1
+    os.kill(call, signal.SIGKILL)
+    assert status_of(call) == -signal.SIGKILL
+    all_is_quiet()
+    queue.ask("owl")
+    all_is_quiet()
+    assert stands_in_line(queue) == []
+
+
+@pytest.mark.req("XC-016")
+def test_what_was_left_to_a_call_that_gives_up_is_passed_on(
+    queue: Queue, stopped_call: Callable[..., int]
+):
+    queue.open("owl", "gecko", max_runs=1)
+    resume_all(queue.place)
+    queue.now = None  # type: ignore[assignment]
+    slot = taken(queue, "fox")
+    call = stopped_call(slot)
+    began = int(time.time())
+    until(lambda: int(time.time()) > began, "the clock shows another second")
+    context = request(queue.place, "Plan it", caps=("as_gecko",)).context
+    slot.release()
+    beat(queue.place)
+    assert queue.kinds("task.started") == []
+
+    os.kill(call, signal.SIGTERM)
+    os.kill(call, signal.SIGCONT)
+
+    assert status_of(call) == 1
+    all_is_quiet()
+    assert queue.order() == [context]
+
+
+def taken(queue: Queue, agent: str) -> Slot:
+    """Take a place as a run of an agent would."""
+    slot = Slots(queue.place.paths.places, queue.place.settings.max_runs).take(agent)
+    assert slot is not None
+    return slot
+
+
+def stands_in_line(queue: Queue) -> list[str]:
+    """Return the marks of calls that wait."""
+    return [one for one in os.listdir(queue.place.paths.places) if one.startswith("call-")]
 
 
 def halt_is_over(queue: Queue) -> None:

@@ -10,6 +10,7 @@ Source: P8-023 to P8-028, P8-052, P8-055, P8-060, XC-016.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -27,6 +28,7 @@ from council.operations.launching import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
+from council.store.delegation.line import stand_in_line
 from council.store.delegation.traces import edit_trace
 from council.store.delegation.waits import Wait, begin_wait
 from council.store.slots import Slot, Slots
@@ -128,10 +130,30 @@ def _wait_for_place(place: Place, chain: Chain, call: Call) -> Slot | None:
     """Wait until the agent can be run, at most as long as the run itself may take."""
     slots = Slots(place.paths.places, place.settings.max_runs)
     lender = call.caller if chain.in_run else ""
-    ends_at = time.monotonic() + _time_left(place, chain, call).total_seconds()
+    left = _time_left(place, chain, call)
+    slot = slots.take(call.target, lender)
+    if slot is not None:
+        return slot
+    since = int(place.now().timestamp())
+    until = since + math.ceil(left.total_seconds())
+    mark = stand_in_line(
+        slots.directory, call.target, since=since, until=until, has_place=bool(lender)
+    )
+    try:
+        slot = _taken_in_time(slots, call.target, lender, left)
+    finally:
+        mark.end()
+        if slot is None:
+            _pass_on(place)  # what was left to this call
+    return slot
+
+
+def _taken_in_time(slots: Slots, agent: str, lender: str, left: timedelta) -> Slot | None:
+    """Try again and again to take a place, until there is no time left."""
+    ends_at = time.monotonic() + left.total_seconds()
     pause = _FIRST_PAUSE_S
     while True:
-        slot = slots.take(call.target, lender)
+        slot = slots.take(agent, lender)
         if slot is not None or time.monotonic() >= ends_at:
             return slot
         time.sleep(pause)
