@@ -14,7 +14,7 @@ from council.cli.loading import whole
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch"})
 # As long as a machine may take that has other things to do.
-_PATIENCE_S = 120
+_PATIENCE_S = 240
 # These make their own workspace or need none.
 WITHOUT_WORKSPACE = frozenset(
     {

@@ -27,7 +27,7 @@ FOUR = ("henry", "sage", "nova", "blaise")
 LEASE = timedelta(minutes=5)
 _PR_SET_CHILD_SUBREAPER = 36
 # Something of a test before may sleep a minute yet.
-_PATIENCE_S = 150
+_PATIENCE_S = 240
 
 # Says who it is, in which round, and nothing else.
 SPEAKS = 'cat >/dev/null; echo "I am $COUNCIL_AGENT in round $COUNCIL_TOUR."'
