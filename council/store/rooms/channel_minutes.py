@@ -4,7 +4,7 @@ They name summary, participants and reason and hold the whole talk and the
 state. Whoever writes them again finds them by what they say of themselves, so
 a discussion has minutes once.
 
-Source: DG-124, C0-030.
+Source: DG-124, C0-030, XC-012.
 """
 
 from __future__ import annotations
@@ -26,6 +26,34 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 _NUMBERS = 1000
+_WORDS = {
+    "en": {
+        "title": "Discussion: {name}",
+        "completed": "Completed by {who}; participants: {participants}.",
+        "closed": "Closed: {reason}. Summary: `{path}`.",
+        "summary": "## Summary",
+        "said": "## What was said",
+        "state": "## State",
+    },
+    "fr": {
+        "title": "Discussion : {name}",
+        "completed": "Terminée par {who} ; participants : {participants}.",
+        "closed": "Close : {reason}. Résumé : `{path}`.",
+        "summary": "## Résumé",
+        "said": "## Ce qui a été dit",
+        "state": "## État",
+    },
+}
+# What is said of a message and of the end, in French; in English as it is written down.
+_FRENCH = {
+    "auto": "automatique",
+    "claimed": "déclaré",
+    "completed": "terminée",
+    "moderator": "modérateur",
+    "reminder": "rappel",
+    "summary": "résumé",
+    "verified": "vérifié",
+}
 _HEAD_BYTES = 4096
 
 
@@ -74,8 +102,11 @@ def render(
     assert about is not None
     assert about.completed_at is not None
     participants = list(agents_of(channel.members))
+    french = channel.lang == "fr"
+    words, spoken = _WORDS["fr" if french else "en"], _FRENCH if french else {}
+    title = words["title"].format(name=channel.name)
     head = {
-        "title": f"Discussion: {channel.name}",
+        "title": title,
         "date": f"{about.completed_at:%Y-%m-%d}",
         "channel": channel.channel_id,
         "created": render_instant(channel.created_at),
@@ -103,19 +134,23 @@ def render(
             *lines,
             "---",
             "",
-            f"# Discussion: {channel.name}",
+            f"# {title}",
             "",
-            f"Completed by {about.initiator}; participants: {', '.join(participants) or '-'}.",
-            f"Closed: {about.closed_reason}. Summary: `{about.summary}`.",
+            words["completed"].format(
+                who=about.initiator, participants=", ".join(participants) or "-"
+            ),
+            words["closed"].format(
+                reason=spoken.get(about.closed_reason, about.closed_reason), path=about.summary
+            ),
             "",
-            "## Summary",
+            words["summary"],
             "",
             *_quoted(summary),
             "",
-            "## What was said",
-            *(line for one in messages for line in _said(one, origins.get(one.id, ""))),
+            words["said"],
+            *(line for one in messages for line in _said(one, origins.get(one.id, ""), spoken)),
             "",
-            "## State",
+            words["state"],
             "",
             "```json",
             record.replace("```", "\\u0060\\u0060\\u0060"),
@@ -125,9 +160,9 @@ def render(
     )
 
 
-def _said(message: Message, origin: str) -> list[str]:
+def _said(message: Message, origin: str, spoken: Mapping[str, str]) -> list[str]:
     kind = str(message.kind) if message.kind is not MessageKind.MESSAGE else origin
-    kind = f" ({kind})" if kind else ""
+    kind = f" ({spoken.get(kind, kind)})" if kind else ""
     who = " ".join((message.agent or message.author).split())
     head = f"### {message.id}. {who}{kind}, {render_instant(message.at)}"
     return ["", head, "", *_quoted(message.content)]

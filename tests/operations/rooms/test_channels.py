@@ -469,6 +469,25 @@ def test_a_completed_discussion_is_sealed_told_and_minuted_once(at):
         assert told in text
 
 
+@pytest.mark.req("DG-124", "XC-012")
+def test_the_minutes_of_a_discussion_speak_the_language_of_its_document(at):
+    settings = Path(at().paths.settings)
+    before = settings.read_text() if settings.exists() else "schemaVersion = 1\n"
+    settings.write_text(
+        before.replace("schemaVersion = 1\n", 'schemaVersion = 1\nlanguage = "fr"\n')
+    )
+    discuss(at())
+    turns.end(at(), "umbrellas", "gecko", "1", "J'en suis.", post=True)
+    discussing.complete(at(), "umbrellas", "owl", summary(at()))
+
+    [minutes] = Path(at().paths.minutes).iterdir()
+    text = minutes.read_text()
+    for told in ("# Discussion : umbrellas", "Terminée par owl ;", "## Résumé", "(déclaré)"):
+        assert told in text
+    for english in ("Completed", "Closed", "## Summary", "## What", "claimed)"):
+        assert english not in text
+
+
 @pytest.mark.req("DG-065", "DG-123")
 def test_a_word_to_a_closed_discussion_is_answered_and_wakes_nobody(at):
     discuss(at())
