@@ -243,7 +243,7 @@ def test_who_waits_for_an_agent_that_is_called_is_started_when_the_call_is_over(
 def test_a_place_is_left_to_a_call_that_has_waited_longer(
     queue: Queue, stopped_call: Callable[..., int], wants: str
 ):
-    queue.open("owl", "gecko", max_runs=1)
+    queue.open("owl", "gecko", max_runs=2 if wants == "agent" else 1)
     resume_all(queue.place)
     slot = taken(queue, "owl" if wants == "agent" else "fox")
     call = stopped_call(slot)
