@@ -17,6 +17,7 @@ from council.drivers.command import run_command
 from council.drivers.keeper import begin_keeper
 from tests.drivers.programs import AGENTS, BASE, PATIENCE_S, Fifo, turn
 
+# Programs sleep for longer than any test is ready to wait for their end.
 Supervise = Callable[..., "subprocess.Popen[bytes]"]
 
 # Runs a line of shell as an agent does, and prints how that went.
@@ -54,7 +55,8 @@ def supervise(tmp_path: Path) -> Iterator[Supervise]:
         opened = f"exec 9>{tmp_path / 'alive'}; {line}"
         told = [str(tmp_path), opened, str(time_s), str(later_s), *map(str, keep)]
         argv = [sys.executable, "-c", SUPERVISOR, *told]
-        begun.append(subprocess.Popen(argv, cwd=AGENTS.parent.parent, pass_fds=keep))
+        at = AGENTS.parent.parent
+        begun.append(subprocess.Popen(argv, cwd=at, pass_fds=keep, start_new_session=True))
         return begun[-1]
 
     yield start
@@ -66,15 +68,24 @@ def supervise(tmp_path: Path) -> Iterator[Supervise]:
 @pytest.mark.req("C0-076")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
 def test_all_a_program_has_started_ends_with_its_supervisor(fifo, supervise, number):
-    supervisor = supervise("sleep 60 & (sleep 60; :) & printf ! >&9; sleep 60; :")
+    supervisor = supervise("sleep 300 & (sleep 300; :) & printf ! >&9; sleep 300; :")
     assert fifo.next() == b"!"
     supervisor.send_signal(number)
     assert fifo.next() == b""
 
 
 @pytest.mark.req("C0-076")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_what_ends_all_processes_of_a_terminal_ends_the_program_as_well(fifo, supervise, number):
+    supervisor = supervise("sleep 300 & printf ! >&9; sleep 300; :")
+    assert fifo.next() == b"!"
+    os.killpg(supervisor.pid, number)
+    assert fifo.next() == b""
+
+
+@pytest.mark.req("C0-076")
 def test_a_program_is_asked_to_end_before_it_is_ended(fifo, supervise):
-    supervisor = supervise('trap "printf T >&9; exit" TERM; printf ! >&9; sleep 60 & wait')
+    supervisor = supervise('trap "printf T >&9; exit" TERM; printf ! >&9; sleep 300 & wait')
     assert fifo.next() == b"!"
     supervisor.kill()
     assert fifo.next() == b"T"
@@ -97,7 +108,7 @@ def test_the_place_of_a_run_is_taken_until_its_program_is_gone(tmp_path, fifo, s
 
 @LINUX
 @pytest.mark.req("C0-076")
-@pytest.mark.parametrize("apart", ["timeout 60 sleep 60 &", "set -m; sleep 60 &"])
+@pytest.mark.parametrize("apart", ["timeout 300 sleep 300 &", "set -m; sleep 300 &"])
 def test_what_has_a_group_of_its_own_ends_with_the_program(tmp_path, fifo, apart):
     line = f"exec 9>{fifo.path}; {apart} printf ! >&9; echo done"
     answer = run_command(turn(tmp_path), AgentSettings(argv=["/bin/sh", "-c", line]), BASE)
@@ -109,7 +120,7 @@ def test_what_has_a_group_of_its_own_ends_with_the_program(tmp_path, fifo, apart
 @pytest.mark.req("C0-076")
 def test_a_program_whose_supervisor_is_stopped_has_no_more_time_for_it(tmp_path, fifo, supervise):
     # Enough to say so and to be stopped after it, however busy the machine is.
-    supervisor = supervise("printf ! >&9; sleep 60; :", time_s=5, later_s=0.1)
+    supervisor = supervise("printf ! >&9; sleep 300; :", time_s=5, later_s=0.1)
     assert fifo.next() == b"!"
     supervisor.send_signal(signal.SIGSTOP)
     assert fifo.next() == b""
@@ -118,14 +129,27 @@ def test_a_program_whose_supervisor_is_stopped_has_no_more_time_for_it(tmp_path,
     assert (tmp_path / "came").read_text() == "timed out after 5s"
 
 
-@LINUX
-def test_a_program_ends_where_its_keeper_was_killed_as_well(fifo, supervise):
-    supervisor = supervise("printf ! >&9; exec sleep 60")
-    assert fifo.next() == b"!"
-    supervisor.send_signal(signal.SIGSTOP)  # so it starts nobody else
+def keeper_of(supervisor: subprocess.Popen[bytes]) -> int:
     children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text().split()
     (keeper,) = [one for one in children if "keeper" in Path(f"/proc/{one}/comm").read_text()]
-    os.kill(int(keeper), signal.SIGKILL)
+    return int(keeper)
+
+
+@LINUX
+def test_a_program_ends_where_its_keeper_was_killed_as_well(fifo, supervise):
+    supervisor = supervise("printf ! >&9; exec sleep 300")
+    assert fifo.next() == b"!"
+    supervisor.send_signal(signal.SIGSTOP)  # so it starts nobody else
+    os.kill(keeper_of(supervisor), signal.SIGKILL)
+    supervisor.kill()
+    assert fifo.next() == b""
+
+
+@LINUX
+def test_a_keeper_does_its_work_also_where_it_was_asked_to_end(fifo, supervise):
+    supervisor = supervise("sleep 300 & printf ! >&9; sleep 300; :")
+    assert fifo.next() == b"!"
+    os.kill(keeper_of(supervisor), signal.SIGTERM)
     supervisor.kill()
     assert fifo.next() == b""
 
@@ -133,7 +157,7 @@ def test_a_program_ends_where_its_keeper_was_killed_as_well(fifo, supervise):
 def test_a_supervisor_needs_no_standard_streams(fifo, supervise, monkeypatch):
     closed = f"import os; os.closerange(0, 3)\n{SUPERVISOR}"
     monkeypatch.setitem(globals(), "SUPERVISOR", closed)
-    supervisor = supervise("sleep 60 & printf ! >&9; sleep 60; :")
+    supervisor = supervise("sleep 300 & printf ! >&9; sleep 300; :")
     assert fifo.next() == b"!"
     supervisor.kill()
     assert fifo.next() == b""
