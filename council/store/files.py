@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
 SETTLE_PAUSE_S = 0.005
-_TEMPORARY = ".tmp-"
+TEMPORARY = ".tmp-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
@@ -164,7 +164,7 @@ def make_folder(path: str, mode: int = 0o777) -> None:
 
 
 def write_temporary(
-    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = _TEMPORARY, like: Reading | None
+    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = TEMPORARY, like: Reading | None
 ) -> str:
     """Write `data` durably under a new random name in `folder` and return its path.
 
@@ -182,7 +182,7 @@ def write_temporary(
 
 
 def open_temporary(
-    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = _TEMPORARY, like: Reading | None
+    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = TEMPORARY, like: Reading | None
 ) -> tuple[str, int]:
     """Write `data` under a new random name in `folder`; return its path and the open file.
 

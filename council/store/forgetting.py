@@ -18,7 +18,7 @@ from council.core.ids import is_name
 from council.core.record import Record
 from council.store import files
 from council.store.conversations.erasing import Matter, erase_events
-from council.store.conversations.purging import SET_ASIDE, listed, remove
+from council.store.conversations.purging import SET_ASIDE, listed, remove, remove_torn
 from council.store.delegation import artifact_care, artifacts
 from council.store.delegation.forgotten_calls import forget_calls, ledgers_of
 from council.store.tally import edit_tally
@@ -155,6 +155,7 @@ def sweep(workspace: Workspace, doom: Doom, done: Purged) -> None:
     # These hold topics, and are made anew.
     for path in (workspace.board, f"{workspace.control}/board.json", workspace.room_deadlines):
         files.remove(path)
+    remove_torn(workspace, about.needles)
     needed = artifact_care.referred_to(workspace) if doom.artifacts else set()
     unneeded = [one for one in doom.artifacts if one not in needed]
     for wanted, size in artifact_care.remove(workspace, unneeded) if unneeded else ():
@@ -180,7 +181,7 @@ def end_note(workspace: Workspace, kind: str, name: str) -> None:
         CouncilError: The system refuses.
     """
     files.remove(note_path(workspace, kind, name))
-    for path in listed(workspace.control, ".tmp-"):
+    for path in listed(workspace.control, files.TEMPORARY):
         if _is_torn_note(path):
             files.remove(path)
     files.sync_folder(workspace.control)

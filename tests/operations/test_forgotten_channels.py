@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from council.core.bounds import Spent
 from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.telling.trace_context import trace_of
 from council.operations.forget import doomed, gc, purge
@@ -15,6 +16,7 @@ from council.operations.rooms import discussing
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path
 from council.store.slots import Slots
+from council.store.tally import edit_tally
 from tests.operations.halls import Hall, talks
 from tests.operations.tables import all_is_quiet
 from tests.store.processes import at_call, die, forked, status_of
@@ -53,6 +55,7 @@ def test_after_a_purge_nothing_of_a_channel_is_found_and_nothing_of_others_is_mi
     page.write_text(page.read_text().replace("## Members", f"A {SECRET}?\n\n## Members"))
     own = artifacts.publish(hall.place.paths, b"A heron.", trace=trace_of("weather"), now=hall.now)
     hall.beat_to_rest()
+    edit_tally(hall.place.paths, lambda tally: tally.councils.update(weather=Spent(runs=1)))
     assert len(everywhere(hall.root, SECRET)) > 3
     assert len(everywhere(hall.root, "weather")) > 6
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -254,6 +255,25 @@ def test_a_purge_of_a_context_that_was_killed_at_any_call_is_finished_by_the_nex
 
 def _is_file(path: str) -> bool:
     return os.path.isfile(path)
+
+
+@pytest.mark.req("XC-018")
+def test_what_writers_left_who_were_killed_goes_too_and_nothing_that_is_being_written(table: Desk):
+    protocol = table.root / "memory/shared/protocol"
+    known = (protocol / "contexts/closed/S1.json").read_text()
+    torn = protocol / "contexts/.tmp-0123456789abcdef"
+    torn.write_text(known[: len(known) // 2])
+    answer = protocol / "answers/.tmp-00112233445566ff"
+    answer.write_text(f"The {SECRET}.")
+    an_hour_ago = time.time() - 3600
+    os.utime(answer, (an_hour_ago, an_hour_ago))
+    fresh = protocol / "answers/.tmp-ffffffffffffffff"
+    fresh.write_text("The answer to S2.")
+
+    purge(table.place, "S1", CONTEXT)
+
+    assert (torn.exists(), answer.exists(), fresh.exists()) == (False, False, True)
+    assert everywhere(table.root, SECRET) == []
 
 
 def test_who_names_a_task_is_told_to_name_its_context(table: Desk):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import is_name, is_uuid4, split_task_id
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SET_ASIDE = ".purging-"
+# Between the writing of a file and its name lies less than that, however slow the disk.
+_ABANDONED_S = 600.0
 
 
 class Purged(Record):
@@ -128,6 +131,7 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
         for path in listed(workspace.control):
             if os.path.isfile(path) and not os.path.islink(path):
                 mask_mentions(path, matter.marks)  # notes of heartbeats, counts, failures
+        remove_torn(workspace, matter.marks)
         for within, _, names in os.walk(aside):
             done.history += len(names)
             done.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
@@ -233,6 +237,29 @@ def remove(path: str, told: list[str], done: Purged) -> None:
         os.unlink(path)
     done.size_bytes += facts.st_size
     told.append(path)
+
+
+def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
+    """Take away what writers left who died before their file had its name.
+
+    One that bears no mark of what is forgotten may still hold words of it, an
+    answer for instance: it goes as soon as nobody can be about to name it.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    before_s = time.time() - _ABANDONED_S
+    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
+        for within, inner, names in os.walk(top):
+            # Whoever publishes may wait for a long time for what comes next: `artifact gc` knows.
+            inner[:] = [one for one in inner if f"{within}/{one}" != workspace.artifacts]
+            for path in (f"{within}/{one}" for one in names if one.startswith(files.TEMPORARY)):
+                try:
+                    is_old = os.lstat(path).st_mtime < before_s
+                except FileNotFoundError:
+                    continue  # it has its name by now
+                if is_old or contains(path, marks):
+                    files.remove(path)
 
 
 def _mentions(workspace: Workspace, conversation_id: str) -> Iterator[str]:
