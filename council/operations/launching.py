@@ -117,14 +117,16 @@ def _supervise(
     afterwards: Callable[[Place], object],
 ) -> None:
     """Run the agent, write down what came of it, and pass the place on."""
-    settled = Settled()
+    settled, give_back = Settled(), wanted.slot.release
     try:
         run = _run_interruptibly if wanted.mark else _run_whatever_happens
         answer = run(place, wanted)
+        # Whoever started the run may be held up, and have a copy of the place to this moment.
+        give_back = wanted.slot.free
         settled = settle(answer)
         _count(place, wanted, answer, settled.failure)
     finally:
-        wanted.slot.release()
+        give_back()
         afterwards(place)
     if settled.retry_s > 0 and place.fixed_now is None:
         time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))

@@ -34,6 +34,12 @@ class Slot(Record):
         for descriptor in self.descriptors:
             os.close(descriptor)
 
+    def free(self) -> None:
+        """Give the place back for good: the run is over, whoever else still has a copy."""
+        for descriptor in self.descriptors:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        self.release()
+
 
 class Slots:
     """The places of one workspace."""

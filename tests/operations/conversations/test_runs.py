@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.conversation import EntryKind, Origin
+from council.operations import launching
 from council.operations.conversations.follow import follow, minutes_of
 from council.operations.conversations.recording import record_answer
 from council.operations.conversations.steer import archive, cancel
+from council.operations.detach import detach
 from council.store.slots import Slots
 from tests.operations.tables import (
     FOUR,
@@ -218,6 +220,23 @@ def test_never_more_runs_than_places_and_one_of_an_agent_the_oldest_first(
     for agent in agents:
         assert list(dict.fromkeys(order[agent])) == ["zeta", "kappa", "alpha"]
     assert len(table.minutes()) == 3
+
+
+@pytest.mark.req("XC-016")
+def test_place_is_passed_on_at_once_however_long_whoever_started_the_run_is_held_up(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+):
+    def held_up(*given: object, **more: object) -> None:
+        detach(*given, **more)  # type: ignore[arg-type]
+        all_is_quiet()
+
+    monkeypatch.setattr(launching, "detach", held_up)
+    speaks = script(SPEAKS)
+    table.seat({"henry": speaks, "sage": speaks, "nova": {}}, max_runs=1)
+    table.convene(agents=("henry", "sage", "nova"))
+
+    answered = table.read().participants
+    assert [str(answered[one].status) for one in ("henry", "sage")] == ["RESPONDED"] * 2
 
 
 @pytest.mark.req("XC-016", "XC-008")
