@@ -81,8 +81,8 @@ class Keeper(Record):
             pass  # somebody has ended it
         finally:
             os.close(self.pipe)
-        if kind is not None and not issubclass(kind, Exception):
-            return  # who is told to end waits for nobody
+        if not self.is_over and kind is not None and not issubclass(kind, Exception):
+            return  # who is told to end waits for nobody that has something left to do
         # Whoever collects all children of this process may have had it.
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
