@@ -21,6 +21,7 @@ from council.operations.protocol.asking import request
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.succeeding import succeed
+from council.operations.telling.explaining import explain
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path
 from council.store.protocol import under_way
@@ -196,6 +197,35 @@ def test_the_trace_of_a_caller_keeps_what_is_not_of_the_context(tmp_path: Path):
     assert done.events > 1
     purge(place, other, CONTEXT)
     assert everywhere(table.root, "cow", trace) == []
+
+
+@pytest.mark.req("XC-018")
+def test_what_was_called_for_it_in_the_trace_of_a_caller_is_forgotten_there(tmp_path: Path):
+    says = 'cat >/dev/null; cat "$COUNCIL_ROOT/said"'
+    asks = calls("hen", '$(head -1 "$COUNCIL_ROOT/said")')
+    table = office(tmp_path, fox=f"{says}; {asks} >/dev/null", hen=says)
+    trace = "5" * 32
+    environ = {**table.environ, "traceparent": f"00-{trace}-{'6' * 16}-01"}
+    for bird in ("heron", "cow"):
+        (table.root / "said").write_text(f"The {bird}.\n")
+        request(Place(str(table.root), environ, table.now), f"And the {bird}?", caps=("fox",))
+        beat(table.place)
+        all_is_quiet()
+        table.now += timedelta(minutes=5)
+    (table.root / "said").unlink()
+    assert [one["owner"] for one in table.ledger(trace)["calls"]] == ["S1", "S2"]
+    kept = everywhere(table.root, "cow")
+
+    done = purge(table.place, "S1", CONTEXT)
+
+    assert everywhere(table.root, "heron") == []
+    assert everywhere(table.root, "cow") == kept
+    assert done.left == []
+    first, second = table.ledger(trace)["calls"]
+    assert (first["number"], first["state"], first["message"]) == (1, "ok", "")
+    assert second["message"] == "The cow."
+    told = explain(table.place, trace)
+    assert told.kind == "trace", "what is left of it can be read"
 
 
 @pytest.mark.req("XC-018")

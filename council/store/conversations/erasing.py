@@ -33,29 +33,33 @@ class Matter(Record):
         owners: The ids under which its events, runs and letters are kept.
         traces: The traces that hold nothing else.
         marks: What is so long that it means nothing else wherever it stands, and is masked there.
+        calls: Calls that were made for it in traces of others, each as `call.<trace>.<number>`.
     """
 
     owners: tuple[str, ...]
     traces: tuple[str, ...] = ()
     marks: tuple[bytes, ...] = ()
+    calls: tuple[str, ...] = ()
 
     @property
     def needles(self) -> tuple[bytes, ...]:
         """What a line of JSON that is about it cannot do without."""
-        names = (*self.owners, *self.traces)
+        names = (*self.owners, *self.traces, *self.calls)
         return (*self.marks, *(f'"{one}'.encode() for one in names))
 
     def is_about(self, record: object) -> bool:
         """Tell whether a line, an event or a letter, belongs to it."""
         if not isinstance(record, dict):
             return False
-        owner, _, number = str(record.get("eventId") or record.get("id")).rpartition(":")
+        name = str(record.get("eventId") or record.get("id"))
+        owner, _, number = name.rpartition(":")
         data = record.get("data")
         return (
             record.get("conversationId") in self.owners
             or record.get("traceId") in self.traces
             or record.get("context") in self.owners
             or (bool(number) and owner.partition(":")[0] in self.owners)
+            or any(name.startswith(f"{one}.") for one in self.calls)
             or (isinstance(data, dict) and data.get("ctx") in self.owners)
         )
 

@@ -23,7 +23,7 @@ from council.store.conversations import journal, naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
 from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
-from council.store.delegation.forgotten_calls import call_runs, forget_calls
+from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.lock import Lock
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
 from council.store.paths import OWN_FOLDERS
@@ -157,7 +157,7 @@ def refuse_running(workspace: Workspace, matter: Matter, max_runs: int) -> None:
     """
     running = Slots(workspace.places, max_runs).running_agents()
     own = [path for one in matter.owners for path in listed(workspace.runs, f"{one}.")]
-    for path in (*own, *call_runs(workspace, matter)):
+    for path in (*own, *call_runs(workspace, with_calls(workspace, matter))):
         task = split_task_id(os.path.basename(path).removesuffix(".log"))
         if task is None or task[2] not in running:
             continue

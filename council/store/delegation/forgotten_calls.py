@@ -2,7 +2,8 @@
 
 Its ledger, its briefs, the logs of its runs and the transcripts of its
 workflows go. Of files that hold other things as well, its lines are overwritten
-in their place.
+in their place. Calls that were made for it in the trace of somebody else stay
+in that ledger without a word of what was said, since they count there.
 
 Source: XC-018, `trust.md` (forgetting).
 """
@@ -16,11 +17,12 @@ from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.core.telling.trace_context import is_w3c
 from council.store import files
-from council.store.conversations.erasing import erase_lines
+from council.store.conversations.erasing import erase_events, erase_lines
 from council.store.delegation import briefs
 from council.store.delegation.traces import (
     delegation_folder,
     edit_sent,
+    edit_trace,
     read_trace,
     trace_path,
     traces,
@@ -31,14 +33,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from council.core.delegation.delegation import Sent
+    from council.core.delegation.delegation import Call, Sent, Trace
     from council.store.conversations.erasing import Matter
     from council.store.paths import Workspace
 
 
 def call_runs(workspace: Workspace, matter: Matter) -> list[str]:
-    """Return the files of the runs that answered calls in the traces of a matter."""
-    return [path for one in matter.traces for path in _listed(workspace.runs, f"call.{one}.")]
+    """Return the files of the runs that answered calls in the traces of a matter, or for it."""
+    names = [*(f"call.{one}" for one in matter.traces), *matter.calls]
+    return [path for one in names for path in _listed(workspace.runs, f"{one}.")]
+
+
+def with_calls(workspace: Workspace, matter: Matter) -> Matter:
+    """Return a matter with the calls that were made for it in traces of others."""
+    found = [f"call.{trace}.{one.number}" for trace, one in _lent(workspace, matter)]
+    return matter.copy(calls=tuple(found))
+
+
+def _lent(workspace: Workspace, matter: Matter) -> Iterator[tuple[str, Call]]:
+    for trace in traces(workspace):
+        if trace in matter.traces:
+            continue
+        try:
+            calls = read_trace(workspace, trace).calls
+        except CouncilError:
+            continue  # `doctor` names it
+        yield from ((trace, one) for one in calls if one.owner in matter.owners)
 
 
 def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
@@ -61,7 +81,11 @@ def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
     Raises:
         CouncilError: The system refuses; repeated, it goes on.
     """
+    lent = list(_lent(workspace, matter))
+    matter = with_calls(workspace, matter)
+    handed = [f"{workspace.briefs}/{one.brief}.json" for _, one in lent if one.brief]
     own = [*ledgers_of(workspace, matter), *call_runs(workspace, matter)]
+    own += [path for path in handed if os.path.lexists(path)]
     for folder in _listed(workspace.agents):
         agent = os.path.basename(folder)
         if not is_name(agent):
@@ -75,12 +99,24 @@ def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
     for path in _listed(f"{workspace.protocol}/inbox"):
         if path.endswith(END):
             erase_lines(path, matter)
+    if lent:
+        erase_events(workspace, matter)
     for path in own:
         with files.explaining("remove", path):
             os.unlink(path)
     if os.path.isdir(delegation_folder(workspace)):
         edit_sent(workspace, lambda sent: (_without(sent, matter), None))
+    for trace in {trace for trace, _ in lent}:
+        edit_trace(workspace, trace, lambda ledger: _blank(ledger, matter))
     return own
+
+
+def _blank(ledger: Trace, matter: Matter) -> None:
+    """Leave of calls that they were made, and when."""
+    for one in ledger.calls:
+        if one.owner in matter.owners:
+            one.message = one.brief = one.owner = one.task_hash = ""
+            one.refs, one.result = [], None
 
 
 def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
