@@ -186,7 +186,11 @@ def doomed(place: Place, wanted: str) -> Doomed:
     except NotFoundError:
         if is_channel:
             return _channel(place, wanted)
-        raise
+        raise NotFoundError(
+            f"no conversation and no channel is called {wanted!r}",
+            "give a name, an id or the file of minutes: "
+            "council list --archived; council channel list",
+        ) from None
     if is_channel:
         page = os.path.relpath(f"{place.paths.channels}/{wanted}{_PAGE}", place.root)
         raise UsageError(

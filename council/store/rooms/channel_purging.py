@@ -76,8 +76,9 @@ def purge(workspace: Workspace, channel_id: str, max_runs: int) -> Purged:
         for path in minutes:
             remove(path, done.minutes, done)
         forgetting.sweep(workspace, doom, done)
-        if not os.path.lexists(places.journal):  # whoever waited for the lock made it anew, empty
-            shutil.rmtree(places.folder)
+        with Lock(places.lock):  # nobody who makes the channel anew is half through it
+            if not os.path.lexists(places.journal):
+                shutil.rmtree(places.folder)
         forgetting.end_note(workspace, CHANNEL, channel_id)
     done.left = sorted({*_summaries(workspace, told), *_told_elsewhere(workspace, channel_id)})
     return done
