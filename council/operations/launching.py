@@ -10,6 +10,7 @@ Source: C0-046, C0-076, XC-016, XC-017, `cli.md` section 5.
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import timedelta
 
@@ -125,12 +126,26 @@ def _supervise(
         give_back = wanted.slot.free
         settled = settle(answer)
         _count(place, wanted, answer, settled.failure)
+    except SystemExit:
+        if _nobody_is_left():
+            give_back = wanted.slot.free
+        raise
     finally:
         give_back()
         afterwards(place)
     if settled.retry_s > 0 and place.fixed_now is None:
         time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))
         afterwards(place)
+
+
+def _nobody_is_left() -> bool:
+    """Tell whether all children of this process are gone: the program, and who keeps it."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
 
 
 def _run_interruptibly(place: Place, wanted: Launch) -> Answer:

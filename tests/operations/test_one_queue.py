@@ -16,13 +16,16 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
+from council.operations import launching
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
+from council.operations.detach import detach
 from council.operations.gate import note_failure
 from council.operations.halting import halt, resume_all
 from council.operations.heartbeat import beat
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
+from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.task_looks import TaskLook
 from council.operations.report import Report
 from council.store.protocol import context_survey
@@ -306,6 +309,38 @@ def test_what_was_left_to_a_call_that_gives_up_is_passed_on(
     assert status_of(call) == 1
     all_is_quiet()
     assert queue.order() == [context]
+
+
+NAPS = (
+    'cat >/dev/null; cd "$COUNCIL_ROOT"; [ -e napping ] || { touch napping; sleep 60; }; echo Up.'
+)
+
+
+@pytest.mark.req("PR-410", "XC-016")
+def test_what_is_urgent_is_started_though_whoever_started_the_other_run_is_held_up(queue: Queue):
+    queue.open("owl", does=NAPS)
+    resume_all(queue.place)
+    all_is_quiet()
+    request(queue.place, "Plan it", caps=("as_owl",))
+
+    def start() -> None:
+        def held_up(*given: object, **more: object) -> None:
+            detach(*given, **more)  # type: ignore[arg-type]
+            until((queue.root / "go").exists, "it goes on")
+
+        launching.detach = held_up  # type: ignore[assignment]
+        queue.beat()
+
+    starter = forked(start)
+    until((queue.root / "napping").exists, "the owl is at work")
+    urgent = request(queue.place, "Now", caps=("as_owl",), priority="P0").context
+    queue.beat()
+
+    until(lambda: contexts(queue.place).answer(urgent), "the answer")
+
+    (queue.root / "go").touch()
+    assert status_of(starter) == 0
+    all_is_quiet()
 
 
 def taken(queue: Queue, agent: str) -> Slot:
