@@ -16,10 +16,6 @@ from council.core.errors import UsageError
 from council.core.ids import is_name
 from council.operations.place import Place, speaker
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.rooms.showing import Standing
-
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="The id of the channel.")]
 Names = Annotated[
     str, typer.Option("--participants", metavar="A,B", help="Agent ids or accounts, with commas.")
@@ -93,23 +89,12 @@ def mode(
         from council.operations.rooms.showing import standing
 
         if not mode:
-            found = standing(place, channel)
-            return _or_missing(
-                found, channel_output(found.channel, f"{channel}: {found.channel.mode}")
-            )
+            found = standing(place, channel).channel
+            return channel_output(found, f"{channel}: {found.mode}")
         step = change_mode(place, channel, mode)
         return channel_output(step.channel, f"{channel}: {step.channel.mode}")
 
     do("channel mode", json, root, now, command)
-
-
-def _or_missing(found: Standing, output: Output) -> Output:
-    """Say of a channel that nobody has used what it is (DG-031), and that there is none."""
-    error = found.missing
-    if error is None:
-        return output
-    note = f"council: {error.message} ({error.hint})"
-    return output.copy(code=error.exit_code, notes=[*output.notes, note])
 
 
 def show(
@@ -127,8 +112,7 @@ def show(
         from council.cli.room_views import shown_output
         from council.operations.rooms.showing import standing
 
-        found = standing(place, channel, messages=count)
-        return _or_missing(found, shown_output(found))
+        return shown_output(standing(place, channel, messages=count))
 
     do("channel show", json, root, now, command)
 
@@ -194,8 +178,7 @@ def members(
         from council.operations.rooms.showing import standing
 
         if not action:
-            found = standing(place, channel)
-            return _or_missing(found, members_output(found.channel))
+            return members_output(standing(place, channel).channel)
         who = listed(*(names or ()))
         if action not in ("add", "remove") or not who:
             raise UsageError("say add or remove, and whom", "such as: add owl gecko")
@@ -213,8 +196,7 @@ def status(channel: Channel, root: Root = "", now: Now = "", json: Json = False)
         from council.cli.room_views import status_output
         from council.operations.rooms.showing import standing
 
-        found = standing(place, channel)
-        return _or_missing(found, status_output(found.channel))
+        return status_output(standing(place, channel).channel)
 
     do("turn status", json, root, now, command)
 

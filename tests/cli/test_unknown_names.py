@@ -34,9 +34,6 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "artifact verify": (ART,),
     "brief show": ("nope",),
     "cancel": ("--name nope",),
-    "channel members": ("nope",),
-    "channel mode": ("nope",),
-    "channel show": ("nope",),
     "check": ("--name nope",),
     "context": ("--name nope --as owl",),
     "ctx close": ("S9", "nope"),
@@ -71,7 +68,6 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "synthesize": ("--name nope --as owl hello",),
     "task cancel": ("S9/T1", "S9", "nope", "S1/T9"),
     "task show": ("S9/T1", "S9", "nope", "S1/T9"),
-    "turn status": ("nope",),
     "turn wake": ("nope",),
     "vote": ("--name nope --as owl agree",),
     "what-if": ("nope",),
@@ -88,12 +84,12 @@ NAME_NOTHING = frozenset(
         *("task list", "turn begin", "turn end", "watch", "msg explain"),
     }
 )
-# A channel that nobody has used is shown as it would be made (DG-031), and is none all the same.
+# A channel that nobody has used is one all the same: its mode is `none` (DG-031).
 SHOWS_ALL_THE_SAME = frozenset({"channel members", "channel mode", "channel show", "turn status"})
 
 
 def test_every_command_says_whether_it_names_anything():
-    assert set(all_commands()) | set(HOT) == set(UNKNOWN) | NAME_NOTHING
+    assert set(all_commands()) | set(HOT) == set(UNKNOWN) | NAME_NOTHING | SHOWS_ALL_THE_SAME
     assert set(UNKNOWN).isdisjoint(NAME_NOTHING)
 
 
@@ -132,11 +128,20 @@ def test_a_name_that_does_not_exist_gets_one_line_with_a_hint_and_the_same_code(
             is_one_line = (
                 err.startswith("council: ") and err.endswith(")\n") and err.count("\n") == 1
             )
-            if code != 5 or not is_one_line or (out and command not in SHOWS_ALL_THE_SAME):
+            if code != 5 or not is_one_line or out:
                 wrong.append((" ".join(argv), code, out, err))
             code, out, err = ran(*argv, "--json")
             document = json.loads(out)
             told = document.get("error", {}).get("message")
-            if code != 5 or not (told or command in SHOWS_ALL_THE_SAME):
+            if code != 5 or not told:
                 wrong.append((" ".join(argv) + " --json", code, out, err))
     assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.mark.req("DG-031")
+@pytest.mark.parametrize("command", sorted(SHOWS_ALL_THE_SAME))
+def test_a_channel_that_nobody_has_used_is_shown_in_mode_none(ran, command: str):
+    code, out, err = ran(*command.split(), "nope")
+
+    assert (code, err) == (0, "")
+    assert "none" in out or command == "channel members"

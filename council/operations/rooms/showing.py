@@ -5,14 +5,13 @@ Source: DG-031, DG-137.
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message, TurnState
 from council.operations.place import Place
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import origins_of
-from council.store.rooms.channels import unknown_channel
 
 _NEWEST = 20  # among so many the answer to a message that was just posted is looked for
 
@@ -29,11 +28,6 @@ class Standing(Record):
     messages: list[Message] = []  # noqa: RUF012 - Record copies it
     origins: dict[int, str] = {}  # noqa: RUF012 - Record copies it
     is_known: bool = True
-
-    @property
-    def missing(self) -> NotFoundError | None:
-        """What is wrong where nobody has ever used it, None where somebody has."""
-        return None if self.is_known else unknown_channel(self.channel.channel_id)
 
 
 def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
