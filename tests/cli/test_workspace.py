@@ -287,19 +287,23 @@ def test_status_where_nothing_is_open_says_how_to_start(council):
 
 
 def test_ask_waits_and_answers_with_the_verdict_alone(council):
-    said = '[agents.{}]\nargv = ["/bin/sh", "-c", "cat > /dev/null; echo Yes, build it."]\n'
+    go = council.root / "go"
+    waits = f"cat >/dev/null; until [ -e {go} ]; do sleep 0.02; done; echo Yes, build it."
+    said = f'[agents.{{}}]\nargv = ["/bin/sh", "-c", "{waits}"]\n'
     (council.root / "council.toml").write_text(said.format("owl") + said.format("gecko"))
     words = ("--phases", "collect,synthesize", "--synthesizer", "owl")
 
+    asked = council.start("ask", "A bot?", "--agents", "owl,gecko", *words)
+    assert b"(round 1)" in asked.stderr.readline()
+    go.touch()
+    shown = asked.communicate(timeout=300)[0].decode()
     done = council("ask", "A bot?", "--agents", "owl,gecko", "--json", *words)
-    shown = council("ask", "A bot?", "--agents", "owl,gecko", *words)
 
-    assert done.code == shown.code == 0
+    assert done.code == asked.returncode == 0
     assert Path(done.json()["minutes"]).is_file()
     assert done.json()["verdict"]["participants"] == ["owl", "gecko"]
-    assert "build it" in shown.out
-    assert shown.out.rstrip().splitlines()[-1].startswith("Minutes: ")
-    assert "(round " in shown.err
+    assert "build it" in shown
+    assert shown.rstrip().splitlines()[-1].startswith("Minutes: ")
     assert council("status", "--json").json()["conversations"] == []
 
 
