@@ -11,6 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,6 +137,15 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         yield
         os.umask(mask)
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def buried() -> Iterator[None]:
+    """Take adopted processes that have ended out of the system's table, which is not endless."""
+    yield
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 @pytest.fixture
