@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _IMPORTS = "from jinja2.runtime import "
 
+_OF_A_DICT = frozenset(dir(dict))
+
 _loaded: dict[str, dict[str, CodeType]] = {}
 
 
@@ -248,6 +250,8 @@ class _Environment:
         return _Template(self._codes[name], self)
 
     def getattr(self, value: Any, name: str) -> Any:
+        if type(value) is dict and name not in _OF_A_DICT:  # nearly always, and twice as quick
+            return self.getitem(value, name)
         try:
             return getattr(value, name)
         except AttributeError:
