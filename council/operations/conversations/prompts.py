@@ -15,8 +15,6 @@ Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import marshal
 import os
 
@@ -25,6 +23,7 @@ from council.core import quick_json as json
 from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
+from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError
 from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (
@@ -62,7 +61,7 @@ def boundary(
     *,
     avoid: str = "",
     record: bytes | None = None,
-    digest: bytes = b"",
+    digest: str = "",
 ) -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
@@ -72,10 +71,12 @@ def boundary(
     the caller needs them, too.
     """
     record = _record_of(parts) if record is None else record
-    digest = digest or hashlib.sha256(record).digest()
+    # All that is digested has one length, and nobody sees the whole digest: what `hmac` guards
+    # against cannot happen, and it loads a library.
+    drawn_from = sha256_hex(key) + (digest or sha256_hex(record))
     attempt, mark = 0, ""
     while not mark or mark.encode() in record or mark in avoid:
-        mark = hmac.new(key, b"%d\n" % attempt + digest, hashlib.sha256).hexdigest()[:16]
+        mark = sha256_hex(f"{drawn_from}{attempt:08x}".encode("ascii"))[:16]
         attempt += 1
     return mark
 
@@ -219,12 +220,11 @@ def cached_prompt(
         InvalidInputError: A template of the workspace is broken.
     """
     record = _record_of(parts)
-    made_of = hashlib.sha256(record)
-    mark = boundary(key, parts, avoid=persona, record=record, digest=made_of.digest())
+    digest = sha256_hex(record)
+    mark = boundary(key, parts, avoid=persona, record=record, digest=digest)
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
-    made_of.update(b"\n" + _written(inputs))
-    name = made_of.hexdigest()
+    name = sha256_hex(_written([digest, *inputs]))
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
     if kept is not None:
