@@ -264,6 +264,7 @@ class Rooms(RuleBasedStateMachine):
 
     # --- members, modes, time ----------------------------------------------------------------
 
+    @precondition(lambda self: self.channel.state is not TurnState.ARCHIVED)
     @rule(agent=agents)
     def joins_or_leaves(self, agent: str) -> None:
         here = dict(self.channel.members)

@@ -120,7 +120,8 @@ def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
     if attempts_used_up(tasks):
         return [one.reason for one in tasks if one.state is TaskState.F][-1] or "failed"
     held = any(
-        one.state is TaskState.N
+        # Who has begun by itself waits for no place any more.
+        (one.state is TaskState.N and channel.began_at is None)
         or (one.state is TaskState.R and one.ends_at is not None and one.ends_at > now)
         for one in tasks
     )

@@ -165,6 +165,19 @@ def test_who_waits_for_a_place_does_not_run_out_of_time():
     assert room.channel.speaker == "bob"
 
 
+@pytest.mark.req("XC-016")
+def test_who_waited_for_a_place_and_began_by_itself_does_not_keep_the_floor_for_ever():
+    room = Room("ann", "bob")
+    room.post("zoe", "hello")
+    room.take(task_queued(room.channel, due(room), driver="d", now=room.now))
+    room.later(5 * HOUR)
+    room.begin("ann", "a run of its own")
+    room.later(59 * MINUTE)
+    assert room.channel.speaker == "ann"
+    room.later(MINUTE)
+    assert room.channel.speaker == "bob"
+
+
 def test_a_refusal_is_written_down_once():
     room = Room("ann", "bob")
     room.post("zoe", "hello")
