@@ -245,15 +245,16 @@ def _compose_owed(exchange: Exchange) -> list[Work | Split | Compose]:
     ended_at = answer_due_at(exchange)
     if ended_at is None or exchange.composed or not exchange.orchestrator:
         return []
-    first = next(task.id for task in exchange.tasks.values() if not task.told)
-    known = [one for one in exchange.runs.values() if one.purpose == COMPOSE and one.task == first]
+    # Named after the newest request: one that joins those which wait is composed with them anew.
+    newest = [task.id for task in exchange.tasks.values() if not task.told][-1]
+    known = [one for one in exchange.runs.values() if one.purpose == COMPOSE and one.task == newest]
     number = _next_number(known)
     return (
         [
             Compose(
-                run=f"{exchange.context}.compose-{first.lower()}.{exchange.orchestrator}.{number}",
+                run=f"{exchange.context}.compose-{newest.lower()}.{exchange.orchestrator}.{number}",
                 worker=exchange.orchestrator,
-                task=first,
+                task=newest,
                 number=number,
                 priority=_most_urgent(exchange),
                 due_at=ended_at,

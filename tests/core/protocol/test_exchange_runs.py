@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from council.core.protocol.answering import composed as answer_composed
 from council.core.protocol.exchange_owed import Compose, Split
 from council.core.protocol.exchange_runs import (
     in_the_way,
@@ -287,4 +288,29 @@ def test_the_answer_waits_until_it_was_composed():
 
     assert context.owed() == ()
     context.do(run_failed, due.run, "exit 1", now=context.now)
+    assert [type(one).__name__ for one in context.owed()] == ["Answer"]
+
+
+@pytest.mark.req("PR-556")
+@pytest.mark.parametrize("composed", [True, False])
+def test_a_request_that_joins_one_whose_answer_waits_is_answered_with_it(composed: bool):
+    context = Context()
+    context.ask(orchestrator="comet")
+    context.start("comet")
+    context.beat(LEASE)
+    context.work("W1", "S|D|-|0|B1|results=5")
+    due = context.start("comet")
+    if composed:
+        context.do(run_ended, due.run, now=context.now)
+        context.do(answer_composed, "Five.", context.now)
+    else:
+        context.do(run_failed, due.run, "exit 1", now=context.now)
+
+    context.ask(orchestrator="comet")
+    context.do(cancel, "T2", context.now)
+
+    [again] = context.runs()
+    assert isinstance(again, Compose)
+    context.start("comet")
+    context.do(run_failed, again.run, "exit 1", now=context.now)
     assert [type(one).__name__ for one in context.owed()] == ["Answer"]
