@@ -24,6 +24,12 @@ DOCUMENTS = {
     "P8": "004 delegation",
     "XC": "across the documents",
     "IO": "other programs",
+    "HR": "heard right",
+    "OP": "a week of use",
+    "SC": "security",
+    "CL": "clients",
+    "EN": "many machines",
+    "MO": "what nobody has",
 }
 
 

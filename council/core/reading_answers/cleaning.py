@@ -1,0 +1,225 @@
+"""The step before every reader: what is no part of an answer is set aside.
+
+Set aside are reasoning blocks, control sequences, byte-order marks and the one
+code fence around the whole text. What is left is what its author says; what it
+means is decided by the readers. Text without any of these comes back as it is.
+
+Linear in the length of the text.
+
+Source: HR-001, HR-002.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+# Words between `<` and `>` with which language models set off what they think.
+_THOUGHTS = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad")
+# These two may also be parts of a form that is written in tags.
+_PARTS = frozenset(("reasoning", "analysis"))
+_MARKS = ("<think", "<thought", "<reasoning", "<analysis", "<scratchpad", "[think]", "[/think]")
+_CLOSING_MARKS = tuple(f"</{mark[1:]}" for mark in _MARKS if mark[0] == "<")
+_TAG = (
+    r"<[ \t]*(?P<close>/?)[ \t]*(?P<name>" + "|".join(_THOUGHTS) + r")(?:[ \t][^<>\n]{0,80})?>"
+    r"|\[(?P<slash>/?)think\]"
+)
+_FORM_TAGS = ("<position", "<final", "<confidence", "<responses")
+_PROSE = ("", "markdown", "md", "text", "txt", "json", "plaintext", "xml")
+_BREAKS = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")
+_ESCAPE = "\x1b"
+_DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_UNSEEN = "\ufeff\u200b\u2060"
+_DROPPED = str.maketrans(
+    dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *map(ord, _DIRECTIONS + _UNSEEN)])
+)
+del _DROPPED[0x09], _DROPPED[0x0A]
+
+
+def clean(text: str) -> str:
+    r"""Return what an author says: no thoughts, no control sequences, no fence around it all.
+
+    A reasoning block counts at the start of a line and outside code. One that
+    is never closed reaches to the end; before a closing tag that was never
+    opened everything was thought.
+
+    >>> clean("<think>\nMaybe not.\n</think>\nBuild it.")
+    'Build it.'
+    """
+    text = _without_controls(text)
+    if "<" in text or "[" in text:
+        low = text.lower()
+        if any(mark in low for mark in _MARKS) or any(mark in low for mark in _CLOSING_MARKS):
+            text = _without_thoughts(text)
+    return without_fence(text)
+
+
+def _without_controls(text: str) -> str:
+    """Return a text with plain line ends and without what moves or colours a screen."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    for mark in _BREAKS:
+        text = text.replace(mark, "\n")
+    text = text.replace("\x9b", _ESCAPE + "[")
+    if _ESCAPE in text:
+        first, *others = text.split(_ESCAPE)
+        text = first + "".join(map(_after_sequence, others))
+    return text.translate(_DROPPED)
+
+
+def _after_sequence(piece: str) -> str:
+    """Return what follows a control sequence, of which the escape character is taken off."""
+    if piece[:1] == "[":
+        at = 1
+        while at < len(piece) and " " <= piece[at] <= "?":
+            at += 1
+        return piece[at + 1 :]
+    if piece[:1] in ("]", "P", "^", "_"):  # a title or a link: up to its end, a bell
+        end = piece.find("\x07")
+        return piece[end + 1 :] if end >= 0 else ""
+    return piece[1:]
+
+
+def _without_thoughts(text: str) -> str:
+    """Return a text without its reasoning blocks."""
+    import re  # only where a tag stands
+
+    tag = re.compile(_TAG, re.IGNORECASE)
+    outside = _outside_blocks(text, tag)
+    is_form = any(mark in outside.lower() for mark in _FORM_TAGS)
+    kept: list[str] = []
+    at, inline = 0, dict.fromkeys((*_THOUGHTS, "[think]"), 0)
+    closings = _closings(text, tag)
+    for found, begins, ends in _own_tags(text, tag):
+        if found.start() < at:
+            continue
+        name, closes = _named(found)
+        if is_form and name in _PARTS:
+            continue
+        if not closes and not begins:
+            inline[name] += 1
+        elif not closes:
+            kept.append(text[at : found.start()])
+            ahead = closings.get(name, [])
+            while ahead and ahead[-1] < found.end():
+                ahead.pop()
+            at = ahead[-1] if ahead else len(text)
+        elif inline[name]:
+            inline[name] -= 1
+        elif begins or ends:
+            kept.clear()
+            at = found.end()
+    kept.append(text[at:])
+    bare = "".join(kept)
+    return bare.lstrip("\n \t") if bare.strip() else ""
+
+
+def _outside_blocks(text: str, tag: re.Pattern[str]) -> str:
+    """Return what stands before and behind all tags of thoughts."""
+    tags = list(tag.finditer(text))
+    return text[: tags[0].start()] + text[tags[-1].end() :] if tags else text
+
+
+def _own_tags(text: str, tag: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bool, bool]]:
+    """Yield the tags that stand in no code, each with whether it begins and ends its line."""
+    fenced = _fenced(text)
+    block, line, past = 0, -1, -1
+    first = last = counted = ticks = 0
+    for found in tag.finditer(text):
+        start = found.start()
+        while block < len(fenced) and fenced[block][1] <= start:
+            block += 1
+        if block < len(fenced) and fenced[block][0] <= start:
+            continue
+        if start >= past:
+            line = text.rfind("\n", 0, start) + 1
+            past = text.find("\n", start) + 1 or len(text) + 1
+            words = text[line : past - 1]
+            first = line + len(words) - len(words.lstrip())
+            last = line + len(words.rstrip())
+            counted, ticks = line, 0
+        ticks += text.count("`", counted, start)
+        counted = start
+        if ticks % 2 == 0:
+            yield found, start == first, found.end() >= last
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Return where blocks of fenced code begin and end; one that is never closed is none."""
+    blocks: list[tuple[int, int]] = []
+    if "```" not in text and "~~~" not in text:
+        return blocks
+    marks = list(_fence_lines(text))
+    whole = without_fence(text) is not text
+    began = None
+    for start, end, fence, is_bare in marks[1:-1] if whole else marks:
+        if began is None:
+            began = (start, fence)
+        elif is_bare and fence.startswith(began[1]):
+            blocks.append((began[0], end))
+            began = None
+    return blocks
+
+
+def _fence_lines(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield start, end and marks of each line of a fence, and whether it can close one."""
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        fence = fence_of(line)
+        if fence:
+            yield start, end, fence, not line.strip().strip(fence[0])
+        start = end + 1
+
+
+def fence_of(line: str) -> str:
+    """Return the marks of the code fence that a line opens or closes, "" for none."""
+    start = line.lstrip()
+    if start[:3] not in ("```", "~~~"):
+        return ""
+    info = start.lstrip(start[0])
+    return "" if start[0] == "`" and "`" in info else start[: len(start) - len(info)]
+
+
+def _named(found: re.Match[str]) -> tuple[str, bool]:
+    """Return the name of a tag and whether it closes."""
+    name = found["name"]
+    return (name.lower(), bool(found["close"])) if name else ("[think]", bool(found["slash"]))
+
+
+def _closings(text: str, tag: re.Pattern[str]) -> dict[str, list[int]]:
+    """Return for each name where its closing tags end, the first one last."""
+    ends: dict[str, list[int]] = {}
+    for found in tag.finditer(text):
+        name, closes = _named(found)
+        if closes:
+            ends.setdefault(name, []).append(found.end())
+    return {name: many[::-1] for name, many in ends.items()}
+
+
+def without_fence(text: str) -> str:
+    """Return a text without the one code fence around all of it, the same text if there is none."""
+    if "```" not in text and "~~~" not in text:
+        return text
+    lines = text.strip().split("\n")
+    fence = fence_of(lines[0])
+    if len(lines) < 2 or not fence or not _closes(lines[-1], fence):
+        return text
+    if lines[0].strip(fence[0] + " \t").casefold() not in _PROSE:
+        return text
+    inner = ""
+    for line in lines[1:-1]:
+        if inner:
+            inner = "" if _closes(line, inner) else inner
+        elif _closes(line, fence):
+            return text
+        else:
+            inner = fence_of(line)
+    return text if inner else "\n".join(lines[1:-1])
+
+
+def _closes(line: str, fence: str) -> bool:
+    bare = line.strip()
+    return bare.startswith(fence) and not bare.strip(fence[0])
