@@ -193,6 +193,72 @@ def parse_turn(
     return turn
 
 
+def parse_addition(
+    first: Turn, text: str, names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read what an author adds to a first answer that lacked something, laid over that one.
+
+    What the second answer states counts, and what it leaves out stays. An
+    answer without any part of the form is taken for the one thing that was
+    missing if it reads as that: a number, or a stance.
+
+    Source: HR-008.
+    """
+    second = parse_turn(text, names, author=author, vote=vote)
+    has_form = second.is_readable
+    if not has_form:
+        second = _bare_addition(first, text)
+    stated_anew = {one.agent for one in second.responses if one.stance}
+    doubted = {one.agent for one in second.faults if one.code == "two-stances"}
+    said = [one for one in first.responses if one.agent not in stated_anew | doubted]
+    said += [one for one in second.responses if one.agent in stated_anew | doubted]
+    known = {one.agent for one in said}
+    said += [one for one in second.responses if one.agent not in known]
+    turn = Turn(
+        position=second.position or first.position,
+        responses=said,
+        reasoning=(second.reasoning if has_form else "") or first.reasoning,
+        confidence=second.confidence or first.confidence,
+    )
+    turn.faults = _faults_of_merged(turn, first, second)
+    turn.warnings = _warnings(turn, vote)
+    return turn
+
+
+def _bare_addition(first: Turn, text: str) -> Turn:
+    """Return what a text without any form adds where one thing alone was missing."""
+    bare = own_answer(text).strip()
+    doubtful = [one.agent for one in first.responses if not one.stance]
+    turn = Turn()
+    if not first.confidence and not doubtful and "\n" not in bare:
+        turn.confidence = confidence_of(bare)
+    elif first.confidence and len(set(doubtful)) == 1:
+        said = stated(bare)
+        if said.stance:
+            turn.responses = [Response(agent=doubtful[0], stance=said.stance, comment=said.comment)]
+    return turn
+
+
+def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
+    """Return what two answers together still lack."""
+    if _is_empty(turn) and not (turn.reasoning and first.is_readable):
+        return [Fault(code="no-form")]
+    latest = [*second.faults, *first.faults]
+    faults: list[Fault] = []
+    if not turn.position:
+        contested = next((one for one in latest if one.code == "two-positions"), None)
+        faults.append(contested or Fault(code="no-position"))
+    if not turn.confidence:
+        unread = next((one for one in latest if one.code == "bad-confidence"), None)
+        faults.append(unread or Fault(code="no-confidence"))
+    for agent in dict.fromkeys(
+        one.agent for one in turn.responses if not turn.stance_to(one.agent)
+    ):
+        of_agent = (one for one in latest if one.agent == agent)
+        faults.append(next(of_agent, Fault(code="bad-stance", agent=agent)))
+    return faults + [one for one in second.faults if one.code == "unknown-agent"]
+
+
 def own_answer(text: str) -> str:
     """Return what the author of a text answers: cleaned, out of its fence, tags made headings."""
     return own_text(untagged(clean(text), LABELS), LABELS)
