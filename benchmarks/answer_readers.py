@@ -5,16 +5,21 @@ A kind whose reader does not exist reads nothing: all of it counts as lost.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from council.core.deliberation.turns import missing_responses, parse_turn
 from council.core.reading_answers.cleaning import clean
-from council.operations.delegation.expected_results import mismatch
+from council.wire.carried import message_of
+from council.wire.working import read_output
 
 AUTHOR = "glm"
 PEERS = ("claude", "gpt")
+REQUEST = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search"
 NAMES = {name: name for name in (*PEERS, AUTHOR)}
 
 
@@ -46,42 +51,46 @@ def read_vote(text: str) -> Heard:
 
 def read_contribution(text: str) -> Heard:
     """Read the blockers and the status of a contribution to a council."""
-    blockers_in = _reader("contributions", "blockers_in")
-    split_status = _reader("contributions", "split_status")
+    blockers_in = _reader("core.reading_answers.contributions", "blockers_in")
+    split_status = _reader("core.reading_answers.contributions", "split_status")
     if blockers_in is None or split_status is None:
         return Heard({})
-    blockers = list(blockers_in(clean(text)))
-    stated = str(split_status(clean(text))[1]).lower()
+    blockers, (_, stated) = blockers_in(text), split_status(text)
     is_agreed = stated == "agreed" and not blockers
-    asked = stated == "done" or (stated == "agreed" and bool(blockers))
-    return Heard({"blockers": blockers, "status": "agreed" if is_agreed else "responded"}, asked)
+    is_asked = stated == "done" or (stated == "agreed" and not is_agreed)
+    status = "agreed" if is_agreed else "responded"
+    return Heard({"blockers": blockers, "status": status}, is_asked)
 
 
 def read_result(text: str, schema: Any) -> Heard:
     """Read a result that has to have the form of a schema."""
-    find = _reader("results", "find_result")
-    if find is None:
+    result_in = _reader("core.reading_answers.results", "result_in")
+    if result_in is None:
         return Heard({}, is_asked=True)
-    import json
-
-    found = find(clean(text), lambda value: not mismatch(json.dumps(value), schema))
-    return Heard({} if found is None else {"json": found}, found is None)
+    found = result_in(text, Draft202012Validator(schema).is_valid)
+    return Heard({}, is_asked=True) if found is None else Heard({"json": json.loads(found)})
 
 
 def read_room_message(text: str) -> Heard:
     """Read whether a message to a room is a pass."""
-    is_pass = _reader("passes", "is_pass")
-    return Heard({} if is_pass is None else {"pass": bool(is_pass(text))})
+    is_pass = _reader("core.reading_answers.passes", "is_pass")
+    return Heard({} if is_pass is None else {"pass": is_pass(text)})
 
 
 def read_worker_line(text: str) -> Heard:
     """Read whether a line of a worker is understood (`read`) or refused with words (`explain`)."""
-    del text
-    return Heard({})
+    if _reader("wire.worker_lines", "line_in") is None:
+        return Heard({})
+    said = read_output(text, message_of(REQUEST), worker="W1")
+    if said.faulty:
+        is_whole = all(one.said and one.fault and one.right for one in said.faulty)
+        return Heard({"read as": "explain"} if is_whole else {})
+    is_read = any(one.message.kind == "S" and one.message.task == "T1" for one in said.messages)
+    return Heard({"read as": "read" if is_read else "shown as it is"})
 
 
 def _reader(module: str, name: str) -> Any:
     try:
-        return getattr(import_module(f"council.core.reading_answers.{module}"), name, None)
+        return getattr(import_module(f"council.{module}"), name, None)
     except ModuleNotFoundError:
         return None
