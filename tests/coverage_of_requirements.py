@@ -154,7 +154,7 @@ class Citations(ast.NodeVisitor):
     def _take(self, holders: list[ast.expr]) -> None:
         """Take in the marks below `holders`: they hold for what is visited now."""
         each = _each(holders)
-        if any(_is_mark(one, "skip") or _is_mark(one, "xfail") for one in each):
+        if any(_is_skipped(one) for one in each):
             self._run = False
         for suite in SUITES[1:]:
             if any(_is_mark(one, suite) for one in each):
@@ -182,15 +182,17 @@ class Citations(ast.NodeVisitor):
 
 
 def is_empty(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return true if a test cannot fail by what it looks at.
+    """Return true if a test cannot fail by what it looks at, or always skips itself.
 
-    It can when, before a `return` of its own, it asserts something that is no
-    constant, raises, or calls something that may do so.
+    It can fail when, before a `return` of its own, it asserts something that
+    is no constant, raises, or calls something that may do so.
     """
     body: list[ast.stmt] = []
     for one in test.body:
-        if isinstance(one, ast.Return) and one.value is None:
+        if isinstance(one, ast.Return):
             break
+        if isinstance(one, ast.Expr) and _ends_unpassed(one.value):
+            return True
         body.append(one)
     return not any(
         isinstance(node, ast.Call | ast.Raise)
@@ -198,6 +200,27 @@ def is_empty(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         for one in body
         for node in ast.walk(one)
     )
+
+
+def _ends_unpassed(node: ast.expr) -> bool:
+    """Return true for `pytest.skip(…)` and `pytest.xfail(…)`."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("skip", "xfail")
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "pytest"
+    )
+
+
+def _is_skipped(mark: ast.expr) -> bool:
+    """Return true if a mark keeps a test from having to pass, on every machine."""
+    always = (
+        _is_mark(mark, "skipif")
+        and isinstance(mark, ast.Call)
+        and any(isinstance(one, ast.Constant) and one.value for one in mark.args)
+    )
+    return always or _is_mark(mark, "skip") or _is_mark(mark, "xfail")
 
 
 def _names_bound(node: ast.stmt) -> list[str]:
@@ -241,10 +264,11 @@ def read_citations(tests: Path, known: list[str]) -> tuple[list[Citation], list[
     """Return what the tests below a folder cite, and the wrong citations."""
     found: list[Citation] = []
     faults: list[str] = []
-    for path in sorted(tests.rglob("test_*.py")):
+    for path in sorted(tests.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
         citations = Citations(path.relative_to(tests.parent).as_posix(), set(known))
-        citations.visit(tree)
+        if path.name.startswith("test_"):  # the files in which pytest looks for tests
+            citations.visit(tree)
         citations.report_misplaced(tree)
         found += citations.found
         faults += citations.faults

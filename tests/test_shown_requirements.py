@@ -122,14 +122,25 @@ def test_wrong_citation_is_a_fault_that_names_its_line(tmp_path: Path, text: str
     assert not shown
 
 
-@pytest.mark.parametrize("mark", ["skip", "skip('later')", "xfail(reason='later')"])
+@pytest.mark.parametrize(
+    "mark", ["skip", "skip('later')", "xfail(reason='later')", "skipif(True, reason='later')"]
+)
 def test_a_test_that_does_not_have_to_pass_shows_nothing(tmp_path: Path, mark: str):
     text = f'{REQ}("C0-001")\n@pytest.mark.{mark}\ndef test_a(): assert a'
     assert cited(tmp_path, text) == (set(), [])
 
 
 @pytest.mark.parametrize(
-    "body", ["pass", "...", '"""Words."""', "assert True", "a = 1", "return\n    assert a"]
+    "body",
+    [
+        "pass",
+        "...",
+        '"""Words."""',
+        "assert True",
+        "a = 1",
+        "return\n    assert a",
+        "assert a\n    pytest.skip('later')",
+    ],
 )
 def test_a_test_without_anything_that_can_fail_shows_nothing(tmp_path: Path, body: str):
     assert cited(tmp_path, f'{REQ}("C0-001")\ndef test_a():\n    {body}') == (set(), [])
@@ -143,6 +154,17 @@ def test_a_test_that_is_hidden_by_a_later_name_is_a_fault(tmp_path: Path, later:
     _, faults = cited(tmp_path, f"def test_a(): assert a\n{later}")
 
     assert faults == ["tests/core/test_something.py:2: test_a is hidden by line 3 and never runs"]
+
+
+def test_a_citation_in_a_file_without_tests_is_a_fault(tmp_path: Path):
+    (tmp_path / "tests").mkdir()
+    text = f'import pytest\n{REQ}("C0-001")\ndef test_a(): assert a\n'
+    (tmp_path / "tests" / "helpers_of_test.py").write_text(text)
+
+    assert read_citations(tmp_path / "tests", KNOWN) == (
+        [],
+        ["tests/helpers_of_test.py:2: this mark is on no test"],
+    )
 
 
 def test_the_same_name_in_two_classes_hides_nothing(tmp_path: Path):
