@@ -1,6 +1,6 @@
 """The readers of answers as the benchmark and the tests use them: one small function for each kind.
 
-A kind whose reader does not exist reads nothing: all of it counts as lost.
+A kind whose reader does not exist is read as None: all of it counts as lost.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def read_vote(text: str) -> Heard:
     return read_turn(text, vote=True)
 
 
-def read_contribution(text: str) -> Heard:
+def read_contribution(text: str) -> Heard | None:
     """Read the blockers and the status of a contribution to a council."""
     blockers_in = _reader("core.reading_answers.contributions", "blockers_in")
     split_status = _reader("core.reading_answers.contributions", "split_status")
     if blockers_in is None or split_status is None:
-        return Heard({})
+        return None
     blockers, (_, stated) = blockers_in(text), split_status(text)
     is_agreed = stated == "agreed" and not blockers
     is_asked = stated == "done" or (stated == "agreed" and not is_agreed)
@@ -62,25 +62,25 @@ def read_contribution(text: str) -> Heard:
     return Heard({"blockers": blockers, "status": status}, is_asked)
 
 
-def read_result(text: str, schema: Any) -> Heard:
+def read_result(text: str, schema: Any) -> Heard | None:
     """Read a result that has to have the form of a schema."""
     result_in = _reader("core.reading_answers.results", "result_in")
     if result_in is None:
-        return Heard({}, is_asked=True)
+        return None
     found = result_in(text, Draft202012Validator(schema).is_valid)
     return Heard({}, is_asked=True) if found is None else Heard({"json": json.loads(found)})
 
 
-def read_room_message(text: str) -> Heard:
+def read_room_message(text: str) -> Heard | None:
     """Read whether a message to a room is a pass."""
     is_pass = _reader("core.reading_answers.passes", "is_pass")
-    return Heard({} if is_pass is None else {"pass": is_pass(text)})
+    return None if is_pass is None else Heard({"pass": is_pass(text)})
 
 
-def read_worker_line(text: str) -> Heard:
+def read_worker_line(text: str) -> Heard | None:
     """Read whether a line of a worker is understood (`read`) or refused with words (`explain`)."""
     if _reader("wire.worker_lines", "line_in") is None:
-        return Heard({})
+        return None
     said = read_output(text, message_of(REQUEST), worker="W1")
     if said.faulty:
         is_whole = all(one.said and one.fault and one.right for one in said.faulty)

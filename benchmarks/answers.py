@@ -88,8 +88,8 @@ def _case(one: dict[str, Any]) -> Case:
     return Case(one["id"], one["kind"], one["text"], expected, one.get("schema"))
 
 
-def hear(case: Case) -> Heard:
-    """Read an answer with the reader of its kind."""
+def hear(case: Case) -> Heard | None:
+    """Read an answer with the reader of its kind; None if there is none."""
     if case.kind == "result":
         return answer_readers.read_result(case.text, case.schema)
     readers = {
@@ -102,8 +102,10 @@ def hear(case: Case) -> Heard:
     return readers[case.kind](case.text)
 
 
-def judge(case: Case, heard: Heard) -> Judged:
+def judge(case: Case, heard: Heard | None) -> Judged:
     """Hold what was read against what a careful reader understands."""
+    if heard is None:
+        return Judged(case, LOST, ["its kind has no reader"])
     outcomes = {
         name: _judge_part(name, case.expected.get(name), heard.parts.get(name))
         for name in case.expected.keys() | heard.parts.keys()

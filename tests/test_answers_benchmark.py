@@ -94,6 +94,12 @@ def test_each_bound_is_missed_by_what_it_forbids():
     assert missed_bounds([right, unasked]) == ["1 unclear ones are not asked about: turn-1"]
 
 
+def test_without_a_reader_every_answer_is_lost():
+    found = judge(replace(CASE, expected={"position": None}), None)
+
+    assert (found.outcome, found.is_unasked) == (LOST, True)
+
+
 def test_the_whole_corpus_is_read_and_each_kind_has_its_row():
     cases = read_corpus()
 
