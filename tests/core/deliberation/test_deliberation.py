@@ -492,7 +492,7 @@ def test_stop_ends_the_rounds_and_leads_to_the_vote_then_to_the_synthesis(paused
     assert stop(stopped.state, NOW + 3 * MINUTE).state.phase == "SYNTHESIZE"
 
 
-@pytest.mark.req("DL-023", "DL-025", "C0-036")
+@pytest.mark.req("DL-023", "DL-025")
 @pytest.mark.parametrize("status", [Status.CONVERGED, Status.TIMEOUT])
 def test_status_set_by_hand_ends_the_rounds_and_the_vote_is_still_held(status):
     state = speaks(debate())
