@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # Words between `<` and `>` with which language models set off what they think.
 _THOUGHTS = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad")
-# These two may also be parts of a form that is written in tags.
-_PARTS = frozenset(("reasoning", "analysis"))
+# This one may also be a part of a form that is written in tags.
+_PART = "reasoning"
 _MARKS = ("<think", "<thought", "<reasoning", "<analysis", "<scratchpad", "[think]", "[/think]")
 _CLOSING_MARKS = tuple(f"</{mark[1:]}" for mark in _MARKS if mark[0] == "<")
 _TAG = (
@@ -99,16 +99,17 @@ def _without_thoughts(text: str) -> str:
         if found.start() < at:
             continue
         name, closes = _named(found)
-        if is_form and name in _PARTS:
-            continue
-        if not closes and not begins:
+        ahead = closings.get(name, [])
+        while ahead and ahead[-1] < found.end():
+            ahead.pop()
+        end = ahead[-1] if ahead else len(text)
+        # A part holds words; a thought may hold the draft of a whole form.
+        is_part = is_form and name == _PART and "\n#" not in text[found.end() : end]
+        if not closes and (not begins or is_part):
             inline[name] += 1
         elif not closes:
             kept.append(text[at : found.start()])
-            ahead = closings.get(name, [])
-            while ahead and ahead[-1] < found.end():
-                ahead.pop()
-            at = ahead[-1] if ahead else len(text)
+            at = end
         elif inline[name]:
             inline[name] -= 1
         elif begins or ends:

@@ -17,7 +17,9 @@ from council.core.reading_answers.structure import (
     bodies_of,
     closes,
     fence_language,
+    heading,
     is_rule,
+    is_unfilled,
     marks_of,
     opened_fence,
     own_lines,
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
 WEAK = "?"
 
 _MAX_JSON_TRIES = 40
+_MAX_JSON_LINES = 400
 _LINE_CHARS = 400
+_NEAR_LINES = 120
+_NEAR_PARAGRAPHS = 3
 _MAX_MARKED_CHARS = 300
 # What an author says between a draft and the answer that takes its place.
 _FINAL = (
@@ -44,6 +49,13 @@ _FINAL = (
     "instead", "here is my answer", "version finale", "en fait", "reflexion faite", "corrige",
     "endgultig", "korrigiert", "uberarbeitet", "definitiva", "corregid", "en realidad",
 )  # fmt: skip
+_OFFERS = (
+    "let me know", "please let me know", "i hope this", "hope this", "happy to", "feel free",
+    "i kept to", "i'm happy to", "i am happy to", "would you like me", "if you'd like",
+    "n'hesitez pas", "j'espere que", "dites-moi", "gerne", "ich hoffe", "sag mir", "lass mich",
+    "espero que", "avisame", "no dudes",
+)  # fmt: skip
+_OFFER_LINES = 3
 _DRAFT = ("draft", "brouillon", "entwurf", "borrador", "first attempt", "first pass")
 _PROSE_FENCES = ("", "markdown", "md", "text", "txt", "json", "plaintext", "yaml", "xml")
 
@@ -58,13 +70,13 @@ class Form:
         bodies: dict[str, list[list[Line]]],
         *,
         fields: dict[str, Any] | None = None,
-        before: str = "",
+        before: list[str] | None = None,
         is_final: bool = False,
         is_loose: bool = False,
     ) -> None:
         self.bodies = bodies
         self.fields = fields
-        self.before = before
+        self.before = before or []
         self.is_final = is_final
         self.is_loose = is_loose
 
@@ -77,52 +89,87 @@ class Form:
 def own_text(text: str, labels: Mapping[str, str]) -> str:
     """Return the part of a clean text in which its author answers.
 
-    That is the text in a fence or a quotation if the form stands in there and
-    outside is none, and the text itself otherwise.
+    That is the text in a fence, in a quotation or in JSON if the form stands in
+    there and none outside, or if it is announced there as the last word; the
+    text itself otherwise.
     """
+    inside = list(_enclosed(text, labels))
+    final = [one for one, before in inside if says_final(before)]
+    if final:
+        return final[-1]
     if _is_form(text, labels):
         return text
     lines = text.strip().split("\n")
     if lines and all(not line.strip() or line.lstrip()[:1] == ">" for line in lines):
-        inside = "\n".join([line.lstrip()[1:].removeprefix(" ") for line in lines])
-        return inside if _is_form(inside, labels) or json_object(inside) is not None else text
-    fenced = [one for one in _fences(text) if _is_form(one, labels) or _has_form_fields(one)]
-    return "\n\n".join(fenced) if fenced else text
+        quoted = "\n".join([line.lstrip()[1:].removeprefix(" ") for line in lines])
+        return quoted if _is_form(quoted, labels) or json_object(quoted) is not None else text
+    return "\n\n".join([one for one, _ in inside]) or text
 
 
 def _is_form(text: str, labels: Mapping[str, str]) -> bool:
-    marks = marks_of(own_lines(text), labels)
-    keys = {mark.key.removeprefix(WEAK) for mark in marks}
+    keys = {mark.key.removeprefix(WEAK) for mark in marks_of(own_lines(text), labels)}
     return not keys.isdisjoint(("position", "consensus", "recommendation"))
 
 
-def _has_form_fields(text: str) -> bool:
-    fields = json_object(text)
-    return fields is not None and any(
-        normal_key(key) in ("position", "finalposition", "recommendation") for key in fields
-    )
+def _has_form_fields(fields: Mapping[str, Any] | None) -> bool:
+    return fields is not None and any(normal_key(key) in _FORM_FIELDS for key in fields)
 
 
-def _fences(text: str) -> Iterator[str]:
-    """Yield what stands in fences of prose or JSON."""
-    if "```" not in text and "~~~" not in text:
+def _enclosed(text: str, labels: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the forms in fences and in JSON, each with the paragraphs before it."""
+    if "{" not in text and "```" not in text and "~~~" not in text:
         return
-    fence = ""
-    inside: list[str] | None = None
-    for line in text.split("\n"):
-        if fence:
-            if closes(line, fence):
-                if inside is not None:
-                    yield "\n".join(inside)
-                fence, inside = "", None
-            elif inside is not None:
-                inside.append(line)
-            continue
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        line, begin = lines[at], at
+        at += 1
         if line.lstrip().startswith(">"):
             continue
         fence = opened_fence(line)
         if fence:
-            inside = [] if fence_language(line) in _PROSE_FENCES else None
+            while at < len(lines) and not closes(lines[at], fence):
+                at += 1
+            inside = "\n".join(lines[begin + 1 : at])
+            at += 1
+            if fence_language(line) in _PROSE_FENCES and (
+                _is_form(inside, labels) or _has_form_fields(json_object(inside))
+            ):
+                yield inside, _paragraphs_before(lines, begin, labels)
+        elif line.lstrip().startswith("{"):
+            found = _json_from(lines, begin)
+            if found is not None:
+                yield found, _paragraphs_before(lines, begin, labels)
+
+
+def _json_from(lines: list[str], begin: int) -> str | None:
+    """Return the JSON object with fields of a form that begins with a line, None for none."""
+    for end in range(begin, min(len(lines), begin + _MAX_JSON_LINES)):
+        bare = lines[end].rstrip()
+        if not bare:
+            break
+        if bare == "}" or (end == begin and bare.endswith("}")):
+            inside = "\n".join(lines[begin : end + 1])
+            if _has_form_fields(json_object(inside)):
+                return inside
+    return None
+
+
+def _paragraphs_before(lines: list[str], begin: int, labels: Mapping[str, str]) -> list[str]:
+    """Return the last own paragraphs before a line, the latest first, without an empty form."""
+    found: list[str] = []
+    here: list[str] = []
+    for at in range(begin - 1, max(-1, begin - _NEAR_LINES), -1):
+        start = lines[at].strip()
+        mark = heading(start, labels) if start else None
+        if mark is not None and mark.key and not (mark.rest or mark.key.startswith(WEAK)):
+            continue
+        if start and start[0] != ">" and not is_rule(start) and not is_unfilled(start):
+            here.insert(0, start[:_LINE_CHARS])
+        elif here:
+            found.append("\n".join(here))
+            here = []
+    return [*found, *(["\n".join(here)] if here else [])][:_NEAR_PARAGRAPHS]
 
 
 def untagged(text: str, labels: Mapping[str, str]) -> str:
@@ -170,19 +217,21 @@ def forms_of(
 
     A new form begins where a part comes again that each form has once.
     """
-    lines = _split_labels(own_lines(text), labels)
+    lines = _split_labels(_without_postamble(own_lines(text)), labels)
     marks = _settled(marks_of(lines, labels, about))
     starts: list[int] = []
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for at, mark in enumerate(marks):
         if not mark.key:
             continue
-        if not starts or (mark.key in single and mark.key in seen):
+        is_again = mark.key in seen and (mark.key in single or seen[mark.key] != mark.rank)
+        if not starts or is_again:
             starts.append(at)
-            seen = set()
-        seen.add(mark.key)
+            seen = {}
+        seen.setdefault(mark.key, mark.rank)
     if not starts:
         return [Form({"": [lines]}, is_loose=True)]
+    words = [line for line, _ in lines]
     found: list[Form] = []
     for number, start in enumerate(starts):
         begin = 0 if number == 0 else marks[start].at
@@ -194,12 +243,24 @@ def forms_of(
         found.append(
             Form(
                 bodies,
-                before=_said_before(lines, marks, start),
+                before=_paragraphs_before(words, marks[start].at, labels),
                 is_final=number > 0 and any(one.is_final for one in mine),
                 is_loose=any(one.key and one.rank >= _LOOSE for one in mine),
             )
         )
     return found
+
+
+def _without_postamble(lines: list[Line]) -> list[Line]:
+    """Return the lines without a last paragraph that only offers more: `Let me know if …`."""
+    end = len(lines)
+    while end and not lines[end - 1][0].strip():
+        end -= 1
+    begin = end
+    while begin and lines[begin - 1][0].strip():
+        begin -= 1
+    is_offer = 0 < begin < end and plain(lines[begin][0][:_LINE_CHARS]).startswith(_OFFERS)
+    return lines[:begin] if is_offer and end - begin <= _OFFER_LINES else lines
 
 
 def _settled(marks: list[Mark]) -> list[Mark]:
@@ -213,19 +274,6 @@ def _settled(marks: list[Mark]) -> list[Mark]:
 
 
 _LOOSE = 7  # below headings: bold and bare labels
-
-
-def _said_before(lines: list[Line], marks: list[Mark], start: int) -> str:
-    """Return the last paragraph, and headings without a part, before a form."""
-    begin = marks[start].at
-    paragraph: list[str] = []
-    at = begin - 1
-    while at >= 0 and (not lines[at][0].strip() or is_rule(lines[at][0])):
-        at -= 1
-    while at >= 0 and lines[at][0].strip() and lines[at][1] and len(paragraph) < 6:
-        paragraph.append(lines[at][0][:_LINE_CHARS])
-        at -= 1
-    return "\n".join(reversed(paragraph))
 
 
 def _split_labels(lines: list[Line], labels: Mapping[str, str]) -> list[Line]:
@@ -249,7 +297,8 @@ def _pieces(line: str, labels: Mapping[str, str]) -> list[str]:
         bold = line.rfind("**", begin, at - (line[at - 2 : at] == "**") * 2)
         start = bold if bold > start or (bold > begin and start <= begin) else start
         title = line[start:at].strip(EMPHASIS + " ")
-        is_label = start > begin and title and labels.get(plain(title), "")
+        has_words = any(map(str.isalpha, line[begin:start]))
+        is_label = has_words and title and labels.get(plain(title), "")
         if is_label and (title[:1].isupper() or line[start : start + 2] == "**"):
             pieces.append(line[begin:start].rstrip(" ;|"))
             begin = start
@@ -262,25 +311,34 @@ def chosen(forms: list[Form], is_empty: Callable[[Form], bool]) -> tuple[Form, l
 
     Args:
         forms: The forms of an answer in order, at least one.
-        is_empty: Returns true for a form that nobody has filled in.
+        is_empty: Returns true for a form that its author has not filled in.
     """
     filled = [one for one in forms if not is_empty(one)] or forms[-1:]
     last = filled[-1]
-    if len(filled) == 1 or last.is_final or _says(last.before, _FINAL):
+    if len(filled) == 1 or last.is_final or says_final(last.before):
         return last, []
     if _says(filled[0].before, _DRAFT):
         return last, [one for one in filled[1:-1] if not _says(one.before, _DRAFT)]
     return last, filled[:-1]
 
 
-def _says(before: str, words: tuple[str, ...]) -> bool:
-    """Return true if a few words before a form say which one it is."""
-    low = plain(before)
-    if len(low) > _MAX_MARKED_CHARS:
-        low = low[-_MAX_MARKED_CHARS:]
-    is_announced = before.rstrip(EMPHASIS + " ").endswith((":", "：")) or before[:1] in ("#", "*")
-    starts = low.startswith(words)
-    return bool(low) and (starts or (is_announced and any(word in low for word in words)))
+def says_final(before: list[str]) -> bool:
+    """Return true if the paragraphs before a form announce it as the last word."""
+    return _says(before, _FINAL)
+
+
+def _says(before: list[str], words: tuple[str, ...]) -> bool:
+    for paragraph in before:
+        low = plain(paragraph.lstrip("#* "))
+        is_announced = paragraph.rstrip(EMPHASIS + " ").endswith((":", "：")) or (
+            paragraph[0] in "#*" and "\n" not in paragraph
+        )
+        is_short = len(low) <= _MAX_MARKED_CHARS
+        if is_short and (
+            low.startswith(words) or (is_announced and any(word in low for word in words))
+        ):
+            return True
+    return False
 
 
 def normal_key(key: str) -> str:

@@ -47,7 +47,7 @@ _ADDRESSES = (
     "an ", "zu ", "respuesta a ", "a ",
 )  # fmt: skip
 _SETTING_OFF = COLONS + DASHES + "-=→>|"
-_LEAD = EMPHASIS + "[ \t\u00a0\u202f"
+_LEAD = EMPHASIS + "[" + UNSEEN_CHARS
 _NAME_CHARS = 40
 _TOPIC_CHARS = 80
 _SHOWN_CHARS = 80
@@ -85,6 +85,7 @@ class Spoken:
         self.stance = said.stance
         self.token = said.token
         self.comment = said.comment
+        self.is_doubtful = said.is_doubtful
         self.depth = depth
         self.more: list[Line] = []
 
@@ -95,11 +96,13 @@ class Spoken:
         lines = [line[2:] if line.startswith("  ") else line.lstrip() for line, _ in self.more]
         while lines and (not lines[-1].strip() or is_rule(lines[-1])):
             lines.pop()
-        if self.agent and not self.stance:
+        if self.agent and not self.stance and not self.is_doubtful:
             said = [self.token if self.token.strip() else self.comment]
             said += [line for line, is_own in self.more if is_own]
             self.stance = _said_in_sentences("\n".join(said))
         self.comment = "\n".join([self.comment, *lines]).strip()
+        if self.stance and _takes_back(self.stance, self.comment):
+            self.token, self.stance = f"{self.stance} / {self.comment}", ""
         if self.comment[:1] == "[" and self.comment.find("]") == len(self.comment) - 1:
             self.comment = self.comment[1:-1].strip()
 
@@ -116,6 +119,7 @@ class Spoken:
                 rest = words.split(":", 1)[1] if is_labelled else words
                 said = stated(rest.lstrip(_LEAD))
                 self.token, self.stance = said.token, said.stance
+                self.is_doubtful = said.is_doubtful
                 if said.stance or is_labelled:
                     before = [(one, own) for one, own in self.more[:at] if one.strip()]
                     self.comment, self.more = said.comment, before + self.more[at + 1 :]
@@ -230,7 +234,7 @@ def _about_unknown(
         if not is_short or is_word or not stated(rest).stance:
             return []
     words = bare.split() or ["@"]
-    shown_name = words[0].rstrip(COLONS) if is_named else name.strip(EMPHASIS + " ]")
+    shown_name = words[0].rstrip(COLONS) if is_named else name.strip(EMPHASIS + "]" + UNSEEN_CHARS)
     return [Spoken("", Stated("", shown_name or "@", rest), indent)]
 
 
@@ -261,15 +265,16 @@ def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
 
 def _behind_names(rest: str) -> tuple[Stated, bool]:
     """Return what is stated behind names, and whether it is set off from them."""
-    rest = rest.lstrip(EMPHASIS + "] ")
+    rest = rest.lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
     if rest.startswith("(") and ")" in rest[:_TOPIC_CHARS]:
         remark, after = rest[1:].split(")", 1)
         said = stated(remark)
         if said.stance and not said.comment:
-            comment = after.lstrip(EMPHASIS + "] " + _SETTING_OFF + ".,")
-            if not _takes_back(said.stance, comment):
-                return Stated(said.stance, said.token, comment.strip()), True
-        rest = after.lstrip(EMPHASIS + "] ")
+            comment = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS + _SETTING_OFF + ".,").strip()
+            if _takes_back(said.stance, comment):
+                return Stated("", remark, comment, is_doubtful=True), True
+            return Stated(said.stance, said.token, comment), True
+        rest = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
     bare = rest.lstrip(_SETTING_OFF + UNSEEN_CHARS)
     is_set_off = not rest[: len(rest) - len(bare)].isspace() and bare is not rest
     if bare[:1] in EMPHASIS and bare.lstrip(EMPHASIS)[:1].isspace():
@@ -333,7 +338,7 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
         bare = comment.lstrip(EMPHASIS + "]: " + _SETTING_OFF + ".,").strip()
         is_limited = any(limit in plain(comment[:MAX_CHARS]) for limit in _LIMITS[:9])
         if comment.startswith("?") or is_limited or _takes_back(stance, bare):
-            said = Stated("", body[:MAX_CHARS], bare)
+            said = Stated("", body[:MAX_CHARS], bare, is_doubtful=True)
         else:
             said = Stated(stance, body[words[clause].begin : words[end - 1].end], bare)
         found += [Spoken(agent, said) for agent in agents]
@@ -375,7 +380,7 @@ def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
         if at < began:
             continue
         agents, past = _names_at(comment, at, names)
-        rest = comment[past : past + 2 * MAX_CHARS].lstrip(EMPHASIS + "] ")
+        rest = comment[past : past + 2 * MAX_CHARS].lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
         if not rest or rest[0] not in COLONS + DASHES + "=":
             continue
         said = stated(rest.lstrip(_SETTING_OFF + _LEAD))
@@ -383,7 +388,9 @@ def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
             new[-1].comment = comment[began:at].rstrip(" ,;|—–-")
             new.extend([Spoken(agent, said, indent) for agent in agents])
             began = past
-            new[-1].comment = comment[past:].lstrip(EMPHASIS + "] ").lstrip(_SETTING_OFF + _LEAD)
+            new[-1].comment = (
+                comment[past:].lstrip(EMPHASIS + "]" + UNSEEN_CHARS).lstrip(_SETTING_OFF + _LEAD)
+            )
 
 
 def _without_tables(body: Sequence[Line]) -> Iterator[Line]:
@@ -424,6 +431,8 @@ def heading_about(line: str, names: Names, author: str) -> str:
     """
     start = line.strip()
     is_title = start[:1] == "#"
+    if not is_title and start[:2] not in ("**", "__"):
+        return ""
     lead = without_bullet(start.lstrip("#").lstrip()).lstrip(_LEAD)
     low = lead[:_NAME_CHARS].lower()
     address = next((one for one in _ADDRESSES if low.startswith(one)), "")
@@ -431,7 +440,7 @@ def heading_about(line: str, names: Names, author: str) -> str:
     agents, past = _names_at(lead, begin, names)
     if not agents or author in agents:
         return ""
-    rest = lead[past:].lstrip(EMPHASIS + "] ")
+    rest = lead[past:].lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
     said, is_set_off = _behind_names(lead[past:])
     if rest and not is_set_off and not said.stance:
         return ""

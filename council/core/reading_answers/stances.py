@@ -65,8 +65,15 @@ _FULLY = one_of(
     " entierement totalement completement pleinement absolument fortement respectueusement"
     " voll ganz vollkommen vollstandig absolut nur totalmente completamente plenamente solo"
 )
-_PARTLY = one_of("partially partly somewhat partiellement teilweise teils parcialmente")
-_ADVERB_PHRASES = ("tout a fait", "voll und ganz", "por completo", "del todo", "en partie")
+_PARTLY = one_of(
+    "partially|partly|somewhat|partiellement|teilweise|teils|parcialmente|in part|en partie"
+    "|en parte|zum teil",
+    "|",
+)
+_ADVERB_PHRASES = (
+    "tout a fait", "voll und ganz", "por completo", "del todo", "in part", "en partie", "en parte",
+    "zum teil",
+)  # fmt: skip
 _GOING_ON = one_of(
     "because that on with about as since here there given regarding"
     " parce car que qu' sur avec puisque weil dass mit da bei porque con sobre"
@@ -83,6 +90,9 @@ _NEUTRAL = frozenset("⚠🟡🟠🤔⚖➖💬👉🔸🔹•→↔~")
 _UNCLEAR_AFTER = frozenset("?/|~？")
 _QUOTES = "\"'“”«»"
 _BEHIND = (*COLONS, *DASHES, *".,;!…")
+_WITH = one_of("with avec mit con")
+_ALL_OF_IT = one_of("you this it them him her all everything @ vous toi tout dem ihm ihr todo esto")
+_CONCEDING = one_of("that on about regarding que dass sur bei sobre")
 _BUT = one_of("but though although however mais aber sondern pero")
 _WITHDRAWN = ("but not with", "but not this", "mais pas avec", "aber nicht", "pero no con")
 _ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
@@ -92,11 +102,12 @@ class Stated:
     """What the beginning of a text states.
 
     `stance` is "" where none is stated; `token` is then what stands in its
-    place. `comment` is the text behind the stance. `is_sentence` is true where
+    place, and `is_doubtful` is true if it began like one. `comment` is the text
+    behind the stance. `is_sentence` is true where
     a reason follows without punctuation (`I agree that …`).
     """
 
-    __slots__ = ("comment", "is_first_person", "is_sentence", "stance", "token")
+    __slots__ = ("comment", "is_doubtful", "is_first_person", "is_sentence", "stance", "token")
 
     def __init__(
         self,
@@ -106,12 +117,14 @@ class Stated:
         *,
         is_sentence: bool = False,
         is_first_person: bool = False,
+        is_doubtful: bool = False,
     ) -> None:
         self.stance = stance
         self.token = token
         self.comment = comment
         self.is_sentence = is_sentence
         self.is_first_person = is_first_person
+        self.is_doubtful = is_doubtful
 
 
 class Word:
@@ -141,7 +154,7 @@ def stated(text: str) -> Stated:
         if changed.stance:
             return changed
         if found.stance:
-            return Stated("", text[:MAX_CHARS], "")
+            return Stated("", text[:MAX_CHARS], "", is_doubtful=True)
     return found
 
 
@@ -149,8 +162,8 @@ def _stated_once(text: str) -> Stated:
     words = words_of(text)
     at, mark = _past_marks(words)
     at, is_first_person = _past_opening(words, at)
-    unclear = Stated("", text[:MAX_CHARS], "")
     stance, end_at = stance_at(words, at)
+    unclear = Stated("", text[:MAX_CHARS], "", is_doubtful=bool(stance))
     if not stance:
         return unclear
     end = words[end_at - 1].end
@@ -301,10 +314,10 @@ def _phrase(words: list[Word], at: int) -> tuple[str, int]:
 
 def behind(rest: str) -> str:
     """Return the text behind a stance or a name without what sets it off."""
-    bare = rest.lstrip(EMPHASIS + "]) \t\u00a0\u202f")
+    bare = rest.lstrip(EMPHASIS + "])" + UNSEEN_CHARS)
     if bare[:1] in ("(", "（"):
         inside, closed, after = bare[1:].replace("）", ")", 1).partition(")")
-        after = after.lstrip(COLONS + DASHES + "-.,;* \t\u00a0\u202f")
+        after = after.lstrip(COLONS + DASHES + "-.,;*" + UNSEEN_CHARS)
         return f"({inside}) {after}".strip() if closed and after else inside.strip()
     mark = bare[: len(bare) - len(bare.lstrip("-"))] or bare[:1]
     is_mark = mark[:1] in ("-", *_BEHIND) and bare
@@ -343,9 +356,10 @@ def _is_taken_back(stance: str, comment: str, *, is_sentence: bool) -> bool:
         return after is None  # "partial — agree on one, disagree on the other" is partial
     if is_but or after is None or not after.is_word:
         return True
-    # "I agree with you" takes a refusal back; "I agree that it costs" only concedes.
-    following = words[end + 1].plain if end + 1 < len(words) else ""
-    return after.plain == "with" and following in ("you", "this", "it", "them", "him", "her", "@")
+    # "I agree with you" takes a refusal back; "I agree (with you) that it costs" only concedes.
+    following = [one.plain for one in words[end + 1 : end + 4]]
+    is_whole = after.plain in _WITH and following[:1] and following[0] in _ALL_OF_IT
+    return bool(is_whole) and _CONCEDING.isdisjoint(following)
 
 
 def _after_arrow(text: str) -> str | None:
@@ -355,5 +369,9 @@ def _after_arrow(text: str) -> str | None:
     before = head[:past]
     for arrow in _ARROWS:
         before = before.replace(arrow, "\0")
-    words = [plain(one.strip(" *_`[]~()")) for one in before.split("\0") if one.strip()]
+    words = [
+        " ".join([word.plain for word in words_of(one) if word.is_word])
+        for one in before.split("\0")
+        if one.strip()
+    ]
     return text[past:] if words and all(word in _PHRASES for word in words) else None

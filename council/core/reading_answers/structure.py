@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 DASHES = "—–―"
 COLONS = ":："
 EMPHASIS = "*_`"
-UNSEEN_CHARS = " \t\u00a0\u202f\u3000"
+UNSEEN_CHARS = " \t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 _BULLETS = "-*+•·‣◦–"
 _DIGITS = "0123456789"
 _BRACKETS = {"[": "]", "{": "}", "<": ">"}
 _LABEL_MAX_CHARS = 60
 _DEEPEST = 6
+_PARTS_OF_A_FORM = 3
 _BOLD, _BARE, _ITEM = 7, 8, 2
 _ENDS = ".!?…。！？"
 _UNSPACED_ENDS = "。！？"
@@ -42,8 +43,8 @@ _CLOSERS = "\"'’”»)]*_`" + _ENDS
 _SYMBOLS = "\u2190"  # arrows, signs and pictures start here
 _UNSPACED_SCRIPTS = "\u2e80"
 _PLAIN = str.maketrans(
-    "àâäçéèêëîïíìñôöóòùûüúß’",
-    "aaaceeeeiiiinoooouuuus'",
+    "àâäáçéèêëîïíìñôöóòùûüú’",
+    "aaaaceeeeiiiinoooouuuu'",
     "\u0300\u0301\u0302\u0303\u0308\u0327\ufe0f\u200d",
 )
 
@@ -66,7 +67,7 @@ _ROUNDS = ("round", "tour", "runde", "ronda", "turn")
 class Mark:
     """A line that begins a part: where it stands, the key of the part, rank, text behind it."""
 
-    __slots__ = ("at", "is_final", "key", "rank", "rest")
+    __slots__ = ("at", "is_about", "is_final", "key", "rank", "rest")
 
     def __init__(self, key: str, rank: int, rest: str, *, is_final: bool = False) -> None:
         self.at = 0
@@ -74,6 +75,7 @@ class Mark:
         self.rank = rank
         self.rest = rest
         self.is_final = is_final
+        self.is_about = False
 
 
 def plain(words: str) -> str:
@@ -153,18 +155,42 @@ def marks_of(
         if not is_own or not line:
             continue
         mark = heading(line, labels)
-        if about is not None and (mark is None or not mark.key):
-            words = about(line) if line.lstrip()[:1] in ("#", "*", "_") else ""
-            if words:
-                mark = Mark("responses", mark.rank if mark else _BOLD, words)
+        words = about(line) if about is not None and (mark is None or not mark.key) else ""
+        if words:
+            mark = Mark("responses", mark.rank if mark else _BOLD, words)
+            mark.is_about = True
         if mark is None and _is_title(lines, at):
             key, _ = _keyed(line, labels)
             mark = Mark(key, _BARE, "") if key else None
         if mark is not None:
             mark.at = at
             found.append(mark)
-            ranks[mark.key] = min(mark.rank, ranks.get(mark.key, mark.rank))
-    return [mark for mark in found if not mark.key or mark.rank <= ranks[mark.key]]
+            if not mark.is_about:
+                ranks[mark.key] = min(mark.rank, ranks.get(mark.key, mark.rank))
+    # Inside a part for responses, a heading for one agent is a line of it.
+    has_part = "responses" in ranks
+    whole = _whole_ranks(found)
+    return [
+        mark
+        for mark in found
+        if not mark.key
+        or (not has_part if mark.is_about else mark.rank <= ranks[mark.key] or mark.rank in whole)
+    ]
+
+
+def _whole_ranks(marks: list[Mark]) -> set[int]:
+    """Return the ranks in which a form of its own stands: three of its parts, one by one."""
+    whole: set[int] = set()
+    runs: dict[int, set[str]] = {}
+    for mark in marks:
+        if not mark.key.isalpha() or mark.is_about:
+            continue  # a weak name begins no form
+        runs = {rank: keys for rank, keys in runs.items() if rank <= mark.rank}
+        run = runs.setdefault(mark.rank, set())
+        run.add(mark.key)
+        if len(run) >= _PARTS_OF_A_FORM:
+            whole.add(mark.rank)
+    return whole
 
 
 def _is_title(lines: list[Line], at: int) -> bool:
@@ -251,7 +277,8 @@ def _emphasised(body: str, labels: Mapping[str, str], rank: int) -> Mark:
     found = _labelled(inner[:end], labels, rank) if is_set_off else Mark("", rank, "")
     if after[:1] == "(" and ")" in after[:_LABEL_MAX_CHARS] and not found.rest:
         after = after[after.index(")") + 1 :].strip()  # a remark such as (1-5)
-    found.rest = f"{found.rest} {after.lstrip(COLONS + DASHES + '- ')}".strip()
+    after = after.lstrip(COLONS + DASHES + UNSEEN_CHARS)
+    found.rest = f"{found.rest} {after.removeprefix('- ')}".strip()
     return found
 
 
@@ -338,6 +365,16 @@ def prose(body: list[Line], labels: Mapping[str, str]) -> str:
     if is_bracketed(text):
         return "" if is_unfilled(text) else text[1:-1].strip()
     return text[1:] if text.startswith("\\") and is_bracketed(text.lstrip("\\")) else text
+
+
+def up_to_rule(body: list[Line]) -> list[Line]:
+    """Return the lines of a part up to a rule that separates its text from other matter."""
+    has_text = False
+    for at, (line, is_own) in enumerate(body):
+        if has_text and is_own and is_rule(line):
+            return body[:at]
+        has_text = has_text or bool(line.strip())
+    return body
 
 
 def is_bracketed(text: str) -> bool:

@@ -47,6 +47,7 @@ from council.core.reading_answers.structure import (
     plain,
     prose,
     sentences,
+    up_to_rule,
 )
 from council.core.record import Record
 
@@ -68,7 +69,7 @@ LABELS = labels_of(
         "position": "position|position finale|posicion|posicion final|standpunkt|haltung|postura"
         "|endgultige position|finalposition|立场|最终立场|我的立场",
         # Where no part has a stronger name.
-        WEAK + "position": "view|vote|opinion|take|stance|recommendation|proposal|answer|avis"
+        WEAK + "position": "view|vote|opinion|take|recommendation|proposal|answer|avis"
         "|meinung|recommandation|empfehlung|vorschlag|recomendacion|propuesta",
         "responses": "responses to others|responses|response|response to others"
         "|responses to other agents|response to other agents|responses to the others"
@@ -181,11 +182,13 @@ def parse_turn(
     turn, found_form = reader.read(own_answer(text))
     _settle_stances(turn)
     is_stated = turn.position or turn.confidence or any(one.stance for one in turn.responses)
-    if not is_stated and not (found_form and turn.reasoning):
+    if any(fault.code == "two-forms" for fault in turn.faults):
+        pass  # that says all
+    elif not is_stated and not (found_form and turn.reasoning):
         turn.faults.insert(0, Fault(code="no-form"))
     else:
         codes = {fault.code for fault in turn.faults}
-        missing = [] if turn.position or "two-positions" in codes else ["no-position"]
+        missing = [] if turn.position else ["no-position"]
         if not turn.confidence and "bad-confidence" not in codes:
             missing.append("no-confidence")
         turn.faults[:0] = [Fault(code=code) for code in missing]
@@ -246,8 +249,7 @@ def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
     latest = [*second.faults, *first.faults]
     faults: list[Fault] = []
     if not turn.position:
-        contested = next((one for one in latest if one.code == "two-positions"), None)
-        faults.append(contested or Fault(code="no-position"))
+        faults.append(Fault(code="no-position"))
     if not turn.confidence:
         unread = next((one for one in latest if one.code == "bad-confidence"), None)
         faults.append(unread or Fault(code="no-confidence"))
@@ -297,10 +299,7 @@ class _Reader:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
         form, rivals = chosen(forms, lambda one: _is_empty(turns[id(one)]))
-        turn = turns[id(form)]
-        for rival in rivals:
-            _settle_rival(turn, turns[id(rival)])
-        return turn, True
+        return _settled(turns[id(form)], [turns[id(rival)] for rival in rivals]), True
 
     def _heading(self, line: str) -> str:
         return heading_about(line, self.known, self.author)
@@ -315,6 +314,7 @@ class _Reader:
             reasons = [_without_preamble(text) for text in reasons]
         for body in bodies.get("position", ())[:1]:
             own = self._without_stances(body) if "responses" not in bodies else body
+            own = up_to_rule(own)
             turn.position = _words_in(_without_preamble(prose(own, LABELS)))
             if form.is_loose and "reasoning" not in bodies and "\n\n" in turn.position:
                 turn.position, _, more = turn.position.partition("\n\n")
@@ -500,22 +500,34 @@ def _is_empty(turn: Turn) -> bool:
     return not (turn.position or turn.confidence or any(one.stance for one in turn.responses))
 
 
-def _settle_rival(turn: Turn, rival: Turn) -> None:
-    """Take out of a turn what another form of the same answer contradicts (HR-003)."""
-    if rival.position and turn.position and plain(rival.position) != plain(turn.position):
-        found = f"{shown(turn.position)} / {shown(rival.position)}"
-        turn.faults.append(Fault(code="two-positions", found=shown(found)))
-        turn.position = ""
-    elif not turn.position and all(one.code != "two-positions" for one in turn.faults):
-        turn.position = rival.position
-    if rival.confidence and turn.confidence and rival.confidence != turn.confidence:
-        found = f"{turn.confidence}, {rival.confidence}"
-        turn.faults.append(Fault(code="bad-confidence", found=found))
-        turn.confidence = 0
-    elif not turn.confidence and all(one.code != "bad-confidence" for one in turn.faults):
-        turn.confidence = rival.confidence
-    turn.responses[:0] = [one for one in rival.responses if one.stance]
-    turn.reasoning = turn.reasoning or rival.reasoning
+def _settled(turn: Turn, rivals: list[Turn]) -> Turn:
+    """Return what several forms of one answer state together (HR-003).
+
+    Where two contradict each other and neither is marked as the last word,
+    none of them counts.
+    """
+    for rival in rivals:
+        if _contradicts(turn, rival):
+            found = shown(f"{turn.position} / {rival.position}")
+            reasoning = "\n\n".join(filter(None, [rival.reasoning, turn.reasoning]))
+            return Turn(reasoning=reasoning, faults=[Fault(code="two-forms", found=found)])
+        turn.position = turn.position or rival.position
+        turn.confidence = turn.confidence or rival.confidence
+        turn.reasoning = turn.reasoning or rival.reasoning
+        stated_here = {one.agent for one in turn.responses}
+        turn.responses += [one for one in rival.responses if one.agent not in stated_here]
+    return turn
+
+
+def _contradicts(one: Turn, other: Turn) -> bool:
+    """Return true if two forms state a part in two ways."""
+    both = (one, other)
+    agents = {said.agent for turn in both for said in turn.responses}
+    return (
+        len({plain(turn.position) for turn in both if turn.position}) > 1
+        or len({turn.confidence for turn in both if turn.confidence}) > 1
+        or any(len({turn.stance_to(agent) for turn in both} - {"", ACK}) > 1 for agent in agents)
+    )
 
 
 def _settle_stances(turn: Turn) -> None:

@@ -616,8 +616,8 @@ def test_of_two_forms_that_contradict_each_other_neither_counts():
     turn = parse_turn(TYPICAL + "\n## Position\nNo.\n\n## Confidence\n1\n", NAMES)
 
     assert (turn.position, turn.confidence) == ("", 0)
-    assert turn.stance_to("gpt") == "agree"  # only one of the two says it
-    assert codes(turn) == ["two-positions", "bad-confidence"]
+    assert turn.responses == []
+    assert codes(turn) == ["two-forms"]
 
 
 @pytest.mark.req("HR-003")
