@@ -15,6 +15,7 @@ from council.core.protocol.desk import Desk
 from council.core.protocol.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
+from council.core.reading_answers.protocol_lines import without_lines
 
 MOST_OPTIONS = 4
 MOST_WORDS = 3
@@ -42,6 +43,7 @@ def ask(
 ) -> Question:
     """Put a question to the user: a choice (D) where the options allow it, else an open one."""
     attempt = hop.attempt if hop else None
+    text, options = without_lines(text), tuple(without_lines(one) for one in options)
     pairs: dict[str, object] = {}
     if are_offered(options):
         pairs = {f"opt{number}": one for number, one in enumerate(options, 1)}
