@@ -65,9 +65,7 @@ def fault_of_segment(name: str, value: str, lang: str) -> str:
     if name == "DATA":
         return (_DATA_MARKS if value else _DATA_EMPTY)[french]
     got = value if len(value) <= _GOT_CHARS else f"{value[:_GOT_CHARS]}…"
-    return _SEGMENT[french].format(
-        name=name, got=got or _EMPTY[french], form=_FORMS[name][french]
-    )
+    return _SEGMENT[french].format(name=name, got=got or _EMPTY[french], form=_FORMS[name][french])
 
 
 def fault_of_count(
@@ -109,7 +107,7 @@ def not_sendable(lang: str) -> str:
 
 
 def refusal_text(said: str, fault: str, right: str, lang: str) -> str:
-    """Return what a worker is told of a line that was refused: the line, the fault, what to send."""
+    """Return what a worker is told of a refused line: the line, the fault, what to send."""
     segments = right.split("|")
     kind = segments[6] if segments[2] == "E" else segments[2]
     return _REFUSED[lang == "fr"].format(

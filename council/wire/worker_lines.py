@@ -196,10 +196,9 @@ def _explained(
         found = parse("|".join(kept), judged)
         places = list(dict.fromkeys((one.segment or 1) - 1 for one in found.errors))
         fault = "; ".join(
-            fault_of_segment(names[place], segments[place], lang)
-            for place in places[:_MOST_FAULTS]
+            fault_of_segment(names[place], segments[place], lang) for place in places[:_MOST_FAULTS]
         )
-    right = _right(kept, request, worker, judged)
+    right = line_to_send(kept, request, worker, judged)
     return Line(said=said, found=found, fault=fault, right=right)
 
 
@@ -239,8 +238,15 @@ def _default(name: str) -> str:
     return {"MSG": "M1", "ROUTE": "W1>O1", "TYPE": "S", **_UNUSED}.get(name, "-")
 
 
-def _right(kept: list[str], request: Message, worker: str, version: str) -> str:
-    """Return the line to send: what was said where it stands, else what the request says."""
+def line_to_send(kept: list[str], request: Message, worker: str, version: str) -> str:
+    """Return the right line: what was said where it can stand, else what the request says.
+
+    Args:
+        kept: The segments that were said, in their places; [] where they are not clear.
+        request: What the worker was asked.
+        worker: Its id.
+        version: The version of `kept`.
+    """
     written = "V4" if version == "V4" else "V5"
     said = dict(zip(NAMES[version], kept, strict=False))
     kind = _kind(said.get("TYPE", ""))
@@ -275,9 +281,7 @@ def _kind(said: str) -> str:
     return known if known in _STATES else "S"
 
 
-def json_line(
-    text: str, request: Message, *, worker: str, version: str, lang: str
-) -> Line | None:
+def json_line(text: str, request: Message, *, worker: str, version: str, lang: str) -> Line | None:
     """Return what a message that was written as JSON comes to, None for any other text."""
     shown = text.strip()
     low = shown.casefold()
@@ -298,5 +302,5 @@ def json_line(
         said=" ".join(shown.split()),
         found=Parsed("V5", shown, [], (Fault(code="E10", rule=f"{detect(shown)}-0"),)),
         fault=json_fault(lang),
-        right=_right(kept, request, worker, version),
+        right=line_to_send(kept, request, worker, version),
     )

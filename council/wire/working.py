@@ -19,18 +19,18 @@ from council.core.protocol.payload import flags_and_pairs
 from council.core.reading_answers.cleaning import clean, fence_of
 from council.core.reading_answers.protocol_lines import unwrapped
 from council.core.record import Record
+from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
 from council.wire.codes import CODES
 from council.wire.fault_texts import not_sendable
 from council.wire.identifiers import is_code
-from council.wire.worker_lines import Line, json_line, line_in
+from council.wire.worker_lines import Line, json_line, line_in, line_to_send
 
 _BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _NAME = "result"
 _REF = "#REF:"
 _KINDS = frozenset("SCUXA")
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
-_CHARS_OF_A_TOKEN = 4
 _BEGINS_CHARS = 80
 _KNOWN_CODES = frozenset(CODES["V5"])
 # What DATA cannot hold, as signs that look the same to a person.
@@ -148,7 +148,10 @@ class _Reader:
                 raise ConversionRefusedError("faults", found.version, "V5")
             message = message_of(found)
         except ConversionRefusedError:
-            self.said.faulty.append(line if line.fault else line.copy(fault=not_sendable(self._lang)))
+            if not line.fault:
+                right = line_to_send([], self._request, self._worker, self._version)
+                line = line.copy(fault=not_sendable(self._lang), right=right)
+            self.said.faulty.append(line)
             return
         if found.version != "V5":
             message = message.copy(
@@ -240,7 +243,7 @@ def short_form(line: str, request: Message, worker: str, *, is_alone: bool = Fal
         for one in texts
     ]
     if told and told[0].message.kind == "S" and request.budget is not None:
-        left = max(0, request.budget - -(-len(data) // _CHARS_OF_A_TOKEN))
+        left = max(0, request.budget - estimated_tokens(data))
         told[0].message = told[0].message.copy(budget=left)
     return [one.copy(repaired=repaired) for one in told]
 
@@ -337,11 +340,11 @@ def wrapped(
         request: What it was asked.
         worker: Its id.
         ref: The artifact that holds the words whole, where DATA cannot.
-        tokens: What it used up, 0 for an estimate from the length of the words.
+        tokens: What it used up, 0 for an estimate from the words.
 
     Source: PR-536, PR-539, PR-582.
     """
-    used = tokens or -(-len(words) // _CHARS_OF_A_TOKEN)
+    used = tokens or estimated_tokens(words)
     left = None if request.budget is None else max(0, request.budget - used)
     pairs = referring(words, ref) if ref else {_NAME: words}
     data = ";".join(f"{name}={value}" for name, value in pairs.items())

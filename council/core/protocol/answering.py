@@ -64,8 +64,11 @@ _REFUSED = {
     **dict.fromkeys(("E40", "E41", "E42", "E43"), _UNKNOWN),
 }
 _OTHER = ("this failed", "cela a échoué")
-# The code of a worker that is away stands for one whose run failed as well.
-_CRASHED = ("the worker failed", "le worker a échoué")
+# The code of a worker that is away stands for one as well that crashed or said nothing of use.
+_WITHOUT_ANSWER = (
+    "no worker gave an answer that could be used",
+    "aucun worker n’a donné de réponse utilisable",
+)
 _CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
 _NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
 _NOTHING = ("Done.", "C’est fait.")
@@ -126,14 +129,14 @@ def _failure(task: Task, french: bool) -> tuple[str, str]:
     """
     lasts = [hop.attempt for hop in task.hops if hop.source == COORDINATOR and hop.attempt]
     failed = [one for one in lasts if one.state is TaskState.F]
+    if failed and task.code == "E30":
+        return _WITHOUT_ANSWER[french], ""
     own_words = bool(failed) and failed[-1].own_words
     known = _WORDS if own_words else {**_WORDS, **_REFUSED}
     said = known.get(task.code, _OTHER)[french]
     if own_words:
         is_told = task.code not in _WORDS or task.code in _WITH_REASON
         return said, _plain(task.reason) if is_told else ""
-    if failed and failed[-1].code == "E30" and failed[-1].started_at is not None:
-        return _CRASHED[french], ""
     if not failed and task.code == "E19" and task.caps:
         return said, _NOBODY_FOR[french].format(", ".join(task.caps))
     return said, ""

@@ -117,7 +117,7 @@ def chosen(question: Question, given: str) -> str:
 
 def answer(desk: Desk, task: Task, question: Question, text: str, by: str, parent: int = 0) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    question.close(text, by, desk.now)
+    desk.close_question(task, question, text, by)
     desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
     if not question.hop:
         task.choice = text
@@ -152,7 +152,7 @@ def expire(desk: Desk, task: Task, question: Question) -> None:
         fallback = question.options[0] if question.options else ""
         answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return
-    question.close("", NOBODY, desk.now)
+    desk.close_question(task, question, "", NOBODY)
     reason = "nobody chose in time"
     for hop in task.hops:
         if hop.is_open and hop.source == COORDINATOR:

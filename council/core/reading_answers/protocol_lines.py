@@ -180,10 +180,10 @@ def unescaped(text: str) -> str:
 
 
 def without_lines(text: str) -> str:
-    """Return a text for people: of a line of the protocol in it, what it says is kept.
+    r"""Return a text for people: of a line of the protocol in it, what it says is kept.
 
-    >>> without_lines("Here:\\nM9|O1>User|S|T1|P1|D|-|0|S1|-|result=Five of them")
-    'Here:\\nFive of them'
+    >>> without_lines("Here:\nM9|O1>User|S|T1|P1|D|-|0|S1|-|result=Five of them")
+    'Here:\nFive of them'
     """
     if not _may_hold(text):
         return text

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from council.core.events import Event
 from council.core.protocol import exchange_runs, orchestrator
-from council.core.protocol.answering import readable
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Work
 from council.core.protocol.messages import Message, inline
@@ -21,7 +20,7 @@ from council.core.protocol.payload import flags_and_pairs
 from council.drivers.runs import Answer
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.known import known_in
-from council.operations.protocol.payloads import payload_of
+from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.task_due import Due
 from council.store.delegation import artifacts
 from council.wire.fault_texts import refusal_text
@@ -112,7 +111,7 @@ def _can_stand(crew: Crew, due: Due, words: str) -> bool:
 
 def _received(crew: Crew, due: Due, message: Message) -> Taken:
     def taken(exchange: Exchange, run: str) -> ExchangeStep:
-        unknown = unknown_references(message.data, known_in(crew, exchange))
+        unknown = unknown_in(crew, exchange, message)
         if unknown and says_nothing_else(crew, exchange, message):
             return orchestrator.receive_fault(
                 exchange,
@@ -124,9 +123,7 @@ def _received(crew: Crew, due: Due, message: Message) -> Taken:
                 run=run,
                 rules=crew.rules,
             )
-        warned = [
-            _event(due, _WARNED, message, warning=f"W_REFERENCE ({one.text})") for one in unknown
-        ]
+        warned = warnings_of(due.context, message, unknown)
         step = ExchangeStep(exchange=exchange, events=warned)
         return step.then(
             orchestrator.receive(
@@ -135,13 +132,6 @@ def _received(crew: Crew, due: Due, message: Message) -> Taken:
         )
 
     return taken
-
-
-def says_nothing_else(crew: Crew, exchange: Exchange, message: Message) -> bool:
-    """Return true if a result would be empty without the references that name nothing."""
-    if message.kind != "S":
-        return False
-    return not readable(exchange, message.data, lambda one: payload_of(crew.place, one))
 
 
 def _faulty(crew: Crew, stands_for: Message, faulty: Line, lang: str) -> Taken:
