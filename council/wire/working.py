@@ -21,7 +21,7 @@ from council.core.reading_answers.protocol_lines import unwrapped
 from council.core.record import Record
 from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
-from council.wire.codes import CODES
+from council.wire.codes import CODES, mapped
 from council.wire.fault_texts import not_sendable
 from council.wire.identifiers import is_code
 from council.wire.worker_lines import Line, json_line, line_in, line_to_send
@@ -32,7 +32,7 @@ _REF = "#REF:"
 _KINDS = frozenset("SCUXA")
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
 _BEGINS_CHARS = 80
-_KNOWN_CODES = frozenset(CODES["V5"])
+_KNOWN_CODES = frozenset(CODES["V5"]) | frozenset(CODES["V4"])
 # What DATA cannot hold, as signs that look the same to a person.
 _WIDE = str.maketrans({"|": "｜", ">": "＞"})
 
@@ -125,7 +125,9 @@ class _Reader:
             self._close()
             self._take_line(found)
             return
-        short = short_form(line, self._request, self._worker, is_alone=is_alone)
+        short = short_form(
+            line, self._request, self._worker, version=self._version, is_alone=is_alone
+        )
         if short:
             self._close()
             self._add(short)
@@ -215,7 +217,9 @@ def _with_data(message: Message, data: str) -> Message:
     return message.copy(data=data, pairs=tuple(pairs.items()), flags=tuple(flags))
 
 
-def short_form(line: str, request: Message, worker: str, *, is_alone: bool = False) -> list[Told]:
+def short_form(
+    line: str, request: Message, worker: str, *, version: str = "V5", is_alone: bool = False
+) -> list[Told]:
     """Return the messages that a line in the short form stands for, [] for mere words.
 
     A letter or a code, and DATA: `S results=5`, `C question=…;options=a,b`, `E33 desc=…`,
@@ -226,6 +230,7 @@ def short_form(line: str, request: Message, worker: str, *, is_alone: bool = Fal
         line: A line of an output.
         request: What the worker was asked.
         worker: Its id.
+        version: The version that it speaks: its codes are those of V4 where that is V4.
         is_alone: Whether the output has no other line: then DATA need not be a pair.
 
     Source: HR-016.
@@ -236,6 +241,8 @@ def short_form(line: str, request: Message, worker: str, *, is_alone: bool = Fal
     word, data, marks = _parted(bare)
     if not data or not _is_said(word, data, is_alone=is_alone and not mended):
         return []
+    if is_code(word) and version == "V4":
+        word = mapped(word, "V4", "V5")[0]
     repaired = (*mended, *marks)
     texts = written_short(f"{word} {data}", request, worker)
     told = [
@@ -276,11 +283,9 @@ def _is_said(word: str, data: str, *, is_alone: bool) -> bool:
     if word == "X":
         target, _, data = data.partition(" ")
         return target[:1] in "Ww" and target[1:].isdigit() and _begins_with_pair(data.strip())
-    if is_code(word) and word not in _KNOWN_CODES:
-        return False
     if _begins_with_pair(data):
         return word != "A"
-    if not is_alone:
+    if not is_alone or (is_code(word) and word not in _KNOWN_CODES):
         return False
     return word == "S" or is_code(word) or (word == "C" and data.endswith("?")) or data == "ok"
 

@@ -91,7 +91,9 @@ def refuse_line(
         key = f"r{desk.exchange.next_message}"
         desk.exchange.values[key] = explanation
         pairs["see"] = f"#CTX:{key}"
-    return _refuse(desk, message, code, pairs, task, part)
+    # A depth that has no form is no hand-off that went too deep: the user is told what is true.
+    fails_as = "E10" if code == "E16" else code
+    return _refuse(desk, message, code, pairs, task, part, fails_as=fails_as)
 
 
 def _ignore(desk: Desk, message: Message, reason: str) -> Verdict:
@@ -110,8 +112,13 @@ def _refuse(
     pairs: Mapping[str, object],
     task: Task | None = None,
     part: tuple[Hop, Attempt] | None = None,
+    *,
+    fails_as: str = "",
 ) -> Verdict:
-    """Answer a message with an E; the worker is asked once more, but not for ever."""
+    """Answer a message with an E; the worker is asked once more, but not for ever.
+
+    In the end its attempt fails with `fails_as`, "" for `code`.
+    """
     reason = str(pairs.get("desc", ""))
     desk.tell(
         "message.refused", task, agent=message.sender, kind=message.kind, said=message.id,
@@ -133,7 +140,7 @@ def _refuse(
         return verdict
     attempt.refused += 1
     if attempt.refused > MOST_REFUSED:
-        fail(desk, task, hop, code, reason)
+        fail(desk, task, hop, fails_as or code, reason)
     elif attempt.asked:
         attempt.asked = number
     return verdict
