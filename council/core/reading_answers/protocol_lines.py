@@ -27,6 +27,7 @@ _OTHER_SEPARATORS = "\t;,/"
 _LEAST_BARS = 4
 _MOST_BARS = 6
 _LONGEST_LINE = 20_000
+_LONGEST_NUMBER = 16
 _HEAD = r"M(?:SG[_ -]?)?(?:\d{1,6}|<[^<>|\s]{1,12}>|\{[^{}|\s]{1,12}\}|n|\?{1,3})"
 _ID = r"(?:[OWRG]\d{0,3}(?:\.\w{1,8})?|W?\*|User)"
 _ARROW = r"(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|→|⇒|➜|➔|⟶|＞|›)"
@@ -105,9 +106,10 @@ def _may_hold(line: str) -> bool:
 def _start(line: str, at: int) -> int:
     """Return where a line begins whose route was found: a first segment before it belongs to it."""
     before = line[:at].rstrip()
-    if before[-1:] and before[-1] in BARS:
-        return before[:-1].rfind(" ") + 1 if before[:-1].strip() else at
-    return at
+    if not before or before[-1] not in BARS:
+        return at
+    first = before[:-1].strip()
+    return 0 if len(first) <= _LONGEST_NUMBER else before[:-1].rstrip().rfind(" ") + 1
 
 
 def _opened(line: str, start: int) -> str:
