@@ -192,7 +192,7 @@ def _fitting(message: Message, data: str) -> Told:
     """Return a message whose DATA is too long, or holds marks that no DATA may hold.
 
     A result lies elsewhere as a whole, of a hand-off its longest value. What else
-    is too long is cut on the wire; whoever reads the message here has all of it.
+    is too long is cut on the wire, and is whole where the message is acted on.
     """
     flags, pairs = flags_and_pairs(data)
     if message.kind == "S":
