@@ -256,7 +256,7 @@ def short_form(
 
 
 def _may_be_short(line: str) -> bool:
-    """Tell quickly whether a line begins, behind its marks, with one letter or a code."""
+    """Return false quickly if no letter or code stands behind the marks of a line."""
     head = line.lstrip(" \t>-*+•#`_\"'“«0123456789.)|")[:4]
     return head[:1].upper() in _KINDS | {"E"} and (
         head[1:2] in (" ", ":", "|", "*", "`", "\t") or head[1:3].isdigit()
@@ -279,7 +279,7 @@ def _parted(line: str) -> tuple[str, str, list[str]]:
 
 
 def _is_said(word: str, data: str, *, is_alone: bool) -> bool:
-    """Tell whether DATA behind a letter can only be meant as such, and is no sentence."""
+    """Return true if DATA behind a letter can only be meant as such, and is no sentence."""
     if word == "X":
         target, _, data = data.partition(" ")
         return target[:1] in "Ww" and target[1:].isdigit() and _begins_with_pair(data.strip())

@@ -98,7 +98,7 @@ def find_line(line: str) -> Found | None:
 
 
 def _may_hold(line: str) -> bool:
-    """Tell quickly whether a line can hold enough separators at all."""
+    """Return false quickly if a line has too few separators to be one."""
     bars = sum(line.count(mark) for mark in BARS)
     return bars >= _LEAST_BARS or any(line.count(one) >= _LEAST_BARS for one in _OTHER_SEPARATORS)
 
