@@ -125,8 +125,9 @@ def _waited(place: Place, done: Sent, longest_s: float) -> Output:
     def tell(line: str) -> None:
         sys.stderr.write(plain_line(f"council: {line}") + "\n")
 
-    answer = answer_to(place, done.context, longest_s, tell)
-    return Output(record={**done.to_record(), "answer": answer}, text=plain_text(answer))
+    answer, is_done = answer_to(place, done.context, done.task, longest_s, tell)
+    record = {**done.to_record(), "answer": answer, "done": is_done}
+    return Output(record=record, text=plain_text(answer), code=0 if is_done else _REFUSED)
 
 
 def answer(

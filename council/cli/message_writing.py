@@ -203,7 +203,7 @@ def convert(
         ),
     ] = "",
     size: Annotated[
-        bool, typer.Option("--size", help="Tell how many characters it saves or costs.")
+        bool, typer.Option("--size", help="Tell about how many tokens it saves or costs.")
     ] = False,
     version: Version = "",
     root: Root = "",
@@ -222,6 +222,7 @@ def convert(
             is_alone,
             numbered,
         )
+        from council.core.tokens import estimated_tokens
         from council.operations.delegation.permitted import permitted
         from council.operations.protocol.messages import Sidecar, most_bytes
 
@@ -239,7 +240,7 @@ def convert(
             except (InvalidMessageError, ConversionRefusedError) as error:
                 lines, notes, code = _failed(error, found.version, json, found)
                 return lines, numbered(notes, given, alone=alone), code
-            before, after = len(found.text.rstrip("\r\n")), len(made.text)
+            before, after = map(estimated_tokens, (found.text.rstrip("\r\n"), made.text))
             sizes[0] += before
             sizes[1] += after
             if json:
@@ -260,7 +261,8 @@ def convert(
 
 def _compared(before: int, after: int) -> str:
     share = abs(after - before) * 100 // before
-    return f"{before} characters become {after}, {share} % {'less' if after <= before else 'more'}"
+    than = "less" if after <= before else "more"
+    return f"about {before} tokens become {after}, {share} % {than}"
 
 
 def sign(

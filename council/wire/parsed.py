@@ -110,6 +110,8 @@ class Parsed:
     def strict(self) -> Parsed:
         """Return the same reading with every warning that has a code turned into a fault.
 
+        `W_SENDER` has none: who usually sends a type is a habit and no rule (PR-541).
+
         Source: PR-006, PR-628.
         """
         turned = [

@@ -1,14 +1,14 @@
 """The worker's side: what a program printed as the messages that it means.
 
-A worker gets one line and answers lines of its own version, or just words. A
-line that is a message counts as one; words become the answer `S`. What a
+A worker gets one line. It answers by a letter and DATA (`S results=5`), by
+lines of its own version, or by just words: words become the answer `S`. What a
 message of an older version cannot say, depth, context and budget, is what the
-request said.
+request said. Lines behind a result belong to it.
 
-The checks that every worker owes before it works stand here too, for workers
-that are ours.
+The checks that every worker has to make before it works stand here too, for
+workers that are ours.
 
-Source: PR-538, PR-546, PR-558, PR-559, PR-583, PR-598.
+Source: HR-015, HR-016, PR-538, PR-546, PR-558, PR-559, PR-583, PR-598.
 """
 
 from __future__ import annotations
@@ -16,27 +16,41 @@ from __future__ import annotations
 from council.core.errors import ConversionRefusedError
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, Message, inline, is_inline
 from council.core.protocol.payload import flags_and_pairs
+from council.core.reading_answers.cleaning import clean, fence_of
+from council.core.reading_answers.protocol_lines import unwrapped
 from council.core.record import Record
+from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
-from council.wire.identifiers import is_code, is_digits
-from council.wire.messages import parse
-from council.wire.parsed import Parsed
+from council.wire.codes import CODES, mapped
+from council.wire.fault_texts import not_sendable
+from council.wire.identifiers import is_code
+from council.wire.worker_lines import Line, json_line, line_in, line_to_send
 
-_LEAST_BARS = 4
 _BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _NAME = "result"
 _REF = "#REF:"
 _KINDS = frozenset("SCUXA")
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
-_CHARS_OF_A_TOKEN = 4
 _BEGINS_CHARS = 80
+_KNOWN_CODES = frozenset(CODES["V5"]) | frozenset(CODES["V4"])
+# What DATA cannot hold, as signs that look the same to a person.
+_WIDE = str.maketrans({"|": "｜", ">": "＞"})
 
 
 class Told(Record):
-    """One message of a program, in the words of V5; `whole` is DATA that was too long for it."""
+    """One message of a program, in the words of V5.
+
+    Args:
+        message: The message.
+        whole: A text that its DATA cannot hold, "" for none.
+        name: The pair whose value that text is; "" where it is all that DATA says.
+        repaired: What was repaired in its line, in words.
+    """
 
     message: Message
     whole: str = ""
+    name: str = ""
+    repaired: tuple[str, ...] = ()
 
 
 class Said(Record):
@@ -44,51 +58,246 @@ class Said(Record):
 
     Args:
         messages: Its messages in order.
-        faulty: The lines that want to be messages and are none, as read.
+        faulty: The lines that are meant as messages and cannot be read as any.
         words: All that is no message.
     """
 
     messages: list[Told] = []  # noqa: RUF012 - Record copies it
-    faulty: list[Parsed] = []  # noqa: RUF012 - never changed in place
+    faulty: list[Line] = []  # noqa: RUF012 - Record copies it
     words: str = ""
 
 
-def read_output(text: str, request: Message) -> Said:
-    """Return what the output of a program means, asked for `request`."""
-    said = Said()
-    words = []
-    for line in text.split("\n"):
-        found = _as_message(line.strip("\r"))
-        if found is None:
-            words.append(line)
-            continue
+def read_output(
+    text: str, request: Message, *, worker: str = "", version: str = "V5", lang: str = "en"
+) -> Said:
+    """Return what the output of a program means.
+
+    Args:
+        text: All that it printed.
+        request: What it was asked.
+        worker: Its id, "" for the one who was asked.
+        version: The version that it speaks.
+        lang: `en` or `fr`, for what is wrong with a line.
+    """
+    reader = _Reader(request, worker or request.receiver, version, lang)
+    plain = clean(text)
+    lines = plain.split("\n")
+    told = reader.as_json(plain)
+    if told:
+        return reader.said
+    is_alone = not plain.strip().count("\n")
+    for line in lines:
+        reader.take(line, is_alone=is_alone)
+    return reader.end()
+
+
+class _Reader:
+    """Takes the lines of an output one by one."""
+
+    def __init__(self, request: Message, worker: str, version: str, lang: str) -> None:
+        self.said = Said()
+        self._request = request
+        self._worker = worker
+        self._version = version
+        self._lang = lang
+        self._words: list[str] = []
+        self._result: Told | None = None  # lines behind it belong to it
+        self._more: list[str] = []
+
+    def as_json(self, text: str) -> bool:
+        """Take a message that was written as JSON; False for any other text."""
+        found = json_line(
+            text, self._request, worker=self._worker, version=self._version, lang=self._lang
+        )
+        self.said.faulty += [found] if found is not None else []
+        return found is not None
+
+    def take(self, line: str, *, is_alone: bool) -> None:
+        """Take one line; `is_alone` says that the output has no other."""
+        found = line_in(
+            line,
+            self._request,
+            worker=self._worker,
+            version=self._version,
+            lang=self._lang,
+        )
+        if found is not None:
+            self._close()
+            self._take_line(found)
+            return
+        short = short_form(
+            line, self._request, self._worker, version=self._version, is_alone=is_alone
+        )
+        if short:
+            self._close()
+            self._add(short)
+        elif self._result is not None and line.strip() and not fence_of(line):
+            self._more.append(line.rstrip())
+        else:
+            self._close()
+            self._words.append(line)
+
+    def end(self) -> Said:
+        """Return all that was said."""
+        self._close()
+        self.said.words = "\n".join(self._words).strip()
+        return self.said
+
+    def _take_line(self, line: Line) -> None:
+        found = line.found
         try:
             if found.errors:
                 raise ConversionRefusedError("faults", found.version, "V5")
             message = message_of(found)
         except ConversionRefusedError:
-            said.faulty.append(found)
-            continue
+            if not line.fault:
+                right = line_to_send([], self._request, self._worker, self._version)
+                line = line.copy(fault=not_sendable(self._lang), right=right)
+            self.said.faulty.append(line)
+            return
         if found.version != "V5":
             message = message.copy(
-                context=request.context,
-                budget=request.budget,
-                depth=request.depth + (message.kind == "X"),
+                context=self._request.context,
+                budget=self._request.budget,
+                depth=self._request.depth + (message.kind == "X"),
             )
         cut = "W_DATA_TRUNCATED" in found.warnings
-        whole = found.text.split("|", _BARS[found.version])[-1] if cut else ""
-        said.messages.append(Told(message=message, whole=whole))
-    said.words = "\n".join(words).strip()
-    return said
+        data = found.text.split("|", _BARS[found.version])[-1].rstrip("\r\n") if cut else ""
+        told = _fitting(message, data) if cut else Told(message=message)
+        self._add([told.copy(repaired=line.repaired)])
+
+    def _add(self, told: list[Told]) -> None:
+        self.said.messages += told
+        self._result = told[-1] if told[-1].message.kind == "S" else None
+
+    def _close(self) -> None:
+        """End the result that was open: what stood behind it is part of it."""
+        if self._result is not None and self._more:
+            first = self._result.whole or readable_data(self._result.message.data)
+            self._result.whole = "\n".join([first, *self._more])
+        self._result, self._more = None, []
 
 
-def _as_message(line: str) -> Parsed | None:
-    """Return the reading of a line that wants to be a message, None of any other."""
-    head, bars = line.partition("|")[0], line.count("|")
-    is_numbered = (head[:1] == "M" and is_digits(head[1:])) or (
-        head[:4] == "MSG_" and is_digits(head[4:])
+def readable_data(data: str) -> str:
+    """Return DATA as a text: one pair a line, the value alone of a result that is all of it."""
+    flags, pairs = flags_and_pairs(data)
+    if not pairs:
+        return data
+    if list(pairs) == [_NAME] and not flags:
+        return pairs[_NAME]
+    return "\n".join([*flags, *(f"{name}: {value}" for name, value in pairs.items())])
+
+
+def _fitting(message: Message, data: str) -> Told:
+    """Return a message whose DATA is too long, or holds marks that no DATA may hold.
+
+    A result lies elsewhere as a whole, of a hand-off its longest value. What else
+    is too long is cut on the wire, and is whole where the message is acted on.
+    """
+    flags, pairs = flags_and_pairs(data)
+    if message.kind == "S":
+        short = inline(data, DATA_CHARS)
+        return Told(message=_with_data(message, short), whole=readable_data(data))
+    if not pairs:
+        return Told(message=_with_data(message, inline(data, DATA_CHARS)))
+    longest = max(pairs, key=lambda name: len(pairs[name]))
+    room = DATA_CHARS - len(data) + len(pairs[longest])
+    cut = {**pairs, longest: inline(pairs[longest], max(1, room))}
+    wire = ";".join([*flags, *(f"{name}={value}" for name, value in cut.items())])
+    kept = message.copy(
+        data=wire.translate(_WIDE)[:DATA_CHARS], pairs=tuple(pairs.items()), flags=tuple(flags)
     )
-    return parse(line) if is_numbered and bars >= _LEAST_BARS else None
+    if message.kind == "X" and len(data) > DATA_CHARS:
+        return Told(message=kept, whole=pairs[longest], name=longest)
+    return Told(message=kept)
+
+
+def _with_data(message: Message, data: str) -> Message:
+    flags, pairs = flags_and_pairs(data)
+    return message.copy(data=data, pairs=tuple(pairs.items()), flags=tuple(flags))
+
+
+def short_form(
+    line: str, request: Message, worker: str, *, version: str = "V5", is_alone: bool = False
+) -> list[Told]:
+    """Return the messages that a line in the short form stands for, [] for mere words.
+
+    A letter or a code, and DATA: `S results=5`, `C question=…;options=a,b`, `E33 desc=…`,
+    `U progress=50%`, `X W2 call=…;reason=…`. Behind bullets, in bold or in a code span it counts
+    too, with a small letter or a colon as well.
+
+    Args:
+        line: A line of an output.
+        request: What the worker was asked.
+        worker: Its id.
+        version: The version that it speaks: its codes are those of V4 where that is V4.
+        is_alone: Whether the output has no other line: then DATA need not be a pair.
+
+    Source: HR-016.
+    """
+    if not _may_be_short(line):
+        return []
+    bare, mended = unwrapped(line)
+    word, data, marks = _parted(bare)
+    if not data or not _is_said(word, data, is_alone=is_alone and not mended):
+        return []
+    if is_code(word) and version == "V4":
+        word = mapped(word, "V4", "V5")[0]
+    repaired = (*mended, *marks)
+    texts = written_short(f"{word} {data}", request, worker)
+    told = [
+        _fitting(one, one.data) if not _can_be_sent(one.data) else Told(message=one)
+        for one in texts
+    ]
+    if told and told[0].message.kind == "S" and request.budget is not None:
+        left = max(0, request.budget - estimated_tokens(data))
+        told[0].message = told[0].message.copy(budget=left)
+    return [one.copy(repaired=repaired) for one in told]
+
+
+def _may_be_short(line: str) -> bool:
+    """Return false quickly if no letter or code stands behind the marks of a line."""
+    head = line.lstrip(" \t>-*+•#`_\"'“«0123456789.)|")[:4]
+    return head[:1].upper() in _KINDS | {"E"} and (
+        head[1:2] in (" ", ":", "|", "*", "`", "\t") or head[1:3].isdigit()
+    )
+
+
+def _parted(line: str) -> tuple[str, str, list[str]]:
+    """Return the letter or code of a short line, its DATA, and what was repaired."""
+    at = 3 if line[1:3].isdigit() else 1
+    word, rest = line[:at], line[at:]
+    marks = [] if word.isupper() else ["letter case"]
+    plain = rest.lstrip("*`_")
+    plain = plain.lstrip()
+    if plain[:1] in (":", "|"):
+        plain = plain[1:].lstrip("*`_ ")
+        marks.append("the sign behind its letter")
+    elif rest[:1] not in (" ", "\t", "*", "`"):
+        return word, "", marks
+    return word.upper(), plain.strip(), marks
+
+
+def _is_said(word: str, data: str, *, is_alone: bool) -> bool:
+    """Return true if DATA behind a letter can only be meant as such, and is no sentence."""
+    if word == "X":
+        target, _, data = data.partition(" ")
+        return target[:1] in "Ww" and target[1:].isdigit() and _begins_with_pair(data.strip())
+    if _begins_with_pair(data):
+        return word != "A"
+    if not is_alone or (is_code(word) and word not in _KNOWN_CODES):
+        return False
+    return word == "S" or is_code(word) or (word == "C" and data.endswith("?")) or data == "ok"
+
+
+def _begins_with_pair(data: str) -> bool:
+    name, equals, value = data.partition("=")
+    name = name.rstrip()
+    return bool(equals and value.strip()) and name.isidentifier()
+
+
+def _can_be_sent(data: str) -> bool:
+    return len(data) <= DATA_CHARS and not set("|>") & set(data) and data.isprintable()
 
 
 def reply(
@@ -136,11 +345,11 @@ def wrapped(
         request: What it was asked.
         worker: Its id.
         ref: The artifact that holds the words whole, where DATA cannot.
-        tokens: What it used up, 0 for an estimate from the length of the words.
+        tokens: What it used up, 0 for an estimate from the words.
 
     Source: PR-536, PR-539, PR-582.
     """
-    used = tokens or -(-len(words) // _CHARS_OF_A_TOKEN)
+    used = tokens or estimated_tokens(words)
     left = None if request.budget is None else max(0, request.budget - used)
     pairs = referring(words, ref) if ref else {_NAME: words}
     data = ";".join(f"{name}={value}" for name, value in pairs.items())
@@ -215,6 +424,7 @@ def written_short(line: str, request: Message, worker: str) -> list[Message]:
         state = _STATES[word].replace("-", "")
         return [reply(request, word, data, worker=worker, state=state)]
     target, _, data = data.partition(" ")
+    target, data = target.upper(), data.strip()
     handed = reply(request, "X", data, worker=worker, state="R")
     half = None if request.budget is None else request.budget // 2
     handed = handed.copy(receiver=target, depth=request.depth + 1, budget=half)

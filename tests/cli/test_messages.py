@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from council.cli.app import run
+from council.core.tokens import estimated_tokens
 from council.wire.messages import parse
 from council.wire.streams import Splitter
 from tests.conftest import Ran
@@ -516,14 +517,15 @@ def test_a_conversion_reports_the_size_on_request(msg):
     told = records(msg("convert", "--to", "V2", "--size", "--json", stdin=stream(blocks)))
     longer = msg("convert", "--to", "V5", "--size", "MSG_01|O|R|TASK_01|go")
 
-    before = sum(map(len, blocks))
-    after = len(shown.out) - len(blocks)
+    before = sum(map(estimated_tokens, blocks))
+    after = sum(map(estimated_tokens, shown.out.splitlines()))
     saved = (before - after) * 100 // before
-    assert saved >= 40
-    assert shown.err == f"council: {before} characters become {after}, {saved} % less\n"
+    assert 40 <= saved <= 50, "what the document expects"
+    assert shown.err == f"council: about {before} tokens become {after}, {saved} % less\n"
     assert sum(one["size"]["before"] for one in told) == before
     assert sum(one["size"]["after"] for one in told) == after
-    assert "21 characters become 28, 33 % more" in longer.err
+    assert "tokens become" in longer.err
+    assert "% more" in longer.err
     assert msg("convert", "--to", "V2", stdin=stream(blocks)).err == ""
 
 

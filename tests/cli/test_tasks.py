@@ -162,6 +162,24 @@ def test_waiting_prints_the_answer_alone_or_says_that_none_came_in_time(office):
     assert "no answer in S2 within 1s" in late.err
 
 
+@pytest.mark.req("HR-017")
+def test_waiting_ends_with_what_happened_to_the_request(office):
+    office.hire(
+        broken=(["exits", "3"], "plan"),
+        careful=(["fails", "E33", "no such page"], "web_search"),
+        writer=(["result", "result=fine"], "text_gen"),
+    )
+    words = ("msg", "send", "--wait", "--user", "Do it", "--caps")
+    crashed = office.council(*words, "plan")
+    assert crashed.out == "Not done: no worker gave an answer that could be used.\n"
+    refused = office.council(*words, "web_search")
+    assert refused.out == "Not done: a file was not found.\n"
+    assert (crashed.code, refused.code) == (6, 6)
+    assert office.do(*words, "plan", code=6)["done"] is False
+    done = office.do(*words, "text_gen")
+    assert (done["answer"], done["done"]) == ("fine", True)
+
+
 def test_bad_settings_of_tasks_are_named(office):
     path = office.root / "council.toml"
     text = path.read_text()
@@ -183,7 +201,6 @@ def test_a_wait_that_ends_without_an_answer_names_its_context_in_json(office):
     assert office.do(*words, code=7)["error"]["context"] == "S1"
 
 
-@pytest.mark.req("PR-504")
 def test_a_capability_that_nobody_can_have_is_refused(office):
     done = office.council("msg", "send", "--user", "x", "--caps", "BAD CAP")
     assert (done.code, "'BAD CAP' is no capability" in done.err) == (3, True)
@@ -273,7 +290,7 @@ def test_what_workers_and_requests_say_does_not_reach_the_terminal(office):
     office.hire(writer=(["words", "\033]0;pwn\007\033[31mred\n\u202etwo"], "text_gen"))
     words = ("msg", "send", "--user", "Write\033[31m \u202eit", "--caps", "text_gen", "--wait")
     answer = office.council(*words)
-    assert (answer.code, answer.out) == (0, " ]0;pwn  [31mred\n two\n")
+    assert (answer.code, answer.out) == (0, "red\ntwo\n")
     shown = [office.council("task", *one).out for one in (("show", "S1"), ("list", "--all"))]
     assert all(one.replace("\n", "").isprintable() for one in shown), shown
     assert "Write [31m it" in shown[1]

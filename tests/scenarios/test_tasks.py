@@ -537,7 +537,7 @@ def test_a_person_answers_a_task_by_say_as_everything_else(office):
     assert office.answer(context) == "with blue"
 
 
-@pytest.mark.req("PR-559")
+@pytest.mark.req("PR-504", "PR-559")
 def test_a_request_of_a_worker_is_ignored_and_an_event_says_so(office):
     office.hire(one=([], "plan"), two=([], "plan"))
     context = office.ask("Plan", "--caps", "plan")

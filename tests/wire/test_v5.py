@@ -142,7 +142,7 @@ def test_each_type_is_read_from_its_typical_sender_without_a_warning(kind: str, 
     assert parse(f"M1|{route}|{kind}|T1|-|-|{err}|0|S1|-|x").warnings == []
 
 
-@pytest.mark.req("PR-541")
+@pytest.mark.req("PR-006", "PR-541")
 @pytest.mark.parametrize(
     ("kind", "route"),
     [("R", "W1>W2"), ("B", "W1>*"), ("H", "O1>W1"), ("X", "O1>W1"), ("J", "O1>O1"), ("U", "O1>W1")],

@@ -15,9 +15,9 @@ ANSWER = "M5|W1>O1|S|T2|P0|D|-|1|S7|B200|results=5"
 
 
 def test_a_line_is_a_message_and_words_are_words() -> None:
-    said = read_output(f"Thinking.\n{ANSWER}\nBye | all > of you\n", REQUEST)
+    said = read_output(f"Thinking.\n{ANSWER}\n\nBye | all > of you\n", REQUEST)
     assert [one.message.data for one in said.messages] == ["results=5"]
-    assert said.words == "Thinking.\nBye | all > of you"
+    assert said.words == "Thinking.\n\nBye | all > of you"
 
 
 def test_several_messages_come_in_their_order() -> None:
@@ -29,7 +29,7 @@ def test_several_messages_come_in_their_order() -> None:
 def test_a_line_with_faults_is_told_apart() -> None:
     said = read_output(ANSWER.replace("|P0|", "|P9|"), REQUEST)
     assert (said.messages, said.words) == ([], "")
-    assert said.faulty[0].errors[0].code == "E11"
+    assert said.faulty[0].found.errors[0].code == "E11"
 
 
 @pytest.mark.req("PR-598")

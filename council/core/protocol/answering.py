@@ -19,6 +19,7 @@ from council.core.protocol.exchange import (
 )
 from council.core.protocol.messages import COORDINATOR, USER, compose, inline
 from council.core.protocol.payload import flags_and_pairs
+from council.core.reading_answers.protocol_lines import without_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 RESULT = "result"
 _TITLE_CHARS = 80
 _SUMMARY_CHARS = 150
-_MOST_BARS = 6
 # Pairs that are there for the programs between which a result travelled.
 _NOT_FOR_USERS = frozenset(
     (
@@ -64,6 +64,11 @@ _REFUSED = {
     **dict.fromkeys(("E40", "E41", "E42", "E43"), _UNKNOWN),
 }
 _OTHER = ("this failed", "cela a échoué")
+# The code of a worker that is away stands for one as well that crashed or said nothing of use.
+_WITHOUT_ANSWER = (
+    "no worker gave an answer that could be used",
+    "aucun worker n’a donné de réponse utilisable",
+)
 _CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
 _NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
 _NOTHING = ("Done.", "C’est fait.")
@@ -85,8 +90,9 @@ def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
 
     Source: PR-556, PR-557.
     """
-    if exchange.composed and exchange.answer.strip():
-        return exchange.answer.strip()
+    composed_text = _plain(exchange.answer) if exchange.composed else ""
+    if composed_text:
+        return composed_text
     tasks = [one for one in exchange.tasks.values() if not one.told]
     told = [(one, _outcome(exchange, one, payload, lang == "fr")) for one in tasks]
     if len(told) == 1:
@@ -95,7 +101,8 @@ def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
 
 
 def _title(task: Task) -> str:
-    return f"{inline(task.text, _TITLE_CHARS)}:" if task.text else ""
+    text = _plain(task.text)
+    return f"{inline(text, _TITLE_CHARS)}:" if text else ""
 
 
 def _outcome(exchange: Exchange, task: Task, payload: Payload, french: bool) -> str:
@@ -122,6 +129,8 @@ def _failure(task: Task, french: bool) -> tuple[str, str]:
     """
     lasts = [hop.attempt for hop in task.hops if hop.source == COORDINATOR and hop.attempt]
     failed = [one for one in lasts if one.state is TaskState.F]
+    if failed and task.code == "E30":
+        return _WITHOUT_ANSWER[french], ""
     own_words = bool(failed) and failed[-1].own_words
     known = _WORDS if own_words else {**_WORDS, **_REFUSED}
     said = known.get(task.code, _OTHER)[french]
@@ -192,15 +201,7 @@ def _result_in(exchange: Exchange, name: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text without lines of the protocol: of such a line what it says is kept."""
-    return "\n".join(_said(line) for line in text.split("\n")).strip()
-
-
-def _said(line: str) -> str:
-    head, _, _ = line.strip().partition("|")
-    is_message = head[:1] == "M" and head[1:].removeprefix("SG_").isdecimal()
-    if is_message and line.count("|") >= _MOST_BARS:
-        return line.rpartition("|")[2]
-    return line
+    return without_lines(text).strip()
 
 
 def composed(

@@ -25,6 +25,7 @@ from council.core.protocol.exchange import (
     ExchangeStep,
     Hop,
     Posted,
+    Question,
     Task,
     TaskRules,
 )
@@ -179,6 +180,14 @@ class Desk:
         )
         if state is TaskState.R and task.state is TaskState.N:
             task.state, task.at, task.started_at = TaskState.R, self.now, self.now
+
+    def close_question(self, task: Task, question: Question, answer: str, by: str) -> None:
+        """Write down who answered what; the time of the task stood still while it waited."""
+        began = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
+        question.close(answer, by, self.now)
+        waits_since = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
+        if task.ends_at is not None:
+            task.ends_at += waits_since - began
 
     def _drop_runs(self, task: Task, hop: Hop, attempt: Attempt) -> None:
         """Give up what still runs or waits for an attempt that is over."""

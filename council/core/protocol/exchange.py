@@ -258,7 +258,8 @@ class Task(Record):
         state: N, R, D, F or X.
         at: Since when it is in that state.
         started_at: When it became R.
-        ends_at: When its time is over (E20); None before anybody was started.
+        ends_at: When its time is over (E20); None before anybody was started. While the user
+            has a question of it to answer it stands still, and is put off by that long.
         ended_at: When it was over.
         hops: Everybody's part in it.
         questions: What the user was asked.
@@ -299,6 +300,11 @@ class Task(Record):
     def is_over(self) -> bool:
         """Tell whether the task is done, failed or cancelled."""
         return self.state in ENDED
+
+    @property
+    def waits_for_user(self) -> bool:
+        """Return true if the user has not answered yet; its own time stands still meanwhile."""
+        return any(one.is_open for one in self.questions)
 
     def hop(self, number: int) -> Hop:
         """Return a hop by its number."""

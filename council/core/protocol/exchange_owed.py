@@ -310,7 +310,7 @@ def next_due(exchange: Exchange) -> datetime | None:
     for task in exchange.tasks.values():
         if task.is_over:
             continue
-        instants.append(task.ends_at)
+        instants += [] if task.waits_for_user else [task.ends_at]
         instants += [one.ends_at for one in task.questions if one.is_open]
         waits = any(one.hop == 0 and one.is_open for one in task.questions)
         for hop in task.hops:

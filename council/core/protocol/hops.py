@@ -101,7 +101,7 @@ def drop_questions(desk: Desk, task: Task, hop: Hop) -> None:
     """Let nobody answer the questions of a hop any more."""
     for one in task.questions:
         if one.hop == hop.number and one.is_open:
-            one.close("", NOBODY, desk.now)
+            desk.close_question(task, one, "", NOBODY)
 
 
 def conclude(desk: Desk, task: Task) -> None:
@@ -132,7 +132,7 @@ def end_task(desk: Desk, task: Task, state: TaskState, *, code: str = "", reason
     task.code, task.reason = code, reason
     for one in task.questions:
         if one.is_open:
-            one.close("", NOBODY, desk.now)
+            desk.close_question(task, one, "", NOBODY)
     desk.drop_splitting(task)
     desk.tell("task.ended", task, state=str(state), code=code, reason=reason)
 

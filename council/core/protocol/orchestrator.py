@@ -213,6 +213,7 @@ def receive_fault(
     now: datetime,
     *,
     details: str = "",
+    explanation: str = "",
     run: str = "",
     rules: TaskRules = RULES,
 ) -> ExchangeStep:
@@ -225,6 +226,8 @@ def receive_fault(
         registry: Who is there.
         now: The instant.
         details: The fault in words.
+        explanation: What its worker reads beside the answer: the line, the fault and the right
+            line (HR-015); it becomes a value of the context, and the answer refers to it.
         run: The run that wrote it, "" for none.
         rules: What may be chosen.
 
@@ -233,7 +236,7 @@ def receive_fault(
         more, and fails with that code after the third time.
     """
     desk = Desk(exchange, now, registry=registry, rules=rules)
-    return _judged(desk, refuse_line(desk, message, code, details, run))
+    return _judged(desk, refuse_line(desk, message, code, details, run, explanation))
 
 
 def send(

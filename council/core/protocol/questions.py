@@ -15,6 +15,7 @@ from council.core.protocol.desk import Desk
 from council.core.protocol.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
+from council.core.reading_answers.protocol_lines import without_lines
 
 MOST_OPTIONS = 4
 MOST_WORDS = 3
@@ -42,6 +43,7 @@ def ask(
 ) -> Question:
     """Put a question to the user: a choice (D) where the options allow it, else an open one."""
     attempt = hop.attempt if hop else None
+    text, options = without_lines(text), tuple(without_lines(one) for one in options)
     pairs: dict[str, object] = {}
     if are_offered(options):
         pairs = {f"opt{number}": one for number, one in enumerate(options, 1)}
@@ -115,7 +117,7 @@ def chosen(question: Question, given: str) -> str:
 
 def answer(desk: Desk, task: Task, question: Question, text: str, by: str, parent: int = 0) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    question.close(text, by, desk.now)
+    desk.close_question(task, question, text, by)
     desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
     if not question.hop:
         task.choice = text
@@ -150,7 +152,7 @@ def expire(desk: Desk, task: Task, question: Question) -> None:
         fallback = question.options[0] if question.options else ""
         answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return
-    question.close("", NOBODY, desk.now)
+    desk.close_question(task, question, "", NOBODY)
     reason = "nobody chose in time"
     for hop in task.hops:
         if hop.is_open and hop.source == COORDINATOR:

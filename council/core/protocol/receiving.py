@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 TAKEN, REPEATED, IGNORED, REFUSED = "taken", "duplicate", "ignored", "refused"
 MOST_REFUSED = 2
+# Two values of this length, their names and their signs fit into DATA.
+_TOLD_CHARS = 90
 _FIELDS_KEPT = 100
 _NOT_HEARD = {
     **dict.fromkeys("RBD", "only an orchestrator sends it"),
@@ -77,12 +79,21 @@ def _without_context(desk: Desk, message: Message, *, strange: bool) -> Verdict:
     return _refuse(desk, message, "E42", {"desc": "unknown session", "ctx": message.context})
 
 
-def refuse_line(desk: Desk, message: Message, code: str, details: str, run: str) -> Verdict:
+def refuse_line(
+    desk: Desk, message: Message, code: str, details: str, run: str, explanation: str = ""
+) -> Verdict:
     """Answer a line with faults by the code of the first one (PR-537)."""
     task = desk.exchange.tasks.get(message.task)
     part = None if task is None else _part_of(desk, task, message, run)
     desk.end_run(run)
-    return _refuse(desk, message, code, {"desc": details or "invalid message"}, task, part)
+    pairs = {"desc": details or "invalid message"}
+    if explanation:
+        key = f"r{desk.exchange.next_message}"
+        desk.exchange.values[key] = explanation
+        pairs["see"] = f"#CTX:{key}"
+    # A depth that has no form is no hand-off that went too deep: the user is told what is true.
+    fails_as = "E10" if code == "E16" else code
+    return _refuse(desk, message, code, pairs, task, part, fails_as=fails_as)
 
 
 def _ignore(desk: Desk, message: Message, reason: str) -> Verdict:
@@ -101,8 +112,13 @@ def _refuse(
     pairs: Mapping[str, object],
     task: Task | None = None,
     part: tuple[Hop, Attempt] | None = None,
+    *,
+    fails_as: str = "",
 ) -> Verdict:
-    """Answer a message with an E; the worker is asked once more, but not for ever."""
+    """Answer a message with an E; the worker is asked once more, but not for ever.
+
+    In the end its attempt fails with `fails_as`, "" for `code`.
+    """
     reason = str(pairs.get("desc", ""))
     desk.tell(
         "message.refused", task, agent=message.sender, kind=message.kind, said=message.id,
@@ -112,7 +128,7 @@ def _refuse(
     if message.sender == USER or desk.registry.get(message.sender) is None:
         return verdict
     hop, attempt = part if part else (None, None)
-    told = {name: inline(str(value), 60) for name, value in pairs.items() if str(value)}
+    told = {name: inline(str(value), _TOLD_CHARS) for name, value in pairs.items() if str(value)}
     reply = compose(
         COORDINATOR, message.sender, "E", pairs=told, task=message.task,
         priority=message.priority or "P1", code=code, depth=hop.depth if hop else message.depth,
@@ -124,7 +140,7 @@ def _refuse(
         return verdict
     attempt.refused += 1
     if attempt.refused > MOST_REFUSED:
-        fail(desk, task, hop, code, reason)
+        fail(desk, task, hop, fails_as or code, reason)
     elif attempt.asked:
         attempt.asked = number
     return verdict

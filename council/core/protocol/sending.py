@@ -192,7 +192,7 @@ def _answer(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]
             continue
         attempt = task.hop(question.hop).attempts[question.attempt - 1]
         if attempt.worker in receivers and attempt.state not in ENDED:
-            question.close(given, message.sender, desk.now)
+            desk.close_question(task, question, given, message.sender)
             attempt.asked = number
             desk.tell(
                 "question.answered", task, agent=message.sender, msg=f"M{question.message}",

@@ -42,7 +42,7 @@ def _time_out(desk: Desk, task: Task) -> None:
         ended = not question.is_open or question.ends_at is None
         if not ended and desk.now >= (question.ends_at or desk.now):
             expire(desk, task, question)
-    if task.ends_at is not None and desk.now >= task.ends_at:
+    if task.ends_at is not None and desk.now >= task.ends_at and not task.waits_for_user:
         _give_to_another(desk, task)
     for hop in task.hops:
         attempt = hop.attempt

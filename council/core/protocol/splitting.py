@@ -11,7 +11,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.protocol.desk import Desk
-from council.core.protocol.exchange import LAST_TASK, RULES, Exchange, ExchangeStep, Task, TaskRules
+from council.core.protocol.exchange import (
+    BUDGETS,
+    LAST_TASK,
+    RULES,
+    Exchange,
+    ExchangeStep,
+    Task,
+    TaskRules,
+)
 from council.core.protocol.parts import give_parts, shares
 from council.core.protocol.settlement import settle
 from council.core.record import Record
@@ -21,6 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from council.core.protocol.registry import Registry
+
+
+# Half of what the simplest request gets.
+LEAST_SHARE = (BUDGETS["simple"] or 0) // 2
 
 
 class Part(Record):
@@ -43,7 +55,8 @@ def divided(
 
     Args:
         exchange: The context.
-        parts: The tasks; without any, the request goes whole.
+        parts: The tasks; without any, or where a part would have fewer than `LEAST_SHARE`
+            tokens, the request goes whole.
         registry: Who is there.
         now: The instant.
         run: The run that said so; "" takes the task that waits to be split.
@@ -64,6 +77,12 @@ def divided(
         return desk.step()
     first = waiting[0]
     first.divided = True
+    share = None if first.budget is None or not parts else first.budget // len(parts)
+    if len(parts) > 1 and share is not None and share < LEAST_SHARE:
+        # Workers that cannot do anything with their share would each refuse it.
+        reason = f"{len(parts)} parts leave {share} tokens each, {LEAST_SHARE} are needed"
+        desk.tell("message.refused", first, agent=exchange.orchestrator, code="E17", reason=reason)
+        parts = ()
     kept = list(parts)[: LAST_TASK - desk.exchange.next_task + 2] or [
         Part(text=first.text, caps=first.caps)
     ]

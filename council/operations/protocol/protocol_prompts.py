@@ -87,6 +87,7 @@ def worker_prompt(
     protocol_id: str,
     *,
     line: str = "",
+    refused: str = "",
     material: Sequence[tuple[str, str]] = (),
     kind: str = "",
     lang: str = "",
@@ -98,6 +99,7 @@ def worker_prompt(
         registry: The registry, informed.
         protocol_id: The worker.
         line: The message, in the version that the worker speaks; "" for none yet.
+        refused: What was wrong with what it said before, "" for nothing.
         material: What that line refers to: titles and texts of others.
         kind: `worker` or `research`; "" goes by what it can do.
         lang: The language, "" for the workspace's.
@@ -106,7 +108,7 @@ def worker_prompt(
         InvalidInputError: A template of the workspace is broken.
     """
     entry = registry.get(protocol_id) or Entry(id=protocol_id)
-    return _worker_prompt(place, registry, entry, line, material, kind, lang)
+    return _worker_prompt(place, registry, entry, line, material, kind, lang, refused=refused)
 
 
 def _worker_prompt(
@@ -117,6 +119,8 @@ def _worker_prompt(
     material: Sequence[tuple[str, str]],
     kind: str,
     lang: str,
+    *,
+    refused: str = "",
 ) -> str:
     can_research = set(RESEARCH_CAPABILITIES) <= set(entry.capabilities)
     wanted = kind or (RESEARCH if can_research else WORKING)
@@ -132,6 +136,7 @@ def _worker_prompt(
         "description": entry.description,
         "serves_below": entry.serves_below,
         "analyst": _analyst(registry, entry.id),
+        "refused": refused,
         "line": line.strip(),
     }
     return _rendered(place, wanted, parts, one, lang, is_kept=bool(line))

@@ -22,13 +22,19 @@ from council.core.protocol.membership import leave as leaving
 from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.protocol_ids import is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V5
-from council.core.protocol.registering import Joining
+from council.core.protocol.registering import Joining, capabilities_of
 from council.core.protocol.registry import Registry, capabilities_in
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.registry_messages import receive as answered
 from council.core.protocol.registry_replies import REFUSED, RegistryStep
 from council.operations.place import Place
-from council.operations.protocol.registry_changes import Done, changed, is_own, no_group
+from council.operations.protocol.registry_changes import (
+    Done,
+    changed,
+    is_own,
+    no_group,
+    registry_of,
+)
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.protocol import protocol_registry
@@ -61,8 +67,10 @@ def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5
     """
     assert concerns_registry(message)
     sender = _in_run(place, message) or agent
-    if message.kind == "J" or not sender:
-        sender = sender or owner_of(place, message.sender)
+    if not sender:
+        sender = owner_of(place, message.sender)
+        # Nothing shows that a line from a shell is that agent's: it takes nothing over.
+        sender = "" if _replaces(place, message, sender) else sender
 
     def rule(registry: Registry) -> RegistryStep:
         return answered(
@@ -76,6 +84,18 @@ def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5
         )
 
     return changed(place, rule, message, sender, quick=message.kind in _QUICK)
+
+
+def _replaces(place: Place, message: Message, owner: str) -> bool:
+    """Return true if a J would give other capabilities to an agent that is there already.
+
+    One that names that agent by `agent=` may do so.
+    """
+    told = capabilities_of(message)
+    if message.kind != "J" or not owner or told is None or message.pair("agent") == owner:
+        return False
+    entry = registry_of(place).get(message.sender)
+    return entry is not None and entry.is_here and set(told) != set(entry.capabilities)
 
 
 def _in_run(place: Place, message: Message) -> str:

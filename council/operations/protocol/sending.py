@@ -18,6 +18,7 @@ from council.core.protocol import grouping, orchestrator, succession
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
+from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.trust import is_token, run_token
 from council.operations.place import Place
@@ -25,6 +26,7 @@ from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import VIA, change, contexts, open_new
 from council.operations.protocol.missing import nothing_there
+from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.store.events import append, loose_records
 from council.store.keys import run_key
@@ -127,7 +129,7 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
         context = message.context
         exchange = contexts(crew.place).read(context).exchange
     if exchange.is_open:
-        _check_meaning(crew, exchange, found)
+        _check_meaning(crew, exchange, found, message)
     told = message.copy(context=context)
     done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
     return sent_of("sent", done, task=message.task)
@@ -135,7 +137,12 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
 
 def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
     if not message.sender.startswith("O"):
-        return orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
+        step = orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
+        if not _is_of_worker(message):
+            return step
+        unknown = unknown_in(crew, exchange, message)
+        warned = warnings_of(exchange.context, message, unknown)
+        return ExchangeStep(exchange=exchange, events=warned).then(step)
     to = _targets(crew, message)
     step = orchestrator.send(exchange, message, crew.registry, crew.now, to=to, rules=crew.rules)
     if via and step.messages:
@@ -143,6 +150,10 @@ def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> Exchang
         if posted is not None:
             posted.extra[VIA] = via
     return step
+
+
+def _is_of_worker(message: Message) -> bool:
+    return role_of(message.sender) == WORKER
 
 
 def _undeliverable(crew: Crew, message: Message, fault: Message) -> Sent:
@@ -229,7 +240,7 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
             if message.sender == USER
             else "write the context and the task into the line",
         )
-    _check_meaning(crew, None, found)
+    _check_meaning(crew, None, found, message)
     trace = new_trace(crew.place)
 
     def first(chosen: str) -> ExchangeStep:
@@ -243,8 +254,8 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
     return sent_of("sent", open_new(crew, first), task=message.task)
 
 
-def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None:
-    """Let a line pass that names only what exists.
+def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed, message: Message) -> None:
+    """Let a line pass that names only what exists; a worker may refer to nothing beside a result.
 
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
@@ -252,5 +263,8 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed) -> None
     from council.operations.protocol.known import known_in
 
     unknown = missing(found, known_in(crew, exchange))
+    if exchange is not None and _is_of_worker(message):
+        is_empty = says_nothing_else(crew, exchange, message)
+        unknown = [one for one in unknown if one.what != "reference" or is_empty]
     if unknown:
         raise nothing_there(unknown, exchange.context if exchange is not None else "")

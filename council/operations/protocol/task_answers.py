@@ -1,10 +1,12 @@
 """What a worker printed, taken in as its messages.
 
-A line that is a message counts as one, a line with faults is answered by the
-code of the first one, mere words are the answer. What DATA cannot hold is
-published, and DATA refers to it.
+A line that is a message counts as one, repaired with a warning where its marks
+are wrong. One that cannot be read is answered by the code of its first fault
+and by an explanation; mere words are the answer. What DATA cannot hold is
+published, and DATA refers to it. A reference to what does not exist is a
+warning, unless a result says nothing else.
 
-Source: PR-503, PR-536, PR-537, PR-545, PR-554, PR-559, PR-598.
+Source: HR-015 to HR-017, PR-503, PR-536, PR-537, PR-545, PR-554, PR-559, PR-598.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from council.core.protocol.payload import flags_and_pairs
 from council.drivers.runs import Answer
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.known import known_in
+from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.task_due import Due
 from council.store.delegation import artifacts
+from council.wire.fault_texts import refusal_text
 from council.wire.meaning import unknown_references
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
@@ -27,12 +31,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from council.wire.parsed import Parsed
+    from council.wire.worker_lines import Line
 
     Taken = Callable[[Exchange, str], ExchangeStep]
 
 _ENDS_WORK = frozenset("SECX")
-_REFUSED = "message.refused"
+_REFUSED, _WARNED = "message.refused", "message.warned"
 _UNKNOWN_REFERENCE = "E43"
 
 
@@ -66,7 +70,10 @@ def _heard(
 ) -> tuple[list[Taken], list[Event]]:
     """Return what follows from each thing that a worker printed, and what was left out of it."""
     worker = due.owed.worker
-    said = read_output(answer.text, request)
+    lang = due.exchange.lang
+    said = read_output(
+        answer.text, request, worker=worker, version=crew.version_of(worker), lang=lang
+    )
     events: list[Event] = []
     rules: list[Taken] = []
     ends = False
@@ -80,13 +87,16 @@ def _heard(
             events.append(_event(due, _REFUSED, message, code="E13", reason=reason))
             continue
         ends = ends or message.kind in _ENDS_WORK
-        rules.append(_received(crew, _whole(crew, due, told)))
+        if told.repaired:
+            warning = f"W_REPAIRED ({', '.join(told.repaired)})"
+            events.append(_event(due, _WARNED, message, warning=warning))
+        rules.append(_received(crew, due, _whole(crew, due, told)))
     for faulty in said.faulty:
-        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty))
+        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty, lang))
     if said.words and not (ends or said.faulty):
         ref = "" if _can_stand(crew, due, said.words) else _published(crew, due, said.words)
         whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
-        rules.append(_received(crew, whole))
+        rules.append(_received(crew, due, whole))
     elif said.words:
         reason = f"{len(said.words)} letters beside a message"
         events.append(_event(due, "message.ignored", request, reason=reason))
@@ -99,10 +109,10 @@ def _can_stand(crew: Crew, due: Due, words: str) -> bool:
     return fits(words) and not (is_text and unknown_references(words, known_in(crew, due.exchange)))
 
 
-def _received(crew: Crew, message: Message) -> Taken:
+def _received(crew: Crew, due: Due, message: Message) -> Taken:
     def taken(exchange: Exchange, run: str) -> ExchangeStep:
-        unknown = unknown_references(message.data, known_in(crew, exchange))
-        if unknown:
+        unknown = unknown_in(crew, exchange, message)
+        if unknown and says_nothing_else(crew, exchange, message):
             return orchestrator.receive_fault(
                 exchange,
                 message,
@@ -113,18 +123,22 @@ def _received(crew: Crew, message: Message) -> Taken:
                 run=run,
                 rules=crew.rules,
             )
-        return orchestrator.receive(
-            exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
+        warned = warnings_of(due.context, message, unknown)
+        step = ExchangeStep(exchange=exchange, events=warned)
+        return step.then(
+            orchestrator.receive(
+                exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
+            )
         )
 
     return taken
 
 
-def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
+def _faulty(crew: Crew, stands_for: Message, faulty: Line, lang: str) -> Taken:
     """Answer a line with faults by the code of the first one; its worker is asked once more."""
-    first = faulty.errors[0].code if faulty.errors else "E10"
-    code = first if faulty.version == "V5" else "E10"
-    details = inline(", ".join(f"{one.code} by rule {one.rule}" for one in faulty.errors), 80)
+    found = faulty.found
+    code = found.errors[0].code if found.errors and found.version == "V5" else "E10"
+    explanation = refusal_text(faulty.said, faulty.fault, faulty.right, lang)
 
     def taken(exchange: Exchange, run: str) -> ExchangeStep:
         return orchestrator.receive_fault(
@@ -133,7 +147,8 @@ def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
             code,
             crew.registry,
             crew.now,
-            details=details,
+            details=faulty.fault,
+            explanation=explanation,
             run=run,
             rules=crew.rules,
         )
@@ -143,15 +158,21 @@ def _faulty(crew: Crew, stands_for: Message, faulty: Parsed) -> Taken:
 
 def _event(due: Due, kind: str, message: Message, **data: str) -> Event:
     """Return the event of something that a worker said and that is not taken."""
-    about = {"ctx": due.context, "tid": message.task or None, "kind": message.kind}
+    about = {"ctx": due.context, "tid": message.task or None}
+    if kind != _WARNED:
+        about["kind"] = message.kind
     return Event(type=kind, agent=due.owed.worker, data={**about, "said": message.id, **data})
 
 
 def _whole(crew: Crew, due: Due, told: Told) -> Message:
-    """Return a message; DATA that was too long for it is published, and it refers to that."""
+    """Return a message; what DATA cannot hold is published, and it refers to that."""
     if not told.whole:
         return told.message
-    pairs = referring(told.whole, _published(crew, due, told.whole))
+    ref = _published(crew, due, told.whole)
+    if told.name:
+        pairs = {**dict(told.message.pairs), told.name: f"#REF:{ref}"}
+    else:
+        pairs = referring(told.whole, ref)
     data = ";".join(f"{name}={value}" for name, value in pairs.items())
     flags, found = flags_and_pairs(data)
     return told.message.copy(data=data, pairs=tuple(found.items()), flags=tuple(flags))

@@ -95,9 +95,18 @@ def _worker_prompt(crew: Crew, exchange: Exchange, owed: Work, line: str) -> str
         crew.registry,
         owed.worker,
         line=line,
+        refused=_refusal(exchange, owed),
         material=_material(crew, exchange, owed),
         lang=exchange.lang,
     )
+
+
+def _refusal(exchange: Exchange, owed: Work) -> str:
+    """Return what was wrong with what a worker said before, "" for nothing (HR-015)."""
+    asked = exchange.posted_as(owed.message)
+    if asked is None or asked.message.kind != "E":
+        return ""
+    return exchange.values.get(asked.message.pair("see").removeprefix("#CTX:"), "")
 
 
 def _how_to_answer(exchange: Exchange, owed: Work) -> str:
@@ -121,7 +130,8 @@ def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
     data = [asked.message.data] if asked is not None else []
     for reference in references_in(" ".join([*data, *(text for _, text in found)])):
         text = meaning_of(crew.place, exchange, reference)
-        if text and reference.text not in (title for title, _ in found):
+        is_ours = text == _refusal(exchange, owed)
+        if text and not is_ours and reference.text not in (title for title, _ in found):
             found.append((reference.text, text))
     return found
 

@@ -16,6 +16,7 @@ from council.core.protocol.answering import composed
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.reading_answers.cleaning import clean
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
@@ -252,6 +253,7 @@ def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], Ex
     from council.core.protocol.splitting import divided
 
     run = due.owed.run
+    text = clean(text)
 
     def rule(exchange: Exchange) -> ExchangeStep:
         if isinstance(due.owed, Compose):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from council.core.conversations.conversation import TaskState
 from council.core.errors import LateAnswerError, RefusedError
 from council.core.protocol.exchange import Exchange
 from council.operations.heartbeat import beat
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.2
 
 
-def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str], None]) -> str:
-    """Return the answer to the request of a context, once it is there.
+def answer_to(
+    place: Place, context: str, task: str, longest_s: float, tell: Callable[[str], None]
+) -> tuple[str, bool]:
+    """Return the answer to the request of a context once it is there, and whether it was done.
+
+    A request that was split is done if all of its tasks are.
 
     Args:
         place: The workspace.
         context: The context.
+        task: The task of the request.
         longest_s: How long to wait.
         tell: Takes a line for people, such as a question that they have to answer.
 
@@ -44,7 +50,7 @@ def answer_to(place: Place, context: str, longest_s: float, tell: Callable[[str]
                     f"{context} was closed without an answer: {exchange.closed_reason}",
                     f"see: council task show {context}",
                 )
-            return _answer(place, exchange.context)
+            return _answer(place, exchange.context), _is_done(exchange, task)
         for line in _questions(exchange):
             if line not in asked:
                 asked.add(line)
@@ -60,6 +66,14 @@ def _answer(place: Place, context: str) -> str:
     if not store.is_told(store.read(context)):
         store.catch_up(context)
     return store.answer(context)
+
+
+def _is_done(exchange: Exchange, task: str) -> bool:
+    """Return true if a request was done, with whatever it was split into after it."""
+    asked = exchange.tasks.get(task)
+    began = asked.created_at if asked is not None else exchange.opened_at
+    mine = [one for one in exchange.tasks.values() if one is asked or one.created_at >= began]
+    return all(one.state is TaskState.D for one in mine)
 
 
 def _last(place: Place, context: str) -> Exchange:

@@ -11,7 +11,7 @@ from council.core.protocol.exchange_owed import AskUser, Work
 from council.core.protocol.orchestrator import ask_user
 from council.core.protocol.questions import are_offered
 from council.core.protocol.registry import EntryStatus, Registry
-from tests.core.exchanges import SECOND, Context
+from tests.core.exchanges import HOUR, SECOND, Context
 
 ASKS = "C|R|-|0|B400|question=format?;options=json,txt"
 
@@ -257,3 +257,28 @@ def test_a_question_whose_worker_is_replaced_waits_for_nobody_any_more():
     [question] = context.task().questions
     assert (question.is_open, question.answer, question.by) == (False, "-", "nobody")
     assert context.task().hops[0].attempts[-1].worker == "W2"
+
+
+@pytest.mark.req("PR-555", "PR-560")
+@pytest.mark.parametrize("answered", [True, False])
+def test_the_own_time_of_a_task_stands_still_while_the_user_is_asked(answered: bool):
+    context = Context(rules=TaskRules(choice_timeout=3 * HOUR, worker_timeout=9 * HOUR))
+    context.ask()
+    context.start(lease=None)
+    ends_at = context.task().ends_at
+    context.hear("M2|W1>O1|C|T1|P1|R|-|0|S1|B400|question=format?;options=json,txt")
+    context.deliver()
+
+    context.beat(2 * HOUR)
+    assert context.task().questions[0].is_open
+    if answered:
+        context.hear("M9|User>O1|C|T1|P1|R|-|0|S1|-|choice=1")
+        waited = 2 * HOUR
+    else:
+        context.beat(HOUR)
+        waited = 3 * HOUR
+
+    assert context.task().hops[0].attempts[0].state == "R"
+    assert context.task().ends_at == ends_at + waited
+    context.beat(HOUR)
+    assert context.task().hops[0].attempts[0].code == "E20"

@@ -49,6 +49,21 @@ def test_each_part_is_a_task_for_who_can_do_it_with_a_share_of_the_budget():
     assert context.last("request.split")["tids"] == ["T1", "T2", "T3"]
 
 
+@pytest.mark.req("PR-553", "PR-581")
+def test_parts_that_would_have_next_to_no_budget_are_refused_and_the_request_goes_whole():
+    context = crew()
+
+    split(context, tuple(Part(text=f"step {number}") for number in range(40)))
+
+    (task,) = context.exchange.tasks.values()
+    assert (task.text, task.budget) == ("the news in French", 500)
+    refused = context.last("message.refused")
+    assert (refused["code"], refused["reason"]) == (
+        "E17",
+        "40 parts leave 12 tokens each, 50 are needed",
+    )
+
+
 @pytest.mark.req("PR-551", "PR-553")
 @pytest.mark.parametrize("carried", [True, False])
 def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried: bool):

@@ -88,6 +88,22 @@ def test_of_one_from_outside_it_stands_in_the_registry(place: Place):
     assert not (Path(place.root) / "memory/agents/crawler").exists()
 
 
+@pytest.mark.req("PR-405", "PR-510")
+def test_a_line_from_a_shell_does_not_replace_what_an_agent_that_is_there_can_do(place: Place):
+    add(place, "owl", {"capabilities": ["plan"]})
+    registry.join(place, Joining(agent="owl"))
+
+    again = sent(place, "M1|W1>O1|J|T0|P1|N|-|0|S0|-|caps=plan")
+    taken_over = sent(place, "M1|W1>O1|J|T0|P1|N|-|0|S0|-|caps=code_exec")
+
+    assert again.outcome == "already-registered"
+    assert (taken_over.outcome, taken_over.reason) == ("conflict", "W1 is taken by owl")
+    assert "desc=ID_CONFLICT;id=W1" in taken_over.answers[0]
+    assert registry_of(place).entries["W1"].capabilities == ("plan",)
+    named = sent(place, "M1|W1>O1|J|T0|P1|N|-|0|S0|-|caps=code_exec;agent=owl")
+    assert (named.outcome, named.id) == ("registered", "W1")
+
+
 def test_removing_an_agent_tells_that_it_still_exchanges_messages(place: Place):
     add(place, "owl", {}, "1")
     registry.join(place, Joining(agent="owl"))
