@@ -20,7 +20,7 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import Note
-from council.store.agents import persona_of
+from council.store.agents import persona_of, prints_answer
 from council.store.conversations.unchanged import standing_digest
 from council.store.keys import run_key
 
@@ -100,6 +100,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
             lang,
             place.settings.language,
             persona_of(place.root, place.settings, agent),
+            prints_answer(place.root, place.settings, agent),
             run_key(place.paths).hex(),
             place.paths.conversation_file(name),
             kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),

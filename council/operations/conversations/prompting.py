@@ -19,7 +19,7 @@ from council.core.ids import split_task_id
 from council.core.times import render_instant
 from council.operations.conversations.prompts import cached_prompt, prompt_kind
 from council.operations.place import Place, conversation_name
-from council.store.agents import persona_of
+from council.store.agents import persona_of, prints_answer
 from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
@@ -122,6 +122,7 @@ def _prompt(
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
         compiled_in=f"{place.paths.control}/prompts" if keep else "",
+        prints=prints_answer(place.root, place.settings, agent),
     )
 
 
