@@ -16,7 +16,7 @@ import os
 from council import __version__
 from council.core import quick_json as json
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import Note
@@ -47,7 +47,19 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         agent: Who looks.
         lang: The language of the prompt, "" for the conversation's.
         parts: Only the parts are wanted, else only the prompt.
+
+    Raises:
+        NotFoundError: No such conversation is open; says where the minutes are if it is over.
     """
+    try:
+        return _seen(place, name, agent, lang, parts=parts)
+    except NotFoundError as error:
+        from council.operations.conversations.ended import explained
+
+        raise explained(place, name, error) from None
+
+
+def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> Seen:
     if parts:
         from council.core.conversations.sight import parts as parts_of
 

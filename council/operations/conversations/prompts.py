@@ -25,6 +25,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError
+from council.core.plain_text import shell_word
 from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (
     LANGUAGES,
@@ -168,7 +169,7 @@ def _filters(language: str) -> dict[str, Callable[..., Any]]:
     return {
         "line": _line,
         "below": _below,
-        "shell": _shell_word,
+        "shell": shell_word,
         "mark": lambda found: _QUOTATION_MARKS.get(found, "?"),
         "fault": lambda one: fault_in_words(
             one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
@@ -301,14 +302,6 @@ def _heading_depths(lines: list[str]) -> Iterator[int]:
         depth = len(bare) - len(bare.lstrip("#"))
         is_heading = 0 < depth <= 6 and bare[depth : depth + 1] in ("", " ", "\t")
         yield depth if is_heading and not fence and len(line) - len(bare) < 4 else 0
-
-
-def _shell_word(value: object) -> str:
-    """Return a value as one word of a shell, in quotes only where it needs them."""
-    text = str(value)
-    if text and all(one.isalnum() or one in "/._-+" for one in text) and text.isascii():
-        return text
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _broken_template(error: Exception, kind: str) -> InvalidInputError:
