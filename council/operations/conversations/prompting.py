@@ -186,7 +186,8 @@ _NOTICE = {
 It closes when all have answered, at the latest at {deadline}.
 
 The conversation: {file}
-To see who is owed an answer: `council status --root {root}`. To steer: `council inject --name {name} --root {root} "…"`.
+Whose answer is awaited: `council status --root {root}`.
+To steer: `council inject --name {name} --root {root} "…"`.
 """,
     },
     "fr": {
@@ -197,7 +198,8 @@ To see who is owed an answer: `council status --root {root}`. To steer: `council
 La phase se clôt quand tous ont répondu, au plus tard à {deadline}.
 
 La conversation : {file}
-Voir qui doit répondre : `council status --root {root}`. Intervenir : `council inject --name {name} --root {root} "…"`.
+Voir qui doit répondre : `council status --root {root}`.
+Intervenir : `council inject --name {name} --root {root} "…"`.
 """,
     },
 }
