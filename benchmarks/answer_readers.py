@@ -12,8 +12,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from council.core.deliberation.turns import missing_responses, parse_turn
 from council.core.reading_answers.cleaning import clean
+from council.core.reading_answers.turns import missing_responses, parse_turn
 from council.wire.carried import message_of
 from council.wire.working import read_output
 
