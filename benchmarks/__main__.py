@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks import (
     at_once,
     heartbeats,
+    prompt_sizes,
     results,
     rooms,
     sizes,
@@ -41,6 +42,7 @@ PARTS: dict[str, Measure] = {
         folder, rounds, heartbeats.CROWDS[:3] if quick else heartbeats.CROWDS
     ),
     "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(7, rounds // 2))],
+    "prompts": lambda folder, _rounds, _quick: [prompt_sizes.measure(folder)],
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
     "rooms": lambda folder, rounds, quick: [
         rooms.measure(folder, max(11, rounds // 2), 10_000 if quick else rooms.MANY)

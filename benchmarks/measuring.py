@@ -44,11 +44,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """One group of rows under a heading, with what a reader must know to judge them."""
+    """One group of rows under a heading, with what a reader must know to judge them.
+
+    `unit` is what the figures of its rows count, which is mostly time.
+    """
 
     title: str
     notes: str
     rows: list[Row]
+    unit: str = "ms"
 
 
 def milliseconds(work: Callable[[], object]) -> float:

@@ -10,17 +10,16 @@ from pathlib import Path
 from benchmarks.measuring import Part, Row
 
 KEPT = Path(__file__).with_name("RESULTS.md")
-_HEAD = ("", "ratio", "bound", "", "ms", "against", "ms")
 
 
 def table(parts: list[Part]) -> str:
     """Return the rows as lines of equal columns, for a terminal."""
     lines = []
     for part in parts:
-        rows = [_cells(row) for row in part.rows]
-        widths = [max(len(row[at]) for row in [_HEAD, *rows]) for at in range(len(_HEAD))]
+        rows = [_head(part), *(_cells(row) for row in part.rows)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
         lines += ["", part.title]
-        lines += ["  " + _aligned(cells, widths).rstrip() for cells in [_HEAD, *rows]]
+        lines += ["  " + _aligned(cells, widths).rstrip() for cells in rows]
     return "\n".join(lines[1:])
 
 
@@ -40,9 +39,14 @@ def markdown(parts: list[Part], command: str, rounds: int, folder: Path) -> str:
     ]
     for part in parts:
         lines += ["", f"## {part.title}", "", part.notes, ""]
-        lines += ["| | ratio | bound | | ms | against | ms |", "|---|--:|--:|---|--:|---|--:|"]
+        lines += [f"| {' | '.join(_head(part))} |".replace("|  |", "| |")]
+        lines += ["|---|--:|--:|---|--:|---|--:|"]
         lines += [f"| {' | '.join(_cells(row))} |".replace("|  |", "| |") for row in part.rows]
     return "\n".join(lines) + "\n"
+
+
+def _head(part: Part) -> tuple[str, ...]:
+    return ("", "ratio", "bound", "", part.unit, "against", part.unit)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

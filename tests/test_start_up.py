@@ -141,6 +141,24 @@ def test_context_after_an_answer_of_somebody_else_loads_nothing_heavy(convened, 
     assert heavy(modules) == []
 
 
+@pytest.mark.req("HR-029")
+def test_waiting_for_a_turn_that_has_come_loads_nothing_heavy(convened, tmp_path: Path):
+    code, modules = modules_after(convened, tmp_path, "wait", "--as", "owl")
+
+    assert code == 0
+    assert heavy(modules) == []
+
+
+@pytest.mark.req("HR-029")
+def test_waiting_for_what_is_over_loads_nothing_heavy(convened, tmp_path: Path):
+    assert convened("cancel", "--name", "active").code == 0
+
+    code, modules = modules_after(convened, tmp_path, "wait", "--as", "owl")
+
+    assert code == 8
+    assert heavy(modules) == []
+
+
 def test_idle_heartbeat_loads_nothing_heavy(convened, tmp_path: Path):
     first = convened("heartbeat", "--json")
     assert first.code == 0

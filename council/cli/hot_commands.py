@@ -1,4 +1,4 @@
-"""What `respond`, `vote`, `synthesize`, `context` and `heartbeat` do, for both parsers.
+"""What `respond`, `vote`, `synthesize`, `context`, `wait` and `heartbeat` do, for both parsers.
 
 Source: `cli.md` sections 2 and 3.
 """
@@ -9,7 +9,7 @@ import os
 import sys
 
 from council.cli.edge import Output, read_text
-from council.core.errors import ConflictError
+from council.core.errors import ConflictError, CouncilError, UsageError
 from council.operations.place import Place, conversation_name, open_place, speaker
 
 TYPE_CHECKING = False
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from council.operations.conversations.recording import Answered
     from council.operations.conversations.stating import Stated
 
+OVER_CODE = 8
+TIMEOUT_CODE = 7
+_AS_LONG_AS_IT_TAKES = "3650d"
 NOTHING_OPEN = "nothing is open; start with: council convene"
 
 
@@ -33,22 +36,26 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
 
     place = _place(values)
     place.refuse_newer_settings()
-    name = conversation_name(place, values["name"])
     agent = speaker(place, values["as_"])
-    stated = _stated(values)
-    given = values["text"] or values["file"] or stated is None
+    # Read before anything is looked at: what is refused must not be lost with the input.
+    given = values["text"] or values["file"] or not _states(values)
     most = place.settings.max_text_bytes
-    answered = record(
-        place,
-        name,
-        agent,
-        read_text(values["text"], values["file"], most) if given else "",
-        task=values["task"] or place.environ.get("COUNCIL_TASK_ID", ""),
-        status=values.get("status") or "responded",
-        token=place.environ.get("COUNCIL_TOKEN", ""),
-        only=only,
-        stated=stated,
-    )
+    text = read_text(values["text"], values["file"], most) if given else ""
+    try:
+        answered = record(
+            place,
+            conversation_name(place, values["name"]),
+            agent,
+            text,
+            task=values["task"] or place.environ.get("COUNCIL_TASK_ID", ""),
+            status=values.get("status") or "responded",
+            token=place.environ.get("COUNCIL_TOKEN", ""),
+            only=only,
+            stated=_stated(values),
+        )
+    except CouncilError as error:
+        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
+        raise
     where = f"{answered.phase} (round {answered.tour})"
     said = {
         "recorded": f"{agent}: recorded for {where}",
@@ -70,9 +77,23 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
     )
 
 
+def _keep_refused(place: Place, agent: str, text: str, error: CouncilError) -> None:
+    """Keep a refused text where the agent finds it, and have the refusal say where."""
+    from council.operations.conversations.refused import keep_refused
+
+    path = keep_refused(place, agent, text)
+    if path:
+        kept = f"your text is kept in {path}"
+        error.hint = f"{error.hint}; {kept}" if error.hint else kept
+
+
+def _states(values: dict[str, Any]) -> bool:
+    return bool(values.get("position") or values.get("stance") or values.get("confidence"))
+
+
 def _stated(values: dict[str, Any]) -> Stated | None:
     """Return what was stated by options, None when nothing was."""
-    if not (values.get("position") or values.get("stance") or values.get("confidence")):
+    if not _states(values):
         return None
     from council.operations.conversations.stating import stated
 
@@ -115,6 +136,43 @@ def context(values: dict[str, Any]) -> Output:
     return Output(record=seen.parts, text=seen.prompt, verbatim=True)
 
 
+def wait(values: dict[str, Any]) -> Output:
+    """Wait until it is an agent's turn, or the conversation is over."""
+    from council.core.times import parse_duration
+    from council.operations.conversations import waiting
+
+    place = _place(values)
+    given = values["conversation"] or values["name"]
+    if values["conversation"] and values["name"] not in ("", given):
+        raise UsageError("two conversations are named", "give NAME or --name, not both")
+    name = conversation_name(place, given)
+    agent = speaker(place, values["as_"])
+    longest = parse_duration(values["timeout"] or _AS_LONG_AS_IT_TAKES)
+    named = bool(given or place.environ.get("COUNCIL_NAME"))
+    found = waiting.wait(place, name, agent, longest, named=named)
+    where = f"{found.phase} (round {found.tour}) of {found.name}"
+    if found.outcome == waiting.TURN:
+        text = f"{agent}: your turn in {where}; next: council context --as {agent}"
+        text, code = f"{text} --name {found.name}{_root_again(values)}", 0
+    elif found.outcome == waiting.OVER:
+        minutes = f"the minutes: {found.minutes}" if found.minutes else "no minutes are there yet"
+        text, code = f"{found.name} is over; {minutes}", OVER_CODE
+    else:
+        text = f"{agent}: not your turn in {where}, until {found.deadline}; to go on waiting: "
+        text = f"{text}council wait {found.name} --as {agent}{_root_again(values)}"
+        code = TIMEOUT_CODE
+    return Output(record=found.to_record(), text=text, code=code)
+
+
+def _root_again(values: dict[str, Any]) -> str:
+    """Return `--root` as it was given, for a command that is to be copied; "" without one."""
+    if not values["root"]:
+        return ""
+    from council.core.plain_text import shell_word
+
+    return f" --root {shell_word(os.path.abspath(values['root']))}"
+
+
 def heartbeat(values: dict[str, Any]) -> Output:
     """Advance what is due, wake who is owed a start."""
     from council.operations.heartbeat import beat, wait
@@ -137,7 +195,7 @@ def heartbeat(values: dict[str, Any]) -> Output:
         record=report.to_record() if values["json"] else None,
         text="" if values["json"] else report.to_text() or ("" if report.errors else NOTHING_OPEN),
         notes=notes,
-        code=7 if timed_out else 3 if report.errors else 0,
+        code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,
     )
 
 
@@ -150,5 +208,6 @@ RUN: dict[str, Callable[[dict[str, Any]], Output]] = {
     "synthesize": synthesize,
     "vote": vote,
     "context": context,
+    "wait": wait,
     "heartbeat": heartbeat,
 }

@@ -218,6 +218,7 @@ READING = frozenset(
         "task list",
         "task show",
         "turn status",
+        "wait",
         "watch",
         "what-if",
     )
@@ -307,6 +308,30 @@ HOT: dict[str, Command] = {
         summary="Print exactly what an agent may see now, as its prompt.",
         example="council context --as henry",
         options=(AS, NAME, LANG, *EVERYWHERE),
+    ),
+    "wait": Command(
+        name="wait",
+        panel="Conversations",
+        summary="Wait until it is an agent's turn, or the conversation is over.",
+        example="council wait --as henry --timeout 10m",
+        options=(
+            Option(
+                name="conversation",
+                metavar="[NAME]",
+                help="Which conversation; the same as --name.",
+            ),
+            AS,
+            NAME,
+            Option(
+                name="timeout",
+                flags=("--timeout",),
+                metavar="DURATION",
+                help="Wait no longer than this, such as 10m; else as long as it takes.",
+            ),
+            *EVERYWHERE,
+        ),
+        last="Exit: 0 it is your turn, 5 no such conversation, 7 the timeout has passed, "
+        "8 the conversation is over.",
     ),
     "heartbeat": Command(
         name="heartbeat",

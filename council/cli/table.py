@@ -76,6 +76,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Conversations": {
         "convene": ("convening", "Open a conversation and wake its agents at once."),
         "context": ("hot_commands", "Print exactly what an agent may see now, as its prompt."),
+        "wait": (
+            "hot_commands",
+            "Wait until it is an agent's turn, or the conversation is over.",
+        ),
         "respond": ("hot_commands", "Answer the round under way as an agent."),
         "vote": (
             "hot_commands",

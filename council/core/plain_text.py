@@ -34,3 +34,11 @@ def _cleaned(text: str, kept: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in _JOINERS + kept else " " for one in text)
+
+
+def shell_word(value: object) -> str:
+    """Return a value as one word of a shell, in quotes only where it needs them."""
+    text = str(value)
+    if text and all(one.isalnum() or one in "/._-+" for one in text) and text.isascii():
+        return text
+    return "'" + text.replace("'", "'\\''") + "'"

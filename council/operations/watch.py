@@ -59,7 +59,7 @@ def watch(
         active_interval: The same while something is.
     """
     changed = threading.Event()
-    stop = _listen(place, changed)
+    stop = listen(place, changed)
     beaten_at, seen = -1.0, ""
     duty = Duty(place)
     if advance:
@@ -116,7 +116,12 @@ def _fingerprint(place: Place) -> str:
     return "\n".join(parts)
 
 
-def _listen(place: Place, changed: threading.Event) -> Callable[[], None]:
+def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
+    """Set `changed` whenever a file of a conversation or a room changes, until the end of it.
+
+    Returns:
+        What ends it. Where the system allows no more watches nothing is ever set.
+    """
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
 

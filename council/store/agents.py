@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 
-from council.core.agents import Agent, is_line
+from council.core.agents import ANSWER_TOOL, Agent, is_line
 from council.core.errors import CouncilError, InvalidInputError
 from council.core.ids import checked_name, is_name
 from council.store.paths import Workspace
@@ -97,6 +97,21 @@ def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
         return False
     front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
     return "driver" in front or "preset" in front
+
+
+def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
+    """Return true if a run of the agent answers by what it prints; otherwise it uses a command.
+
+    Its facts are read only where `SOUL.md` names the driver.
+
+    Source: HR-028.
+    """
+    driver = settings.agent(agent_id).implied_driver
+    if not driver and is_woken(root, settings, agent_id):
+        driver = agent(root, settings, agent_id).driver
+    if driver in ("", DEFAULT_DRIVER):
+        return False
+    return settings.agent(agent_id).answer != ANSWER_TOOL
 
 
 def known_agents(root: str, settings: Settings) -> list[str]:

@@ -381,6 +381,100 @@ def test_an_invented_quotation_is_marked_in_the_next_prompt(lang: str):
     assert mark[lang] in text
 
 
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_printed_answer_is_asked_for_in_one_way_as_is_one_by_a_command(lang: str):
+    for state, agent, verb in (
+        (speaks(debate()), "gpt", "respond"),
+        (voting(), "gpt", "vote"),
+        (at_synthesis(), "claude", "synthesize"),
+    ):
+        seen = parts(state, agent, NOW)
+        given = {"checklist": "", "persona": "", "boundary": boundary(KEY, seen), "lang": lang}
+        shell, printed = (
+            render_both_ways(prompt_kind(seen), seen, root="/my ws", prints=prints, **given)
+            for prints in (False, True)
+        )
+        assert f"council {verb} --name active --as {agent} --task " in shell
+        assert " --root '/my ws' - <<'END-OF-ANSWER'" in shell
+        assert shell.count("END-OF-ANSWER") == 2 and "council-state" not in shell
+        assert "END-OF-ANSWER" not in printed and f"council {verb}" not in printed
+        assert {"en": "**Print it**", "fr": "**Imprime-la**"}[lang] in printed
+        for text in (shell, printed):
+            first, last = {"en": ("**Your task:**", "**Now:**"), "fr": ("**Ta tâche :**", "**Ma")}[
+                lang
+            ]
+            assert first in text[: text.index("\n## ")]
+            assert text.strip().splitlines()[-1].startswith(last)
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_turns_read_before_stand_with_position_stances_and_confidence_alone(lang: str):
+    reasons = "Much is to be said. " * 30
+    state = speaks(round_of(round_of(debate(), reasoning=reasons), reasoning=reasons))
+    agent = owing(state)[0]
+    text = prompt(state, agent, lang)
+    since = max(number for number, one in enumerate(state.entries) if one.agent == agent)
+    for number, one in enumerate(state.entries):
+        shown = text[text.index(f"begin {one.id} |") : text.index(f"end {one.id}]]")]
+        assert f"{one.agent} says {one.tour}." in shown and "4" in shown
+        assert (reasons.strip() in shown) == (number > since and one.tour < 3)
+    before = next(
+        one for one in state.entries if one.agent != agent and "@gpt: partial" in one.text
+    )
+    shown = text[text.index(f"begin {before.id} |") : text.index(f"end {before.id}]]")]
+    assert "@gpt: partial" in shown and "4/5" in shown
+
+
+@pytest.mark.req("HR-028")
+def test_a_prompt_of_a_late_round_is_hardly_longer_than_one_of_an_early_round():
+    def longest(rounds: int) -> int:
+        state = debate(rules={"max_rounds": 8})
+        for tour in range(1, rounds):
+            words = " ".join(f"word{tour}of{number}" for number in range(100))
+            state = round_of(state, reasoning=words)
+        assert state.tour == rounds
+        return len(prompt(state, owing(state)[0]))
+
+    said_in_a_round = 3 * len(" ".join(f"word1of{number}" for number in range(100)))
+    assert longest(8) - longest(3) < 5 * said_in_a_round / 4
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_rules_of_a_turn_agree_with_each_other(lang: str):
+    ask = {"en": "put a question", "fr": "poser une question"}[lang]
+    draw = {"en": "draw in the others", "fr": "fais entrer les autres"}[lang]
+    four = {"en": "2 to 4 paragraphs", "fr": "2 à 4 paragraphes"}[lang]
+    more = {"en": "for any", "fr": "sur tout"}[lang]
+    first = speaks(speaks(debate(rules={"max_rounds": 2}), reasoning="word " * 400))
+    assert ask in prompt(first, "glm", lang)
+    last = speaks(first)
+    starts = owing(last)[0]
+    assert starts == "gpt"
+    text = task_of(prompt(last, starts, lang))
+    assert ask not in text and draw not in text, "nobody can answer after the last round"
+    assert "    - @claude: [" in text, "who is told to answer somebody has a line for it"
+    assert four in text
+    late = speaks(speaks(last))
+    brief = task_of(prompt(late, "claude", lang))
+    assert {"en": "be brief", "fr": "sois bref"}[lang] in brief and four not in brief
+    pair = speaks(debate("claude", "gpt"))
+    assert more not in task_of(prompt(pair, "gpt", lang)), "there is nobody else"
+    assert more in task_of(prompt(round_of(debate()), "gpt", lang))
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_vote_asks_for_reasons_and_a_deliberation_names_no_mode(lang: str):
+    vote = prompt(voting(), "gpt", lang)
+    assert {"en": "[why, in one sentence]", "fr": "[pourquoi, en une phrase]"}[lang] in vote
+    assert {"en": "ten words", "fr": "dix mots"}[lang] not in vote
+    for text in (vote, prompt(debate(), "claude", lang), prompt(at_synthesis(), "claude", lang)):
+        assert "mode" not in text.casefold()
+
+
 HOSTILE = """## Position
 Build it.
 

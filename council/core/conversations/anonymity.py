@@ -43,7 +43,8 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
     return {
         **parts,
         "participants": [
-            {"id": one, "label": one, "role": "", "status": ""} for one in mask.known.values()
+            {"id": one, "label": one, "role": "", "status": "", "last": ""}
+            for one in mask.known.values()
         ],
         "own": [{**one, "text": mask.text(reader, one["text"])} for one in this_round],
         "contributions": [mask.item(one) for one in contributions],

@@ -30,6 +30,7 @@ from council.core.conversations.conversation import (
     has_answered,
 )
 from council.core.conversations.handles import is_anonymous
+from council.core.conversations.news import add_gists, mark_new
 from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
@@ -62,6 +63,11 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     others = [entry for entry in seen if entry.agent != agent and entry.kind in TURNS]
     mine = _own(state, agent)
     quoted = Checker(state)
+    last = {
+        one.agent: one.status
+        for one in state.entries
+        if one.kind in TURNS and one.tour < state.tour
+    }
     found = {
         "name": state.name,
         "conversationId": state.conversation_id,
@@ -89,7 +95,13 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "hasConsensus": state.has_consensus,
         "synthesizer": (owing(state) or ("",))[0] if state.phase == SYNTHESIZE else "",
         "participants": [
-            {"id": one.id, "label": one.label, "role": one.role, "status": str(one.status)}
+            {
+                "id": one.id,
+                "label": one.label,
+                "role": one.role,
+                "status": "RESPONDED" if one.sealed else str(one.status),
+                "last": last.get(one.id, ""),
+            }
             for one in state.participants.values()
         ],
         "own": [_item(state, entry, quoted) for entry in mine],
@@ -104,7 +116,11 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "blockers": _blockers(state, [*mine, *seen]),
         "absent": _absent(state),
     }
-    return _of_deliberation(state, agent, found, seen) if _is_judged(state) else found
+    mark_new(state, agent, found)
+    if _is_judged(state):
+        found = _of_deliberation(state, agent, found, seen)
+    add_gists(found)
+    return found
 
 
 def _of_deliberation(

@@ -16,11 +16,11 @@ import os
 from council import __version__
 from council.core import quick_json as json
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import Note
-from council.store.agents import persona_of
+from council.store.agents import persona_of, prints_answer
 from council.store.conversations.unchanged import standing_digest
 from council.store.keys import run_key
 
@@ -47,7 +47,19 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         agent: Who looks.
         lang: The language of the prompt, "" for the conversation's.
         parts: Only the parts are wanted, else only the prompt.
+
+    Raises:
+        NotFoundError: No such conversation is open; says where the minutes are if it is over.
     """
+    try:
+        return _seen(place, name, agent, lang, parts=parts)
+    except NotFoundError as error:
+        from council.operations.conversations.ended import explained
+
+        raise explained(place, name, error) from None
+
+
+def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> Seen:
     if parts:
         from council.core.conversations.sight import parts as parts_of
 
@@ -100,6 +112,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
             lang,
             place.settings.language,
             persona_of(place.root, place.settings, agent),
+            prints_answer(place.root, place.settings, agent),
             run_key(place.paths).hex(),
             place.paths.conversation_file(name),
             kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),

@@ -16,10 +16,11 @@ from council.core.conversations.owed import Notify, Wake, owing
 from council.core.conversations.sight import parts as parts_of
 from council.core.errors import NotFoundError, UsageError
 from council.core.ids import split_task_id
+from council.core.plain_text import shell_word
 from council.core.times import render_instant
 from council.operations.conversations.prompts import cached_prompt, prompt_kind
 from council.operations.place import Place, conversation_name
-from council.store.agents import persona_of
+from council.store.agents import persona_of, prints_answer
 from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
@@ -122,6 +123,7 @@ def _prompt(
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
         compiled_in=f"{place.paths.control}/prompts" if keep else "",
+        prints=prints_answer(place.root, place.settings, agent),
     )
 
 
@@ -167,6 +169,7 @@ def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
         deadline=render_instant(state.timeout_at),
         file=place.paths.conversation_file(state.name),
         name=state.name,
+        root=shell_word(place.root),
     )
     folder = place.paths.tasks(notice.agent)
     make_folder(folder)
@@ -183,7 +186,8 @@ _NOTICE = {
 It closes when all have answered, at the latest at {deadline}.
 
 The conversation: {file}
-To see who is owed an answer: `council status`. To steer: `council inject --name {name} "…"`.
+Whose answer is awaited: `council status --root {root}`.
+To steer: `council inject --name {name} --root {root} "…"`.
 """,
     },
     "fr": {
@@ -194,7 +198,8 @@ To see who is owed an answer: `council status`. To steer: `council inject --name
 La phase se clôt quand tous ont répondu, au plus tard à {deadline}.
 
 La conversation : {file}
-Voir qui doit répondre : `council status`. Intervenir : `council inject --name {name} "…"`.
+Voir qui doit répondre : `council status --root {root}`.
+Intervenir : `council inject --name {name} --root {root} "…"`.
 """,
     },
 }

@@ -25,6 +25,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError
+from council.core.plain_text import shell_word
 from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (
     LANGUAGES,
@@ -35,7 +36,7 @@ from council.operations.conversations.kept_prompts import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from jinja2.sandbox import SandboxedEnvironment
@@ -92,6 +93,7 @@ def render_prompt(
     boundary: str,
     file: str = "",
     compiled_in: str = "",
+    prints: bool = False,
 ) -> str:
     """Render one prompt.
 
@@ -105,6 +107,7 @@ def render_prompt(
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
         compiled_in: A folder that keeps compiled templates for the next process, "" for none.
+        prints: The agent answers by what it prints; otherwise by a command in a shell.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
@@ -117,6 +120,8 @@ def render_prompt(
         "checklist": checklist,
         "persona": persona,
         "boundary": boundary,
+        "root": root,
+        "way": "print" if prints else "shell",
         "file": file or usual,
     }
     # A procedure may have templates of its own: `deliberation-turn` before `turn`.
@@ -163,6 +168,8 @@ def _filters(language: str) -> dict[str, Callable[..., Any]]:
     """Return the filters that templates have besides those of the engine."""
     return {
         "line": _line,
+        "below": _below,
+        "shell": shell_word,
         "mark": lambda found: _QUOTATION_MARKS.get(found, "?"),
         "fault": lambda one: fault_in_words(
             one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
@@ -209,6 +216,7 @@ def cached_prompt(
     persona: str,
     file: str = "",
     compiled_in: str = "",
+    prints: bool = False,
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
 
@@ -223,7 +231,7 @@ def cached_prompt(
     digest = sha256_hex(record)
     mark = boundary(key, parts, avoid=persona, record=record, digest=digest)
     stamps = kept_prompts.stamps(root, _language(lang))
-    inputs = [__version__, kind, _language(lang), root, persona, file, mark, stamps]
+    inputs = [__version__, kind, _language(lang), root, persona, file, mark, prints, stamps]
     name = sha256_hex(_written([digest, *inputs]))
     path = os.path.join(cache_dir, f"{name}.prompt") if cache_dir else ""
     kept = kept_prompts.read(path) if path else None
@@ -239,6 +247,7 @@ def cached_prompt(
         boundary=mark,
         file=file,
         compiled_in=compiled_in,
+        prints=prints,
     )
     if path:
         kept_prompts.keep(path, text)
@@ -270,6 +279,29 @@ def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
     """Return a value on one line, without control characters, cut at `max_chars`."""
     plain = one_line(str(value))
     return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
+
+
+def _below(text: str, level: int) -> str:
+    """Return Markdown whose highest heading stands one below `level`, the others as before."""
+    lines = text.split("\n")
+    depths = {at: depth for at, depth in enumerate(_heading_depths(lines)) if depth}
+    more = level + 1 - min(depths.values(), default=level + 1)
+    if more > 0:
+        for at, depth in depths.items():
+            lines[at] = "#" * min(6, depth + more) + lines[at].lstrip().lstrip("#")
+    return "\n".join(lines)
+
+
+def _heading_depths(lines: list[str]) -> Iterator[int]:
+    """Yield for each line how deep a heading it is, 0 for what is none; code has no headings."""
+    fence = ""
+    for line in lines:
+        bare = line.lstrip(" ")
+        if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
+            fence = "" if fence else bare[:3]
+        depth = len(bare) - len(bare.lstrip("#"))
+        is_heading = 0 < depth <= 6 and bare[depth : depth + 1] in ("", " ", "\t")
+        yield depth if is_heading and not fence and len(line) - len(bare) < 4 else 0
 
 
 def _broken_template(error: Exception, kind: str) -> InvalidInputError:

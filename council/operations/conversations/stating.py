@@ -17,6 +17,8 @@ from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Response
 from council.core.record import Record
 
+_SETS_OFF = ":：-‐‑‒–—―−"
+
 
 class Stated(Record):
     """What was stated by options: `stances` are (peer, stance, comment)."""
@@ -31,7 +33,7 @@ def stated(position: str, stances: list[str], confidence: str) -> Stated:
 
     Args:
         position: The position; "" for none.
-        stances: Each as `PEER=STANCE` or `PEER=STANCE:COMMENT`.
+        stances: Each as `PEER=STANCE` or `PEER=STANCE:COMMENT`; a dash may stand for the colon.
         confidence: A whole number from 1 to 5; "" for none.
 
     Raises:
@@ -40,16 +42,22 @@ def stated(position: str, stances: list[str], confidence: str) -> Stated:
     read = []
     for given in stances:
         peer, equals, rest = given.partition("=")
-        stance, _, comment = rest.partition(":")
-        if not equals or not peer.strip() or stance.strip().lower() not in STANCES:
+        stance, comment = _cut(rest.strip())
+        if not equals or not peer.strip() or stance not in STANCES:
             raise UsageError(
                 f"--stance {given!r} is not PEER=STANCE or PEER=STANCE:COMMENT",
                 f"a stance is one of: {', '.join(STANCES)}",
             )
-        read.append((peer.strip().lstrip("@"), stance.strip().lower(), comment.strip()))
+        read.append((peer.strip().lstrip("@"), stance, comment))
     return Stated(
         position=position.strip(), stances=read, confidence=int(confidence) if confidence else 0
     )
+
+
+def _cut(rest: str) -> tuple[str, str]:
+    """Return the stance and the comment that a colon or any kind of dash sets off."""
+    at = next((at for at, letter in enumerate(rest) if letter in _SETS_OFF), len(rest))
+    return rest[:at].strip().lower(), rest[at:].lstrip(_SETS_OFF + " \t\u00a0\u202f").strip()
 
 
 def composed(state: Conversation, agent: str, parts: Stated, reasoning: str, *, phase: str) -> str:

@@ -13,7 +13,7 @@ from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.place import Place
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import origins_of
-from council.store.agents import persona_of
+from council.store.agents import persona_of, prints_answer
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
@@ -45,6 +45,7 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         boundary=boundary(run_key(place.paths), seen, avoid=persona),
         file=f"{place.paths.channels}/{channel.channel_id}.jsonl",
         compiled_in=f"{place.paths.control}/room-prompts",
+        prints=prints_answer(place.root, place.settings, wake.agent),
     )
 
 

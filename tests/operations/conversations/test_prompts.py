@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation, Origin
 from council.core.conversations.machine import advance
+from council.core.conversations.owed import owing
 from council.core.conversations.procedures import MODES
 from council.core.conversations.sight import parts
 from council.core.errors import InvalidInputError
@@ -25,7 +28,7 @@ from council.operations.conversations.prompts import (
     prompt_kind,
     render_prompt,
 )
-from tests.core.conversations.samples import HOUR, NOW, all_answer, answer, convened
+from tests.core.conversations.samples import FOUR, HOUR, NOW, all_answer, answer, convened
 from tests.operations.conversations.both_ways import render_both_ways
 
 KEY = b"k" * 32
@@ -94,7 +97,8 @@ def test_challenge_shows_round_one_and_asks_for_exact_quotations_by_the_checklis
     text = prompt(challenged(), "henry", lang)
     assert sentence in text
     assert {"en": "quote the exact words", "fr": "cite ses mots exacts"}[lang] in text
-    assert checklist("/ws", lang).strip() in text
+    points = [line for line in checklist("/ws", lang).splitlines() if line[:1].isdigit()]
+    assert len(points) == 10 and all(point in text for point in points)
     assert "RESPONDED" in text and "AGREED" in text and "BLOCKING:" in text
     for agent in ("sage", "nova", "blaise"):
         assert f"{agent} on round 1" in text
@@ -165,17 +169,136 @@ def test_who_has_answered_is_told_that_nothing_is_to_be_done(lang: str):
     assert "council respond" not in text
 
 
-def test_who_the_agent_is_and_its_three_ways_to_answer_are_told():
+def test_who_the_agent_is_its_role_and_the_guidance_are_told():
     state = challenged()
     state.participants["henry"].role = "Skeptic"
     text = prompt(inject(state, "Mind the cost.", author="p", now=NOW).state, "henry")
     assert "in the role of Skeptic" in text and "I count before I speak." in text
     assert "Mind the cost." in text
+
+
+def made(state: Conversation, agent: str, root: str = "/ws", lang: str = "en", **how: Any) -> str:
+    seen = parts(state, agent, NOW)
+    given = {"checklist": "", "persona": "", "boundary": boundary(KEY, seen), **how}
+    return render_both_ways(prompt_kind(seen), seen, lang=lang, root=root, **given)
+
+
+BY_HAND = ("END-OF-ANSWER", "council respond", "council synthesize", "--status agreed")
+IN_THE_FILE = ("council-state", "[Tour")
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang, prints", [("en", "**Print"), ("fr", "**Imprime")])
+@pytest.mark.parametrize("phase", [1, 2, 3, 4])
+def test_a_prompt_offers_the_one_way_of_answering_that_the_agent_can_use(lang, prints, phase):
+    state = [convened(), challenged(), resolving(), at_synthesis()][phase - 1]
+    agent = "maman" if phase == 4 else "henry"
+    shell = made(state, agent, lang=lang)
+    printed = made(state, agent, lang=lang, prints=True)
+    assert prints in printed and prints not in shell
+    assert not any(words in printed for words in (*BY_HAND, *IN_THE_FILE))
+    assert shell.count("<<'END-OF-ANSWER'") == 1
+    assert not any(words in shell for words in IN_THE_FILE)
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize(
+    "root, word", [("/ws", "/ws"), ("/my ws/it's", "'/my ws/it'\\''s'"), ("/a$b", "'/a$b'")]
+)
+def test_the_command_names_the_workspace_so_that_it_works_from_any_folder(root: str, word: str):
+    state = challenged()
     task = f"{state.conversation_id}.2.henry.1"
-    assert f"council respond --name active --as henry --task {task} - <<'END-OF-ANSWER'" in text
-    assert "print your contribution and nothing else" in text
-    file = os.path.join("/ws", "memory", "shared", "council-active-conversation.md")
-    assert f"Open `{file}`" in text and "`[Tour 2]: `" in text
+    command = f"council respond --name active --as henry --task {task} --root {word} - <<'"
+    assert command in made(state, "henry", root=root)
+    shown = subprocess.run(["sh", "-c", f"echo {word}"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"{root}\n"
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_task_stands_first_and_last(lang: str):
+    for state, agent, words in (
+        (convened(), "henry", {"en": "give your own position", "fr": "donne ta propre position"}),
+        (challenged(), "henry", {"en": "criticise the others'", "fr": "critique les réponses"}),
+        (resolving(), "henry", {"en": "answer the challenges", "fr": "réponds aux critiques"}),
+        (at_synthesis(), "maman", {"en": "write the synthesis", "fr": "écris la synthèse"}),
+    ):
+        lines = [line for line in prompt(state, agent, lang).splitlines() if line]
+        assert lines[2].startswith(("**Your task (", "**Ta tâche (")) and words[lang] in lines[2]
+        assert lines[-1].startswith(("**Now:**", "**Maintenant :**")) and words[lang] in lines[-1]
+
+
+@pytest.mark.req("HR-028", "C0-027", "C0-047")
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_is_new_stands_in_full_and_the_rest_in_short(lang: str):
+    def long(agent: str, tour: int) -> str:
+        return f"{agent} opens round {tour}. " + "More of it. " * 100 + f"{agent} ends {tour}."
+
+    state = convened()
+    for tour in (1, 2):
+        for agent in FOUR:
+            state = answer(state, agent, long(agent, tour)).state
+        state = advance(state, NOW).state
+    text = prompt(state, "henry", lang)
+    for agent in FOUR:
+        for tour in (1, 2):
+            assert f"{agent} opens round {tour}." in text
+            in_full = agent != "henry" and tour == 2
+            assert (f"{agent} ends {tour}." in text) == in_full
+            opening = text[text.index(f"begin {tour}-{agent} ") :].split("]]", 1)[0]
+            assert opening.endswith(("in short", "en bref")) != in_full
+
+
+@pytest.mark.req("HR-028", "C0-051")
+def test_who_missed_a_round_is_shown_in_full_what_was_said_since_it_last_spoke():
+    state = challenged()
+    for agent in ("sage", "nova", "blaise"):
+        state = answer(state, agent, "Much. " * 100 + f"{agent} ends 2.").state
+    state = advance(state, NOW + HOUR).state
+    assert state.phase == "RESOLVE"
+    text = prompt(state, "henry")
+    assert all(f"{agent} ends 2." in text for agent in ("sage", "nova", "blaise"))
+
+
+@pytest.mark.req("HR-028", "C0-051")
+def test_who_sums_up_is_shown_everything_in_full():
+    state = convened(phases=("COLLECT", "SYNTHESIZE"))
+    for agent in FOUR:
+        state = answer(state, agent, "Much. " * 100 + f"{agent} ends.").state
+    state = advance(state, NOW).state
+    text = prompt(state, owing(state)[0])
+    assert all(f"{agent} ends." in text for agent in FOUR)
+
+
+@pytest.mark.req("HR-028")
+def test_the_list_of_participants_shows_who_has_answered_and_how_last_time():
+    state = answer(challenged(), "sage").state
+    state = answer(state, "nova", "I agree.", status="agreed").state
+    text = prompt(state, "henry")
+    assert "(`@sage`): RESPONDED; last answer: RESPONDED" in text
+    assert "(`@nova`): AGREED; last answer: RESPONDED" in text
+    assert "(`@blaise`): WAITING; last answer: RESPONDED" in text
+    assert "(`@sage`): RESPONDED\n" in prompt(answer(convened(), "sage").state, "henry")
+
+
+@pytest.mark.req("HR-028")
+@pytest.mark.parametrize("lang", LANGS)
+def test_each_heading_stands_at_most_one_below_the_one_before_and_one_title_comes_first(lang: str):
+    persona = "# Henry\n\n### What I hold\n\n```\n# a comment\n```"
+    given = {"checklist": checklist("/ws", lang), "persona": persona}
+    for state, agent in (
+        (convened(), "henry"),
+        (challenged(), "henry"),
+        (resolving(), "henry"),
+        (at_synthesis(), "maman"),
+    ):
+        text = made(state, agent, lang=lang, **given)
+        assert "### Henry" in text and "##### What I hold" in text and "\n# a comment" in text
+        text = text.replace("\n# a comment", "")
+        text = text.replace("##### What I hold", "#### What I hold")
+        depths = [len(line.split()[0]) for line in text.splitlines() if line.startswith("#")]
+        assert depths[0] == 1 and 1 not in depths[1:]
+        assert all(after <= before + 1 for before, after in pairwise(depths))
 
 
 @pytest.mark.req("DL-103", "XC-014")
