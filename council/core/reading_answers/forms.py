@@ -107,8 +107,19 @@ def own_text(text: str, labels: Mapping[str, str]) -> str:
 
 
 def _is_form(text: str, labels: Mapping[str, str]) -> bool:
-    keys = {mark.key.removeprefix(WEAK) for mark in marks_of(own_lines(text), labels)}
-    return not keys.isdisjoint(("position", "consensus", "recommendation"))
+    """Return true if a text holds a form that its author has filled in."""
+    lines = own_lines(text)
+    return any(
+        mark.key.removeprefix(WEAK) in ("position", "consensus", "recommendation")
+        and not is_unfilled(mark.rest or _next_words(lines, mark.at))
+        for mark in marks_of(lines, labels)
+    )
+
+
+def _next_words(lines: list[Line], at: int) -> str:
+    """Return the first line with words below a line, "" for none nearby."""
+    below = (line.strip() for line, _ in lines[at + 1 : at + 4])
+    return next((line for line in below if line), "")
 
 
 def _has_form_fields(fields: Mapping[str, Any] | None) -> bool:

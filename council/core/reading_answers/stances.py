@@ -36,8 +36,9 @@ _PHRASES: dict[str, str] = {
         "同意|完全同意|赞成|我同意",
         "disagree": "disagree|disagreed|disagrees|disagreement|in disagreement|"
         "do not agree|don't agree|cannot agree|can't agree|can not agree|not agree|"
-        "pas d'accord|ne suis pas d'accord|desaccord|en desaccord|"
-        "stimme nicht zu|stimme dem nicht zu|nicht einverstanden|ablehnung|ablehnend|lehne ab|"
+        "pas d'accord|ne suis pas d'accord|pas du tout d'accord|desaccord|en desaccord|"
+        "stimme nicht zu|stimme dem nicht zu|nicht einverstanden|gar nicht einverstanden|"
+        "keineswegs einverstanden|ablehnung|ablehnend|lehne ab|"
         "lehne das ab|widerspreche|widerspruch|"
         "en desacuerdo|desacuerdo|no estoy de acuerdo|"
         "不同意|反对|不赞成|我不同意",
@@ -147,6 +148,7 @@ def stated(text: str) -> Stated:
     >>> stated("agree if they pay").stance
     ''
     """
+    text = without_struck(text)
     found = _stated_once(text)
     later = _after_arrow(text)
     if later is not None:
@@ -156,6 +158,17 @@ def stated(text: str) -> Stated:
         if found.stance:
             return Stated("", text[:MAX_CHARS], "", is_doubtful=True)
     return found
+
+
+def without_struck(text: str) -> str:
+    """Return a text without what its author struck out at its beginning: `~~partial~~ agree`."""
+    head = text[:MAX_CHARS]
+    begin = head.find("~~")
+    end = head.find("~~", begin + 2)
+    if begin < 0 or end < 0 or any(map(str.isalnum, head[:begin])):
+        return text
+    after = text[end + 2 :].lstrip(UNSEEN_CHARS)
+    return text[:begin] + after if after[:1].isalpha() else text
 
 
 def _stated_once(text: str) -> Stated:
