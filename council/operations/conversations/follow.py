@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import NotFoundError
 from council.core.record import Record
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.operations.view import Standing, standing
 from council.store.conversations.closing import minutes_path
-from council.store.minutes.minutes import read_minutes
+from council.store.minutes.minutes_folder import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,4 @@ def minutes_of(place: Place, conversation_id: str) -> Ended:
         raise NotFoundError("the minutes are not there", "see: council list --archived")
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
-    try:
-        front = read_minutes(text)
-    except CouncilError:
-        front = {}
-    return Ended(path=path, front=front, text=text)
+    return Ended(path=path, front=facts(path), text=text)

@@ -25,6 +25,7 @@ from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.lock import Lock
+from council.store.minutes.minute_data import DATA_SUFFIX, data_path, read_data
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
 from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
@@ -213,13 +214,26 @@ def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done
         if "closing" in record
     }
     mark = (conversation_id.encode(),)
+    beside = {data_path(path) for path in told}
     for path in sorted(told | set(listed(workspace.minutes))):
+        if path.endswith(DATA_SUFFIX) and os.path.isfile(path) and not os.path.islink(path):
+            if _is_data(path, conversation_id) or (path in beside and contains(path, mark)):
+                remove(path, done.minutes, done)
+            continue
         if not path.endswith(".md") or not os.path.isfile(path) or os.path.islink(path):
             continue
         with open(path, "rb") as file:
             said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
         if said == conversation_id or (path in told and contains(path, mark)):
             remove(path, done.minutes, done)
+
+
+def _is_data(path: str, conversation_id: str) -> bool:
+    if not contains(path, (conversation_id.encode(),)):
+        return False
+    reading = files.read_stable(path)
+    text = "" if reading is None else reading.data.decode("utf-8", "replace")
+    return read_data(text).get("conversation") == conversation_id
 
 
 def _tasks(workspace: Workspace, conversation_id: str) -> Iterator[str]:
