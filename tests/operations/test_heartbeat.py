@@ -186,7 +186,7 @@ def test_status_set_in_the_file_leads_to_the_synthesis(table: Table, status: str
     table.beat(HOUR)
 
     (minutes,) = table.minutes()
-    assert f'"status": "{status}"' in minutes.read_text(encoding="utf-8")
+    assert f'"status": "{status}"' in minutes.with_suffix(".json").read_text(encoding="utf-8")
 
 
 @pytest.mark.req("C0-074", "C0-075")

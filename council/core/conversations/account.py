@@ -23,15 +23,14 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.record import Record
 
 TIMEOUT = "timeout"
-_BETWEEN = ", "
 
 
 class Absence(Record):
     """One agent who missed rounds.
 
-    `cause` is what stands in `NO RESPONSE (timeout)`: every cause once, in the
-    order of the rounds. `missed` holds round, phase and the reason that was kept
-    for each.
+    `cause` is what stands in `NO RESPONSE (timeout)`: that of the last round it
+    missed, rounds that a person ended only where there are no others. `missed`
+    holds round, phase and the reason that was kept for each.
     """
 
     agent: str
@@ -41,7 +40,7 @@ class Absence(Record):
     @property
     def is_cut_off(self) -> bool:
         """Whether it missed nothing but rounds that a person ended."""
-        return all(cause in BY_HAND for cause in self.cause.split(_BETWEEN))
+        return self.cause in BY_HAND
 
 
 class Blocker(Record):
@@ -167,8 +166,8 @@ def absences(state: Conversation) -> list[Absence]:
             if cause == TIMEOUT and one.reason in BY_HAND:
                 cause = one.reason  # in files of older versions the round alone says so
             known = found.setdefault(agent, Absence(agent=agent, cause=cause, missed=[]))
-            if cause not in known.cause.split(_BETWEEN):
-                known.cause += f"{_BETWEEN}{cause}"
+            if cause not in BY_HAND or known.is_cut_off:
+                known.cause = cause
             known.missed.append((one.tour, one.phase, one_line(reason)))
     order = list(state.participants)
     return sorted(

@@ -90,14 +90,14 @@ def _write_first_free(
 
 
 def _is_data_of(path: str, conversation_id: str) -> bool:
-    from council.store.minutes.minute_data import read_data
+    from council.store.minutes.minute_data import is_of, read_data
 
     try:
         reading = files.read_stable(path)
     except CouncilError:
         return False
-    return reading is not None and (
-        read_data(reading.data.decode("utf-8", "replace")).get("conversation") == conversation_id
+    return reading is not None and is_of(
+        read_data(reading.data.decode("utf-8", "replace")), conversation_id
     )
 
 

@@ -1,8 +1,9 @@
 """What programs need of the minutes: the JSON file beside the markdown.
 
-It holds the facts that were once front matter, the state at the end, and topic,
-brief and every text byte for byte: the markdown is for people and says nothing
-twice. A program finds it by the key `data` of the front matter.
+It is the JSON object of the state at the end, with topic, brief and every text
+byte for byte, and the facts that lists and metrics show: the markdown is for
+people and says nothing twice. A program finds it by the key `data` of the front
+matter.
 
 Source: HR-027, DL-094, DL-098, `cli.md` section 4.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.conversations.account import absences, is_agreed
-from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import from_record, to_record
 from council.core.times import render_duration
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 DATA_SUFFIX = ".json"
 _COUNTS = ("agree", "partial", "disagree", "absent")
-_KEPT = ("topic", "brief", "texts", "state")
+_ADDED = ("topic", "brief", "texts", "facts")
 
 
 def render_data(state: Conversation, *, now: datetime) -> str:
@@ -39,14 +40,11 @@ def render_data(state: Conversation, *, now: datetime) -> str:
 
     ended_at = state.finished_at or now
     record = {
-        "schemaVersion": SCHEMA_VERSION,
-        "conversation": state.conversation_id,
-        "name": state.name,
-        **_facts(state, ended_at),
+        **to_record(state),
         "topic": state.topic,
         "brief": state.brief,
         "texts": {one.id: one.text for one in state.entries},
-        "state": to_record(state),
+        "facts": _facts(state, ended_at),
     }
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
@@ -54,6 +52,7 @@ def render_data(state: Conversation, *, now: datetime) -> str:
 def _facts(state: Conversation, ended_at: datetime) -> dict[str, Any]:
     reason = state.closed_reason
     facts: dict[str, Any] = {
+        "name": state.name,
         "date": ended_at.date().isoformat(),
         "procedure": state.procedure,
         "mode": state.mode,
@@ -99,8 +98,14 @@ def read_data(text: str) -> dict[str, Any]:
 
 
 def facts_in(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts alone: what lists of minutes show, without state and texts."""
-    return {key: value for key, value in data.items() if key not in _KEPT}
+    """Return the facts alone: what lists of minutes show, `{}` where there are none."""
+    facts = data.get("facts")
+    return facts if isinstance(facts, dict) else {}
+
+
+def is_of(data: dict[str, Any], conversation_id: str) -> bool:
+    """Return true if the data are those of a conversation."""
+    return data.get("conversationId") == conversation_id
 
 
 def conversation_of(data: dict[str, Any]) -> Conversation:
@@ -109,10 +114,10 @@ def conversation_of(data: dict[str, Any]) -> Conversation:
     Raises:
         InvalidStateError: Its state cannot be read.
     """
-    record, texts = data.get("state"), data.get("texts")
+    texts = data.get("texts")
     known = texts if isinstance(texts, dict) else {}
     return from_record(
-        record if isinstance(record, dict) else {},
+        {key: value for key, value in data.items() if key not in _ADDED},
         topic=str(data.get("topic", "")),
         brief=str(data.get("brief", "")),
         texts={str(key): str(value) for key, value in known.items()},

@@ -29,7 +29,6 @@ from council.core.conversations.conversation import (
     EntryKind,
     Origin,
 )
-from council.core.conversations.handles import is_anonymous, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.excerpts import excerpt, first_paragraph
 from council.core.times import render_duration
@@ -43,7 +42,7 @@ from council.store.minutes.synthesis_parts import (
     synthesis_parts,
     without,
 )
-from council.store.statefile.quoting import inline, quoted
+from council.store.statefile.quoting import entry_mark, inline, quoted
 
 LAST_WORDS_MAX_CHARS = 240
 
@@ -116,7 +115,7 @@ def summary(state: Conversation, ended_at: datetime, words: dict[str, str]) -> l
         blocks += [f"## {words['synthesis']}\n{words['no-synthesis']}"]
     elif found:
         blocks += under(f"## {words[DECISION]}", found)
-        blocks.append(_source(state, synthesis, words))
+        blocks.append(f"{mark_of(synthesis)}\n{_source(state, synthesis, words)}")
     else:
         blocks += whole_synthesis(state, synthesis, synthesis.text, words)
         parts = []  # it stands whole, and nothing stands twice
@@ -128,7 +127,7 @@ def summary(state: Conversation, ended_at: datetime, words: dict[str, str]) -> l
             blocks += under(f"## {words[kind]}", others)
     blocks += absent_sections(state, words)
     if synthesis is not None and found:
-        blocks += rest_of_synthesis(state, synthesis, parts, words)
+        blocks += rest_of_synthesis(state, synthesis, synthesis.text, parts, words)
     return [*blocks, f"## {words['glance']}", "\n".join(_box(state, ended_at, synthesis, words))]
 
 
@@ -145,37 +144,30 @@ def whole_synthesis(
         title: The title, "" for the usual one.
     """
     if entry.origin is Origin.TOOL:
-        return [f"## {words['digest']}\n{words['digest.note']}"]  # its facts all stand here
+        # All it says stands here.
+        return [f"## {words['digest']}\n{mark_of(entry)}\n{words['digest.note']}"]
     author = inline(display_label(state, entry.agent))
+    facts = f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*"
     return [
         f"## {title or words['synthesis']}\n{quoted(text)}",
-        f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*",
+        facts if title else f"{mark_of(entry)}\n{facts}",
         *quotation_block(state, entry, words),
-        *key_to_names(state, entry, words),
     ]
+
+
+def mark_of(entry: Entry) -> str:
+    """Return the line that names an entry to programs."""
+    return entry_mark(entry.id, entry.tour, entry.digest)
 
 
 def rest_of_synthesis(
-    state: Conversation, entry: Entry, parts: list[Part], words: dict[str, str]
+    state: Conversation, entry: Entry, text: str, parts: list[Part], words: dict[str, str]
 ) -> list[str]:
     """Return what of a synthesis is not shown yet, and what it quotes; none for nothing."""
-    if left := without(entry.text, parts):
+    if left := without(text, parts):
         return whole_synthesis(state, entry, left, words, words["synthesis.rest"])
-    said = quotation_block(state, entry, words) + key_to_names(state, entry, words)
+    said = quotation_block(state, entry, words)
     return [f"## {words['synthesis']}", *said] if said else []
-
-
-def key_to_names(state: Conversation, entry: Entry, words: dict[str, str]) -> list[str]:
-    """Say who stands behind the pseudonyms in a text, which is quoted as it was written."""
-    if not is_anonymous(state):
-        return []
-    text = entry.text.casefold()
-    key = [
-        words["pseudonym"].format(pseudonym=pseudonym, who=inline(display_name(state, agent)))
-        for agent, pseudonym in pseudonyms(state, entry.agent).items()
-        if pseudonym in text or pseudonym.replace("-", " ") in text
-    ]
-    return [f"*{words['pseudonyms']}{words['colon']}{', '.join(key)}*"] if key else []
 
 
 def _box(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from council.core.conversations.account import cause_of, display_label, display_name
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, Round
-from council.core.conversations.handles import named
+from council.core.conversations.handles import is_anonymous, named, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.consensus import ABSENT
 from council.core.deliberation.deliberation import asked_questions, guidance
@@ -23,7 +23,6 @@ from council.core.deliberation.turn_parts import json_object, unwrapped
 from council.core.deliberation.turns import STANCES, Fault, missing_responses
 from council.core.excerpts import excerpt
 from council.store.minutes.minute_summary import (
-    key_to_names,
     minute,
     names,
     origin_word,
@@ -201,7 +200,7 @@ def _turn(
         told += _read_out(state, entry, turn, words)
         if lacks := _lacks(state, [*turn.faults, *missing_responses(turn, heard)], words):
             told.append(lacks)
-    return [head, line, *told, *key_to_names(state, entry, words), *rest]
+    return [head, line, *told, *_key_to_names(state, entry, words), *rest]
 
 
 def _read_out(state: Conversation, entry: Entry, turn: Turn, words: dict[str, str]) -> list[str]:
@@ -238,6 +237,19 @@ def _lacks(state: Conversation, faults: list[Fault], words: dict[str, str]) -> s
         for one in faults
     ]
     return f"*⚠ {words['lacks']}{words['colon']}{'; '.join(said)}*" if said else ""
+
+
+def _key_to_names(state: Conversation, entry: Entry, words: dict[str, str]) -> list[str]:
+    """Say who stands behind the pseudonyms in a text, which is quoted as it was written."""
+    if not is_anonymous(state):
+        return []
+    text = entry.text.casefold()
+    key = [
+        words["pseudonym"].format(pseudonym=pseudonym, who=inline(display_name(state, agent)))
+        for agent, pseudonym in pseudonyms(state, entry.agent).items()
+        if pseudonym in text or pseudonym.replace("-", " ") in text
+    ]
+    return [f"*{words['pseudonyms']}{words['colon']}{', '.join(key)}*"] if key else []
 
 
 def _guidance(

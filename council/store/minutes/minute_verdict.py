@@ -12,6 +12,7 @@ from datetime import datetime
 
 from council.core.conversations.account import display_name, writers
 from council.core.conversations.conversation import ClosedReason, Conversation, Origin
+from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
@@ -21,6 +22,7 @@ from council.store.minutes.minute_summary import (
     absent_sections,
     box_lines,
     closing_rows,
+    mark_of,
     names,
     rest_of_synthesis,
     synthesis_of,
@@ -89,11 +91,15 @@ def verdict_summary(
         blocks += [f"## {words['dissent']}", *_dissent(state, judged, words)]
     elif judged.last:
         blocks += _disagreement(state, judged, words, words["disagreement"])
+    # Names stand in the place of pseudonyms: the text as it was written lies beside the minutes.
+    text = named(state, synthesis.agent, synthesis.text) if synthesis is not None else ""
     parts = []
     if synthesis is not None and synthesis.origin is not Origin.TOOL:
-        parts = [one for one in synthesis_parts(synthesis.text) if one.kind == RECOMMENDATION]
-    if parts:
+        parts = [one for one in synthesis_parts(text) if one.kind == RECOMMENDATION]
+    if parts and synthesis is not None:
         blocks += under(f"## {words['recommendation']}", parts)
+        source = words["agreed-note"].format(author=inline(display_name(state, synthesis.agent)))
+        blocks.append(f"{mark_of(synthesis)}\n*{source}*")
     elif synthesis is None or synthesis.origin is Origin.TOOL:
         key = "none" if judged.last else "unheard"
         blocks.append(f"## {words['recommendation']}\n{words[f'recommendation.{key}']}")
@@ -101,9 +107,9 @@ def verdict_summary(
         blocks += [f"## {words['warnings']}", "\n".join(f"- ⚠ {line}" for line in odd)]
     blocks += absent_sections(state, words)
     if synthesis is not None and parts:
-        blocks += rest_of_synthesis(state, synthesis, parts, words)
+        blocks += rest_of_synthesis(state, synthesis, text, parts, words)
     elif synthesis is not None:
-        blocks += whole_synthesis(state, synthesis, synthesis.text, words)
+        blocks += whole_synthesis(state, synthesis, text, words)
     box = _box(state, judged, ended_at, len(odd), words)
     return [*blocks, f"## {words['glance']}", "\n".join(box)]
 

@@ -12,7 +12,7 @@ import os
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.store import files
-from council.store.minutes.minute_data import conversation_of, data_path, facts_in, read_data
+from council.store.minutes.minute_data import conversation_of, data_path, facts_in, is_of, read_data
 from council.store.minutes.minutes import HEAD_BYTES, conversation_in, read_minutes_head
 from council.store.paths import DEFAULT_NAME
 
@@ -144,7 +144,7 @@ def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
     except CouncilError:
         return {}
     data = read_data(reading.data.decode("utf-8", "replace")) if reading is not None else {}
-    return data if data.get("conversation") == front.get("conversation") else {}
+    return data if is_of(data, str(front.get("conversation"))) else {}
 
 
 def archived_at(path: str) -> Conversation:

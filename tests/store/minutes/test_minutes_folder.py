@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
-from council.store.minutes.minutes import render_minutes
 from council.store.minutes.minutes_folder import (
     archived_conversation,
     find_minutes,
@@ -16,6 +15,7 @@ from council.store.minutes.minutes_folder import (
 )
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
+from tests.store.minutes.filed import write
 
 
 @pytest.fixture
@@ -25,10 +25,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def keep(workspace: Workspace, file: str, **more: object) -> str:
-    path = f"{workspace.minutes}/{file}"
-    text = render_minutes(soft_debate(**more).state, now=START)
-    Path(path).write_text(text, encoding="utf-8")
-    return path
+    """Write minutes and their data under a name of somebody's choice."""
+    return write(Path(workspace.minutes) / file, soft_debate(**more).state, START)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +52,13 @@ def test_every_word_for_them_means_the_same_minutes(workspace: Workspace, wanted
 
 def test_of_several_the_newest_is_meant(workspace: Workspace) -> None:
     keep(workspace, "2026-02-08-a-bot.md")
-    older = render_minutes(soft_debate().state, now=START).replace("2026-02-08", "2025-02-08")
-    (Path(workspace.minutes) / "z-older.md").write_text(older, encoding="utf-8")
+    older = Path(keep(workspace, "z-older.md"))
+    older.write_text(older.read_text("utf-8").replace("2026-02-08", "2025-02-08"), "utf-8")
     assert find_minutes(workspace, "active").endswith("2026-02-08-a-bot.md")
     later = soft_debate()
     later.state.finished_at = later.now.replace(hour=23)
     path = Path(workspace.minutes) / "2026-02-08-0-later.md"
-    path.write_text(render_minutes(later.state, now=START), encoding="utf-8")
+    write(path, later.state, START)
     assert find_minutes(workspace, "active") == str(path)
 
 
