@@ -111,5 +111,5 @@ def test_deliberation_goes_on_from_its_file_alone_after_every_turn(council):
         table.beat()
 
     assert turns == 3 + 3 + 3 + 1
-    (minutes,) = (council.root / "conseils").iterdir()
+    (minutes,) = (council.root / "conseils").glob("*.md")
     assert minutes.read_text(encoding="utf-8").count("The reason of gpt in round 3.") >= 1

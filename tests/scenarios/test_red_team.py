@@ -66,7 +66,8 @@ def entries(minutes: str) -> dict[str, str]:
     """Return what stands in minutes by the id of the entry, quotation signs taken away."""
     found = {}
     for part in minutes.split("\n<!--council:entry id=")[1:]:
-        lines = part.splitlines()[3:]
+        lines = part.splitlines()
+        lines = lines[next(at for at, one in enumerate(lines) if one[:1] == ">") :]
         quoted = []
         for line in lines:
             if line != ">" and not line.startswith("> "):

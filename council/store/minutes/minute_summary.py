@@ -148,9 +148,10 @@ def whole_synthesis(
         return [f"## {words['digest']}\n{mark_of(entry)}\n{words['digest.note']}"]
     author = inline(display_label(state, entry.agent))
     facts = f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*"
+    shown = f"## {title or words['synthesis']}\n{quoted(text)}"
     return [
-        f"## {title or words['synthesis']}\n{quoted(text)}",
-        facts if title else f"{mark_of(entry)}\n{facts}",
+        shown if title else f"{mark_of(entry)}\n{shown}",
+        facts,
         *quotation_block(state, entry, words),
     ]
 

@@ -26,6 +26,7 @@ from council.store.minutes.minute_transcript import transcript
 from council.store.minutes.minute_words import words_for
 from council.store.statefile.marks import plain
 from council.store.statefile.quoting import (
+    MARK,
     inline,
     not_inline,
     read_entries,
@@ -82,7 +83,10 @@ def render_minutes(state: Conversation, *, now: datetime) -> str:
         default_flow_style=None,  # lists in one line
     )
     top = f"{head.rstrip()}\n# {title}{inline(state.topic)}\n{page.verdict}"
-    return "\n\n".join([top, *page.blocks]) + "\n"
+    first, *others = page.blocks
+    # A mark takes the place of the blank line: the text below it begins in line 15, too.
+    gap = "\n" if first.startswith(MARK) else "\n\n"
+    return "\n\n".join([f"{top}{gap}{first}", *others]) + "\n"
 
 
 def with_data(text: str, name: str) -> str:
