@@ -102,3 +102,14 @@ def test_data_beside_minutes_are_listed_rated_shown_and_purged_with_them(council
     gone = council("purge", "conseils/renamed.md", "--yes", "--json")
     assert gone.code == 0, gone.err
     assert not list((council.root / "conseils").iterdir())
+
+
+@pytest.mark.req("HR-026")
+def test_a_deliberation_shows_no_mode_and_who_speaks_next_is_one(council):
+    assert council("init", "--agents", "owl,chief").code == 0
+    words = ("--procedure", "deliberation", "--agents", "owl,chief")
+    assert council("convene", "A bot?", *words).code == 0
+    assert "- Mode:" not in council("show").out
+    assert "then chief speaks" in council("explain", "active").out
+    assert council("convene", "Tea?", "--name", "tea", "--agents", "owl,chief").code == 0
+    assert "- Mode: debate" in council("show", "--name", "tea").out
