@@ -270,6 +270,8 @@ ask: Callable[..., None] = typer_function(
         name="ask",
         panel="Workspace",
         summary="Convene, wait, and print the verdict: the one command for an answer.",
+        last="Exits with 0 where anybody was heard in time, agreed or not; 7 where the time ran "
+        "out on all; 1 where all failed, or a person ended it.",
         example='council ask "Which database should we use?" --agents claude,codex',
         options=(_TOPIC, *_INVITING, *options.EVERYWHERE),
     ),

@@ -26,6 +26,7 @@ from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.files import remove
+from council.store.minutes.minute_data import data_path
 from council.store.settings import Settings, language
 from council.store.slots import Slots
 
@@ -151,7 +152,9 @@ class _Performance:
         try:
             if self.name in place.conversations.names():
                 ended = self._run("cancel", "--name", self.name, "--json", aloud=False)
-                remove(os.path.join(self.root, json.loads(ended)["minutes"]))
+                minutes = os.path.join(self.root, json.loads(ended)["minutes"])
+                for path in (minutes, data_path(minutes)):
+                    remove(path)
         except CouncilError:
             return
         finally:

@@ -19,9 +19,7 @@ from council.core.conversations.conversation import Conversation
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 from council.operations.view import Standing
-
-# The heading after which minutes tell how it went; it is the same in both languages.
-_TRANSCRIPT = "\n## Brief"
+from council.store.minutes.minute_words import WORDS
 
 
 def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool) -> Output:
@@ -46,7 +44,11 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool) -> Outpu
         _say(progress, f"{state.name} goes on; see: council show --name {state.name}")
         raise
     ended = minutes_of(place, state.conversation_id)
-    return Output(record=_record(state, ended), text=as_text(markdown_view(verdict(ended))))
+    return Output(
+        record=_record(state, ended),
+        text=as_text(markdown_view(verdict(ended))),
+        code=ended.code,
+    )
 
 
 def _by_hand(standing: Standing) -> list[str]:
@@ -73,13 +75,20 @@ def _with_spinner(view: Any) -> Table:
 
 
 def verdict(ended: Ended) -> str:
-    """Return the head of the minutes, up to the transcript, and where they lie."""
+    """Return the first minute of the minutes, the decision and the verdict last, and the path.
+
+    A terminal of 24 rows shows its end: there the decision stands, once.
+    """
     body = ended.text
     if body.startswith("---"):
         body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
-    lines = [line for line in body.split(_TRANSCRIPT, 1)[0].splitlines() if not _is_mark(line)]
-    body = "\n".join(lines)
-    return f"{body.strip()}\n\nMinutes: {ended.path}\n"
+    body = "\n".join(line for line in body.splitlines() if not _is_mark(line))
+    head, *sections = body.split("\n## ")
+    titles = tuple(f"{words['glance']}\n" for words in WORDS.values())
+    last = next((at for at, one in enumerate(sections) if one.startswith(titles)), len(sections))
+    decided, *others = [f"## {one.strip()}" for one in sections[: last + 1]] or [""]
+    title, _, said = head.strip().partition("\n")
+    return "\n\n".join([*others, decided, title, said, f"Minutes: {ended.path}\n"])
 
 
 def _is_mark(line: str) -> bool:

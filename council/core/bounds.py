@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+# How the reasons begin why no run was started.
+NOT_STARTED = "not started: "
+RESTS = f"{NOT_STARTED}rests"
 FAILURES_BEFORE_REST = 3
 REST_MINUTES = 15
 LONGEST_REST = timedelta(days=1)

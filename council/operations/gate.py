@@ -28,7 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.bounds import Lapse, Tally
 
-RESTS = "not started: rests"
 _MANY_COUNCILS = 200
 
 
@@ -56,9 +55,9 @@ class Gate:
         lapse = bounds.resting(self._tally, agent, self._now, heard_at)
         if lapse is not None and lapse.until is not None:
             until = render_instant(lapse.until)
-            return f"{RESTS} until {until}, failed {lapse.failures} times in a row"
+            return f"{bounds.RESTS} until {until}, failed {lapse.failures} times in a row"
         cap = bounds.reached(self._tally, self._limits, owner, self._now)
-        return f"not started: {cap[0]} = {cap[1]} is reached" if cap else ""
+        return f"{bounds.NOT_STARTED}{cap[0]} = {cap[1]} is reached" if cap else ""
 
     def admits(self, owner: str, agent: str, heard_at: datetime | None = None) -> str:
         """Return the refusal, or "" and count the run as one that will be started."""

@@ -14,10 +14,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.agents import Agent
+from council.core.bounds import RESTS
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
-from council.operations.gate import RESTS, Gate, charge
+from council.operations.gate import Gate, charge
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.agents import agent as agent_of

@@ -19,7 +19,6 @@ from council.core.record import Record
 from council.core.telling.trace_context import context_of
 from council.core.times import render_instant
 from council.operations.place import Place
-from council.store.minutes.minutes import read_minutes_head
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from council.operations.halting import Halt
     from council.operations.protocol.tasks import Row
     from council.operations.rooms.room_standings import RoomStanding
-
-_HEAD_BYTES = 4096
 
 
 class Standing(Record):
@@ -311,17 +308,17 @@ def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
         place: The workspace.
         search: Words that must all stand somewhere in the minutes, "" for no condition.
     """
-    folder = place.paths.minutes
+    from council.store.minutes.minutes_folder import facts, minutes_files
+
     words = search.lower().split()
     found = []
-    for name in sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else ():
-        path = f"{folder}/{name}"
-        if not name.endswith(".md") or not os.path.isfile(path):
+    for path in reversed(minutes_files(place.paths)):
+        if not os.path.isfile(path):
             continue
-        with open(path, "rb") as file:
-            data = file.read() if words else file.read(_HEAD_BYTES)
-        text = data.decode("utf-8", "replace").lower()
-        front = read_minutes_head(data[:_HEAD_BYTES])
-        if front and all(word in text for word in words):
-            found.append({**front, "path": path})
+        text = ""
+        if words:
+            with open(path, "rb") as file:
+                text = file.read().decode("utf-8", "replace").lower()
+        if all(word in text for word in words) and (known := facts(path)):
+            found.append({**known, "path": path})
     return found

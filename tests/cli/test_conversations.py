@@ -227,7 +227,8 @@ def test_stop_goes_to_the_synthesis_and_cancel_ends_without_one(council, now):
 
     assert stopped["phase"] == "SYNTHESIZE"
     assert "Yes." in Path(cancelled["minutes"]).read_text()
-    assert "closed_reason: cancelled" in Path(cancelled["minutes"]).read_text()
+    beside = Path(cancelled["minutes"]).with_suffix(".json")
+    assert '"closed_reason": "cancelled"' in beside.read_text()
     assert Path(archived["minutes"]).is_file()
     assert archived["minutes"] != cancelled["minutes"]
     assert council("list", "--json", now=now).json() == []

@@ -129,3 +129,18 @@ def test_a_council_is_found_by_the_context_that_its_status_shows(council):
 
     assert (explained["id"], story["id"]) == (shown["conversationId"],) * 2
     assert council("explain", "S0000000").code == 5
+
+
+@pytest.mark.req("HR-026", "XC-103")
+def test_a_trace_with_a_failed_call_in_it_is_not_said_to_have_ended_well(council):
+    (council.root / "council.toml").write_text(
+        '[agents.owl]\nargv = ["/bin/echo", "Yes."]\n[agents.bad]\nargv = ["/bin/false"]\n'
+    )
+    for agent in ("bad", "owl"):
+        asked = ("agent", "call", "--to", agent, "--as", "user", "--trace", "t1", "do it")
+        council(*asked)
+    shown = council("explain", "t1", "--json").json()
+    assert set(shown["status"].split(", ")) == {"error", "ok"}
+    assert shown["meaning"] == "ended-in-part"
+    plain = council("explain", "t1").out
+    assert "ended well" not in plain and "ended, not every call well" in plain

@@ -155,7 +155,7 @@ def test_hundred_heartbeats_on_a_silent_council_end_in_one_archive(table: Table)
     (minutes,) = table.minutes()
     text = minutes.read_text(encoding="utf-8")
     assert turns(text) == [(4, "council")]
-    assert "closed_reason: timeout" in text
+    assert '"closed_reason": "timeout"' in minutes.with_suffix(".json").read_text("utf-8")
 
 
 @pytest.mark.req("C0-028", "C0-032")
@@ -186,7 +186,7 @@ def test_status_set_in_the_file_leads_to_the_synthesis(table: Table, status: str
     table.beat(HOUR)
 
     (minutes,) = table.minutes()
-    assert f'"status": "{status}"' in minutes.read_text(encoding="utf-8")
+    assert f'"status": "{status}"' in minutes.with_suffix(".json").read_text(encoding="utf-8")
 
 
 @pytest.mark.req("C0-074", "C0-075")
@@ -309,8 +309,8 @@ def test_minutes_say_why_it_ended(table: Table, reason: str, status: str):
         table.beat()
 
     (minutes,) = table.minutes()
-    text = minutes.read_text(encoding="utf-8")
-    assert f"closed_reason: {reason}" in text
+    text = minutes.with_suffix(".json").read_text(encoding="utf-8")
+    assert f'"closed_reason": "{reason}"' in text
     assert f'"status": "{status}"' in text
 
 

@@ -59,9 +59,9 @@ class Forum:
         return (self.root / listed["path"]).read_text(encoding="utf-8")
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON block that stands last in the minutes."""
-        block = self.minutes().rpartition("\n<!--council-state\n")[2]
-        return json.loads(block.partition("\n-->")[0])
+        """Return the state that lies beside the minutes."""
+        (listed,) = self.council("list", "--archived", "--json").json()
+        return json.loads((self.root / listed["path"]).with_suffix(".json").read_bytes())
 
     def events(self, kind: str = "") -> list[dict[str, Any]]:
         found = self.council("events", "tail", "--lines", "2000", "--json").out

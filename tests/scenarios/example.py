@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from council.store.minutes.minutes import with_data
+
 HOUSE = Path(__file__).parent.parent.parent
 BRIEF = Path(__file__).parent / "briefs" / "records-of-the-valserine-clinics.md"
 PROGRAMS = HOUSE / "tests" / "agents"
@@ -84,9 +86,13 @@ def main() -> None:
                 stdout=subprocess.PIPE,
             ).stdout
 
-        text = hold_council(root, council).read_text(encoding="utf-8")
+        made = hold_council(root, council)
+        text = made.read_text(encoding="utf-8")
+        data = made.with_suffix(".json").read_text(encoding="utf-8")
     EXAMPLE.parent.mkdir(exist_ok=True)
-    EXAMPLE.write_text(text, encoding="utf-8")
+    beside = EXAMPLE.with_suffix(".json")
+    beside.write_text(data, encoding="utf-8")
+    EXAMPLE.write_text(with_data(text, beside.name), encoding="utf-8")
     sys.stdout.write(f"{EXAMPLE.relative_to(HOUSE)}\n")
 
 

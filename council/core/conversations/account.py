@@ -4,19 +4,20 @@ It decides who answered when, who was absent and why, who agreed in the end
 and who raised what is still open. It reads statuses and marks, never words,
 and phrases nothing.
 
-Source: C0-063, C0-073, C0-080, XC-014.
+Source: C0-063, C0-073, C0-080, HR-026, XC-014.
 """
 
 from __future__ import annotations
 
+from council.core.bounds import NOT_STARTED, RESTS
 from council.core.conversations.conversation import (
+    BY_HAND,
     ClosedReason,
     Conversation,
     Entry,
     EntryKind,
     Origin,
     ParticipantStatus,
-    Status,
 )
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.record import Record
@@ -27,13 +28,19 @@ TIMEOUT = "timeout"
 class Absence(Record):
     """One agent who missed rounds.
 
-    `cause` is the word in `NO RESPONSE (timeout)`; `missed` holds round,
-    phase and the reason that was kept for each.
+    `cause` is what stands in `NO RESPONSE (timeout)`: that of the last round it
+    missed, rounds that a person ended only where there are no others. `missed`
+    holds round, phase and the reason that was kept for each.
     """
 
     agent: str
     cause: str
     missed: list[tuple[int, str, str]]
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it missed nothing but rounds that a person ended."""
+        return self.cause in BY_HAND
 
 
 class Blocker(Record):
@@ -113,6 +120,15 @@ def last_contributions(state: Conversation) -> dict[str, Entry]:
     return {agent: last[agent] for agent in state.participants if agent in last}
 
 
+def writers(state: Conversation) -> list[str]:
+    """Return the participants of whom any text is on file, read or not, late or not."""
+    wrote = {one.agent for one in state.entries if one.kind in _WRITTEN}
+    return [agent for agent in state.participants if agent in wrote]
+
+
+_WRITTEN = (EntryKind.CONTRIBUTION, EntryKind.DRAFT, EntryKind.LATE)
+
+
 def stances(state: Conversation) -> Stances:
     """Sort the participants by the status that came with their last contribution."""
     last = last_contributions(state)
@@ -140,29 +156,39 @@ def open_blockers(state: Conversation) -> list[Blocker]:
 
 
 def absences(state: Conversation) -> list[Absence]:
-    """Return who missed a round of the discussion, in the order of the participants.
-
-    A run that failed counts as a timeout too, as its phase waited until its
-    time was up (C0-073, C0-076); the failure is kept beside it. Only a round
-    that somebody ended by hand has another cause.
-    """
+    """Return who missed a round of the discussion, in the order of the participants."""
     found: dict[str, Absence] = {}
     for one in state.rounds:
         if one.phase == SYNTHESIZE:
             continue
-        by_hand = one.reason == "cancelled" or (
-            one.reason == "stopped" and state.status is not Status.TIMEOUT
-        )
         for agent, reason in one.absent.items():
-            known = found.setdefault(agent, Absence(agent=agent, cause=one.reason, missed=[]))
-            if not by_hand:
-                known.cause = TIMEOUT
+            cause = cause_of(reason)
+            if cause == TIMEOUT and one.reason in BY_HAND:
+                cause = one.reason  # in files of older versions the round alone says so
+            known = found.setdefault(agent, Absence(agent=agent, cause=cause, missed=[]))
+            if cause not in BY_HAND or known.is_cut_off:
+                known.cause = cause
             known.missed.append((one.tour, one.phase, one_line(reason)))
     order = list(state.participants)
     return sorted(
         found.values(),
         key=lambda one: order.index(one.agent) if one.agent in order else len(order),
     )
+
+
+def cause_of(reason: str) -> str:
+    """Return in a word why an agent is absent, from the reason that was kept.
+
+    `timeout`, `stopped` or `cancelled` (by a person), `resting` (after failures in
+    a row), `not started` (a cap was reached), and `failed` for every failed run.
+
+    Source: C0-073, HR-026.
+    """
+    if reason in (TIMEOUT, *BY_HAND):
+        return reason
+    if reason.startswith(RESTS):
+        return "resting"
+    return "not started" if reason.startswith(NOT_STARTED) else "failed"
 
 
 def is_agreed(state: Conversation) -> bool:

@@ -15,6 +15,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     Status,
 )
+from council.core.conversations.procedures import SYNTHESIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def of_conversation(state: Conversation) -> str:
     """Return what the status of a conversation means."""
     if state.closed_reason is ClosedReason.CANCELLED:
         return STOPPED
+    if state.phase == SYNTHESIZE and state.finished_at is None:
+        return UNDER_WAY if state.paused_at is None else PAUSED  # its synthesis is awaited
     if state.status is Status.CONVERGED:
         return ENDED_WELL
     if state.status is Status.TIMEOUT:

@@ -10,6 +10,7 @@ from council.core.errors import ConflictError, NotFoundError
 from council.operations.conversations import prompting
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
+from council.store.minutes.minute_data import render_data
 from council.store.minutes.minutes import minutes_file_name, render_minutes
 
 _TRIES = 8
@@ -50,5 +51,6 @@ def _close(place: Place, state: Conversation) -> str:
         f"{place.paths.minutes}/{minutes_file_name(state, now)}",
         render_minutes(state, now=now),
         now=now,
+        data=render_data(state, now=now),
         made_of=state,
     )

@@ -11,13 +11,15 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.conversations.account import TIMEOUT, absences
+from council.core.conversations.conversation import ClosedReason, Conversation, EntryKind
+from council.core.errors import NotFoundError, TimedOutError
 from council.core.record import Record
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.operations.view import Standing, standing
 from council.store.conversations.closing import minutes_path
-from council.store.minutes.minutes import read_minutes
+from council.store.minutes.minutes_folder import archived_at, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ _BEAT_EVERY_S = 2.0
 
 
 class Ended(Record):
-    """A conversation that has come to its end: its minutes."""
+    """A conversation that has come to its end: its minutes, and the exit code that says how.
+
+    `code` is 0 where an agent was heard in time, 7 where none was, 1 where all of
+    them failed or a person ended it before any was heard.
+    """
 
     path: str
     front: dict[str, Any]
     text: str
+    code: int = 0
 
 
 def follow(place: Place, name: str, conversation_id: str) -> Iterator[Standing]:
@@ -66,8 +73,13 @@ def minutes_of(place: Place, conversation_id: str) -> Ended:
         raise NotFoundError("the minutes are not there", "see: council list --archived")
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
-    try:
-        front = read_minutes(text)
-    except CouncilError:
-        front = {}
-    return Ended(path=path, front=front, text=text)
+    return Ended(path=path, front=facts(path), text=text, code=_code(archived_at(path)))
+
+
+def _code(state: Conversation) -> int:
+    """Return the exit code that says what came of a conversation."""
+    if state.closed_reason is ClosedReason.CANCELLED:
+        return 1
+    if any(one.kind in (EntryKind.CONTRIBUTION, EntryKind.DRAFT) for one in state.entries):
+        return 0
+    return TimedOutError.exit_code if any(one.cause == TIMEOUT for one in absences(state)) else 1

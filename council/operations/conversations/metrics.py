@@ -28,8 +28,7 @@ from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.conversations.bars import Bar, plotted
 from council.operations.place import Place
-from council.store.minutes.minutes import conversation_in, read_minutes
-from council.store.minutes.minutes_folder import minutes_files, minutes_text
+from council.store.minutes.minutes_folder import archived_at, facts, minutes_files
 from council.store.minutes.ratings import ratings_in
 
 TYPE_CHECKING = False
@@ -98,9 +97,8 @@ def _outcome(path: str) -> Outcome:
         InvalidStateError: It is no minutes, or what it keeps cannot be read.
         CouncilError: It cannot be read at all.
     """
-    text = minutes_text(path)
-    front = read_minutes(text)
-    state = conversation_in(text)
+    state = archived_at(path)
+    front = facts(path)
     if state.finished_at is None:
         raise InvalidStateError("the conversation in it is not finished", "name other minutes")
     outcome = outcome_in(state)

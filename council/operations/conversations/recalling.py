@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from council.core.conversations.anonymity import refuse_names
 from council.core.conversations.conversation import Conversation
+from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import NotFoundError
 from council.core.ids import is_name
 from council.core.record import Record
@@ -68,7 +69,11 @@ def text_of(place: Place, found: Recalled) -> str:
     from council.store.files import explaining, read_stable
 
     if not found.archived:
-        return readable(place.conversations.page(found.state.name).text)
+        shown = readable(place.conversations.page(found.state.name).text)
+        if PROCEDURES[found.state.procedure].verdict == "stances":
+            # A mode shapes councils alone; the line stays in the file, whose form is fixed.
+            shown = shown.replace(f"\n- Mode: {found.state.mode}\n", "\n", 1)
+        return shown
     with explaining("read", found.path):
         reading = read_stable(found.path)
     text = reading.data.decode("utf-8", "replace") if reading is not None else ""

@@ -213,7 +213,8 @@ def _refused_by_hand(agent: Agent) -> Refusal | None:
 
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
-    from council.operations.gate import RESTS, Gate
+    from council.core.bounds import RESTS
+    from council.operations.gate import Gate
 
     gate = Gate(place, place.now())
     if gate.halted:

@@ -8,9 +8,10 @@ Source: PR-309, PR-410, PR-501, PR-553 to PR-557, XC-016, `architecture.md` sect
 
 from __future__ import annotations
 
+from council.core.bounds import RESTS
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError
-from council.operations.gate import RESTS, is_halted
+from council.operations.gate import is_halted
 from council.operations.protocol import task_runs
 from council.operations.serving import Claimed, Owed
 

@@ -48,6 +48,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "under-way": ("under way", "en cours"),
     "paused": ("paused", "en pause"),
     "ended-well": ("ended well", "bien terminé"),
+    "ended-in-part": ("ended, not every call well", "terminé, pas tous les appels avec succès"),
     "out-of-time": ("ended by time", "terminé par délai"),
     "failed": ("failed", "échoué"),
     "stopped": ("stopped", "arrêté"),
@@ -141,6 +142,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{next} commence dès que tous ont répondu",
     ),
     "next-after-turn": ("then {agents} speak", "puis parlent : {agents}"),
+    "next-after-turn-one": ("then {agents} speaks", "puis parle : {agents}"),
     "next-person": (
         "nothing by itself: a person is needed",
         "rien de soi-même : il faut une personne",

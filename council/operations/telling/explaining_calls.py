@@ -35,6 +35,8 @@ _MEANINGS = {
     rules.WAITING: meanings.UNDER_WAY,
     rules.RUNNING: meanings.UNDER_WAY,
 }
+# How a trace ended in which some calls came to something and others did not.
+_IN_PART = "ended-in-part"
 # Codes of answers that nothing else can explain, and which sentence tells of them.
 _OWN_KINDS = {"E10": "call-form", "E17": "call-tools", "E20": "call-too-slow"}
 
@@ -61,8 +63,8 @@ def explain_trace(place: Place, about: Subject) -> Explained:
         name=trace,
         now=place.now(),
         trace=trace,
-        status=ledger.calls[-1].state,
-        meaning=_MEANINGS.get(ledger.calls[-1].state, meanings.FAILED),
+        status=", ".join(dict.fromkeys(one.state for one in ledger.calls)),
+        meaning=_meaning(ledger.calls),
         where=Said(kind="where-trace", values={"calls": shown}),
     )
     for call in ledger.calls:
@@ -73,6 +75,14 @@ def explain_trace(place: Place, about: Subject) -> Explained:
     if not found.waits:
         found.then("over")
     return found
+
+
+def _meaning(calls: list[Call]) -> str:
+    """Return what a trace has come to: under way, or what its calls have in common."""
+    found = {_MEANINGS.get(one.state, meanings.FAILED) for one in calls}
+    if meanings.UNDER_WAY in found:
+        return meanings.UNDER_WAY
+    return found.pop() if len(found) == 1 else _IN_PART
 
 
 def of_calls(place: Place, found: Explained, owner: str) -> None:

@@ -261,7 +261,7 @@ def _retry_at(place: Place, state: Conversation, agent: str) -> datetime | None:
 def _what_next(found: Explained, state: Conversation, owing: tuple[str, ...]) -> None:
     after = [one for one in owed.awaited(state) if one not in owing]
     if after and owed.takes_turns(state):
-        found.then("next-after-turn", agents=after)
+        found.then("next-after-turn-one" if len(after) == 1 else "next-after-turn", agents=after)
     following = owed.next_phase(state)
     if state.phase == SYNTHESIZE:
         found.then("next-digest", state.timeout_at)

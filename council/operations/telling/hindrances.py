@@ -11,6 +11,7 @@ import os
 from datetime import timedelta
 
 from council.core import bounds
+from council.core.bounds import NOT_STARTED
 from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_duration
 from council.operations.place import Place
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 STALE_BEAT = timedelta(minutes=45)
 LITTLE_ROOM_BYTES = 1024 * 1024
 _LAST_LINE_CHARS = 160
-_REFUSED = "not started: "
 
 # How the reasons of failed runs begin, and which sentence tells of them.
 _BEGINNINGS = (
@@ -84,7 +84,7 @@ def of_failure(
 
     `by_tool` says that its answer is not what it prints.
     """
-    if reason.startswith(_REFUSED):
+    if reason.startswith(NOT_STARTED):
         return  # a bound: told by `of_bounds`, as it stands now
     known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
     beginning, kind = next(known, ("", "attempt-failed"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.store import events as event_log
 from council.store import files
@@ -27,43 +28,77 @@ if TYPE_CHECKING:
 _NUMBERS = 1000
 
 
-def write_minutes(session: Session, wanted: str, text: str) -> str:
+def write_minutes(session: Session, wanted: str, text: str, data: str = "") -> str:
     """Write the minutes under the wanted path or the next free one, and mark the end.
+
+    What programs read is written first: minutes that are there have their data.
 
     Args:
         session: The conversation, settled.
         wanted: The path without `-2` and `.md`.
         text: The minutes.
+        data: The file for programs that lies beside them, "" for none.
 
     Returns:
         The path they have.
     """
-    data = text.encode("utf-8")
     planned = session.last.get("closing", {})
-    if planned and _is_ours(planned["path"], planned["digest"], session.conversation_id):
-        path = str(planned["path"])
+    own = str(planned.get("path", ""))
+    if planned and _is_ours(own, planned["digest"], session.conversation_id):
+        path, digest = own, str(planned["digest"])
         with files.explaining("write", path):
             files.sync_folder(os.path.dirname(path))  # its writer may have died before this
     else:
-        path = _write_first_free(session, wanted.removesuffix(".md"), data)
-    done = {"path": path, "digest": snapshots.digest_of(data), "done": True}
+        path, digest = _write_first_free(session, wanted.removesuffix(".md"), text, data, own)
+    done = {"path": path, "digest": digest, "done": True}
     shown = os.path.relpath(path, session.workspace.root)
     session.note_closing(done, [Event(type="conversation.archived", data={"path": shown})])
     return path
 
 
-def _write_first_free(session: Session, stem: str, data: bytes) -> str:
+def _write_first_free(
+    session: Session, stem: str, text: str, data: str, planned: str
+) -> tuple[str, str]:
+    """Write both files under the first name that is free for both; return path and digest.
+
+    A data file at the `planned` path is that of an attempt that died before its
+    minutes: it is written anew.
+    """
+    from council.store.minutes.minute_data import data_path  # only an end needs it
+    from council.store.minutes.minutes import with_data
+
     with files.explaining("write", stem):
         files.make_folder(os.path.dirname(stem))
-    for number in range(1, _NUMBERS):
-        path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-        if os.path.lexists(path):
+    left = planned if _is_data_of(data_path(planned), session.conversation_id) else ""
+    numbered = (f"{stem}.md" if one == 1 else f"{stem}-{one}.md" for one in range(1, _NUMBERS))
+    for path in (*([left] if left else ()), *numbered):
+        beside = data_path(path)
+        if os.path.lexists(path) or (data and path != left and os.path.lexists(beside)):
             continue
-        plan = {"path": path, "digest": snapshots.digest_of(data), "done": False}
+        minutes = with_data(text, os.path.basename(beside)) if data else text
+        plan = {"path": path, "digest": snapshots.digest_of(minutes.encode()), "done": False}
         session.note_closing(plan, [])
-        if files.write_new(path, data):
-            return path
+        if path == left:
+            files.replace(beside, data.encode())
+        elif data and not files.write_new(beside, data.encode()):
+            continue
+        if files.write_new(path, minutes.encode()):
+            return path, plan["digest"]
+        if data:
+            files.remove(beside)  # somebody took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
+
+
+def _is_data_of(path: str, conversation_id: str) -> bool:
+    from council.store.minutes.minute_data import is_of, read_data
+
+    try:
+        reading = files.read_stable(path)
+    except CouncilError:
+        return False
+    return reading is not None and is_of(
+        read_data(reading.data.decode("utf-8", "replace")), conversation_id
+    )
 
 
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:

@@ -337,6 +337,7 @@ class Conversations:
         minutes: str,
         *,
         now: datetime,
+        data: str = "",
         made_of: Conversation | None = None,
     ) -> str:
         """Write the minutes of a finished conversation once, and clear its files away.
@@ -347,6 +348,7 @@ class Conversations:
                 and with or without `.md`.
             minutes: Their text.
             now: The time of the end.
+            data: What programs read of them, in a file beside; "" for none.
             made_of: The state that the minutes tell, None to ask nothing. Whatever
                 was said since would be in no minutes.
 
@@ -367,7 +369,7 @@ class Conversations:
             else:
                 if made_of is not None and not _is_of(made_of, session.state):
                     raise ConflictError(f"{name!r} went on meanwhile", "try again")
-                path = closing.write_minutes(session, stem, minutes)
+                path = closing.write_minutes(session, stem, minutes, data)
             closing.finish(session)
             return path
 

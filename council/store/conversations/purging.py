@@ -25,6 +25,7 @@ from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.lock import Lock
+from council.store.minutes.minute_data import DATA_SUFFIX, data_path, is_of, read_data
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
 from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
@@ -220,6 +221,29 @@ def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done
             said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
         if said == conversation_id or (path in told and contains(path, mark)):
             remove(path, done.minutes, done)
+    _remove_data(workspace, conversation_id, told, done)
+
+
+def _remove_data(workspace: Workspace, conversation_id: str, told: set[str], done: Purged) -> None:
+    """Take away what lay beside the minutes for programs, under whatever name it has now.
+
+    It is told of only where its minutes were gone already.
+    """
+    mark, beside = (conversation_id.encode(),), {data_path(path) for path in told}
+    for path in sorted(beside | set(listed(workspace.minutes))):
+        if not path.endswith(DATA_SUFFIX) or not os.path.isfile(path) or os.path.islink(path):
+            continue
+        if _is_data(path, conversation_id) or (path in beside and contains(path, mark)):
+            known = f"{path.removesuffix(DATA_SUFFIX)}.md" in done.minutes
+            remove(path, [] if known else done.minutes, done)
+
+
+def _is_data(path: str, conversation_id: str) -> bool:
+    if not contains(path, (conversation_id.encode(),)):
+        return False
+    reading = files.read_stable(path)
+    text = "" if reading is None else reading.data.decode("utf-8", "replace")
+    return is_of(read_data(text), conversation_id)
 
 
 def _tasks(workspace: Workspace, conversation_id: str) -> Iterator[str]:

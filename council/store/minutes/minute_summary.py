@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.account import (
+    Absence,
     Blocker,
     absences,
     display_label,
@@ -19,6 +20,7 @@ from council.core.conversations.account import (
     last_contributions,
     open_blockers,
     stances,
+    writers,
 )
 from council.core.conversations.conversation import (
     ClosedReason,
@@ -38,6 +40,7 @@ from council.store.minutes.synthesis_parts import (
     RECOMMENDATION,
     Part,
     synthesis_parts,
+    without,
 )
 from council.store.statefile.quoting import entry_mark, inline, quoted
 
@@ -85,74 +88,129 @@ def origin_word(entry: Entry, words: dict[str, str]) -> str:
     return words[str(entry.origin)]
 
 
+def title_of(state: Conversation, words: dict[str, str]) -> str:
+    """Return what stands before the topic in the title: the real outcome, with its count."""
+    outcome = outcome_of(state)
+    agreed = len(stances(state).agreed)
+    if agreed and outcome in ("no-consensus", "disagreement"):
+        return words[f"title.{outcome}.some"].format(
+            count=agreed, all=len(state.participants), blockers=len(state.blocking_issues)
+        )
+    return words[f"title.{outcome}"]
+
+
+def outcome_line(state: Conversation, words: dict[str, str]) -> str:
+    """Return the line below the title that says how it ended."""
+    return f"**{words['outcome']}**{words['colon']}{_outcome_sentence(state, words)}"
+
+
 def summary(state: Conversation, ended_at: datetime, words: dict[str, str]) -> list[str]:
-    """Return the blocks of the first minute, in order, without the title."""
+    """Return the blocks of the first minute, in order, without title and outcome."""
     synthesis = synthesis_of(state)
     by_tool = synthesis is None or synthesis.origin is Origin.TOOL
     parts = [] if synthesis is None or by_tool else synthesis_parts(synthesis.text)
-    blocks = ["\n".join(_box(state, ended_at, synthesis, words))]
-    if synthesis is None:
-        blocks += [f"## {words['synthesis']}", words["no-synthesis"]]
     found = _of_kind(parts, DECISION)
-    if synthesis is not None and not found:
-        blocks += whole_synthesis(state, synthesis, words)
-    if found and synthesis is not None:
-        blocks += [f"## {words[DECISION]}", _source(state, synthesis, words)]
-        blocks += _quotes(found)
+    blocks: list[str] = []
+    if synthesis is None:
+        blocks += [f"## {words['synthesis']}\n{words['no-synthesis']}"]
+    elif found:
+        blocks += under(f"## {words[DECISION]}", found)
+        blocks.append(f"{mark_of(synthesis)}\n{_source(state, synthesis, words)}")
+    else:
+        blocks += whole_synthesis(state, synthesis, synthesis.text, words)
+        parts = []  # it stands whole, and nothing stands twice
     blocks += [f"## {words['dissent']}", *_dissent(state, words)]
     if from_author := _of_kind(parts, DISSENT):
         blocks += [f"{words['dissent.synthesis']}{words['colon'].rstrip()}", *_quotes(from_author)]
     for kind in (RECOMMENDATION, NEXT_STEP):
         if others := _of_kind(parts, kind):
-            blocks += [f"## {words[kind]}", *_quotes(others)]
-    if absent := absent_lines(state, words):
-        blocks += [f"## {words['absent']}", "\n".join(absent)]
+            blocks += under(f"## {words[kind]}", others)
+    blocks += absent_sections(state, words)
     if synthesis is not None and found:
-        blocks += whole_synthesis(state, synthesis, words)
-    return blocks
+        blocks += rest_of_synthesis(state, synthesis, synthesis.text, parts, words)
+    return [*blocks, f"## {words['glance']}", "\n".join(_box(state, ended_at, synthesis, words))]
 
 
-def whole_synthesis(state: Conversation, entry: Entry, words: dict[str, str]) -> list[str]:
-    """Return the synthesis, or the digest, whole under its own title."""
-    title = words["digest" if entry.origin is Origin.TOOL else "synthesis"]
+def whole_synthesis(
+    state: Conversation, entry: Entry, text: str, words: dict[str, str], title: str = ""
+) -> list[str]:
+    """Return a synthesis under its own title, its author below it; a digest is only named.
+
+    Args:
+        state: The conversation.
+        entry: The synthesis.
+        text: What of it is shown.
+        words: The words of its language.
+        title: The title, "" for the usual one.
+    """
+    if entry.origin is Origin.TOOL:
+        # All it says stands here.
+        return [f"## {words['digest']}\n{mark_of(entry)}\n{words['digest.note']}"]
     author = inline(display_label(state, entry.agent))
+    facts = f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*"
+    shown = f"## {title or words['synthesis']}\n{quoted(text)}"
     return [
-        f"## {title}",
-        f"{entry_mark(entry.id, entry.tour, entry.digest)}\n"
-        f"*{author} · {minute(entry.at)} · {origin_word(entry, words)}*",
-        quoted(entry.text),
-        *([] if entry.origin is Origin.TOOL else quotation_block(state, entry, words)),
+        shown if title else f"{mark_of(entry)}\n{shown}",
+        facts,
+        *quotation_block(state, entry, words),
     ]
+
+
+def mark_of(entry: Entry) -> str:
+    """Return the line that names an entry to programs."""
+    return entry_mark(entry.id, entry.tour, entry.digest)
+
+
+def rest_of_synthesis(
+    state: Conversation, entry: Entry, text: str, parts: list[Part], words: dict[str, str]
+) -> list[str]:
+    """Return what of a synthesis is not shown yet, and what it quotes; none for nothing."""
+    if left := without(text, parts):
+        return whole_synthesis(state, entry, left, words, words["synthesis.rest"])
+    said = quotation_block(state, entry, words)
+    return [f"## {words['synthesis']}", *said] if said else []
 
 
 def _box(
     state: Conversation, ended_at: datetime, synthesis: Entry | None, words: dict[str, str]
 ) -> list[str]:
-    stood = stances(state)
-    taking_part = [agent for agent in state.participants if agent not in stood.silent]
-    rows = [("outcome", _outcome_sentence(state, words))]
-    labels = ", ".join(inline(display_label(state, one)) for one in taking_part)
-    rows.append(("took-part", labels or words["nobody"]))
-    if missing := absent_row(state, words):
-        rows.append(("absent", missing))
     played = [one.phase for one in state.rounds] or [state.phase]
-    rows.append(("rounds", f"{len(played)} ({inline(', '.join(played))})"))
+    rows = [("rounds", f"{len(played)} ({inline(', '.join(played))})")]
+    return box_lines(
+        words,
+        [*who_rows(state, words), *rows, *closing_rows(state, ended_at, synthesis, words)],
+    )
+
+
+def box_lines(words: dict[str, str], rows: list[tuple[str, str]]) -> list[str]:
+    """Return the rows of the box, each with its label."""
+    return [f"- **{words[key]}**{words['colon']}{value}" for key, value in rows]
+
+
+def who_rows(state: Conversation, words: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the rows that say who took part and who did not."""
+    wrote = writers(state)
+    labels = ", ".join(inline(display_label(state, one)) for one in wrote)
+    rows = [("took-part", labels or words["nobody"])]
+    missing = [one.agent for one in absences(state) if not one.is_cut_off]
+    if missing:
+        rows.append(("absent", f"{names(state, missing, words)} ({words['absent.some']})"))
+    return rows
+
+
+def closing_rows(
+    state: Conversation, ended_at: datetime, synthesis: Entry | None, words: dict[str, str]
+) -> list[tuple[str, str]]:
+    """Return the rows that all minutes end their box with."""
     span = words["duration.span"].format(
         took=render_duration(ended_at - state.created_at),
         start=minute(state.created_at),
         end=minute(ended_at),
     )
-    rows.append(("duration", span))
-    rows.append(("synthesis-by", synthesis_author(state, synthesis, words)))
+    rows = [("duration", span), ("synthesis-by", synthesis_author(state, synthesis, words))]
     if authorship := authorship_row(state, words):
         rows.append(("authorship", authorship))
-    return [f"- **{words[key]}**{words['colon']}{value}" for key, value in rows]
-
-
-def absent_row(state: Conversation, words: dict[str, str]) -> str:
-    """Return who missed at least one round, "" when nobody did."""
-    missing = [one.agent for one in absences(state)]
-    return f"{names(state, missing, words)} ({words['absent.some']})" if missing else ""
+    return rows
 
 
 def _outcome_sentence(state: Conversation, words: dict[str, str]) -> str:
@@ -193,12 +251,19 @@ def authorship_row(state: Conversation, words: dict[str, str]) -> str:
 
 
 def _source(state: Conversation, synthesis: Entry, words: dict[str, str]) -> str:
-    key = "agreed-note" if outcome_of(state) == "consensus" else "not-agreed-note"
+    known = {"consensus": "agreed-note", "declared": "declared-note"}
+    key = known.get(outcome_of(state), "not-agreed-note")
     return f"*{words[key].format(author=inline(display_name(state, synthesis.agent)))}*"
 
 
 def _of_kind(parts: list[Part], kind: str) -> list[Part]:
     return [part for part in parts if part.kind == kind]
+
+
+def under(title: str, parts: list[Part]) -> list[str]:
+    """Quote parts right below their title."""
+    first, *others = _quotes(parts)
+    return [f"{title}\n{first}", *others]
 
 
 def _quotes(parts: list[Part]) -> list[str]:
@@ -243,14 +308,28 @@ def _dissenter_line(state: Conversation, last: Entry, words: dict[str, str]) -> 
     return f"- {sentence}{words['colon']}{words['open-quote']}{said}{words['close-quote']}"
 
 
-def absent_lines(state: Conversation, words: dict[str, str]) -> list[str]:
-    """Return the absentees, each as the exact line that others look for (C0-073)."""
-    lines = []
-    for one in absences(state):
-        lines.append(f"- {inline(display_name(state, one.agent))}: NO RESPONSE ({one.cause})")
-        for tour, phase, reason in one.missed:
-            line = f"  - {round_name(tour, phase, words)}"
-            told = words.get(f"reason.{reason}", inline(reason))
-            kept = told if reason and reason != one.cause else ""
-            lines.append(f"{line}{words['colon']}{kept}" if kept else line)
+def absent_sections(state: Conversation, words: dict[str, str]) -> list[str]:
+    """Return the absentees, each as the exact line that others look for (C0-073).
+
+    Whoever missed only what a person ended is told apart: it had no time to answer.
+    """
+    blocks: list[str] = []
+    everybody = absences(state)
+    for key, found in (
+        ("absent", [one for one in everybody if not one.is_cut_off]),
+        ("cut-off", [one for one in everybody if one.is_cut_off]),
+    ):
+        if found:
+            lines = [line for one in found for line in _absent_lines(state, one, words)]
+            blocks += [f"## {words[key]}", "\n".join(lines)]
+    return blocks
+
+
+def _absent_lines(state: Conversation, one: Absence, words: dict[str, str]) -> list[str]:
+    lines = [f"- {inline(display_name(state, one.agent))}: NO RESPONSE ({one.cause})"]
+    for tour, phase, reason in one.missed:
+        line = f"  - {round_name(tour, phase, words)}"
+        told = words.get(f"reason.{reason}", inline(reason))
+        kept = told if reason and reason != one.cause else ""
+        lines.append(f"{line}{words['colon']}{kept}" if kept else line)
     return lines

@@ -22,6 +22,7 @@ from council.core.conversations.conversation import (
     Origin,
     Round,
 )
+from council.core.conversations.procedures import SYNTHESIZE
 from council.core.times import render_duration
 from council.store.minutes.minute_quotations import quotation_block
 from council.store.minutes.minute_summary import minute, names, origin_word, round_name
@@ -106,10 +107,22 @@ def timings(state: Conversation, words: dict[str, str]) -> list[str]:
     lines = [f"| {head} |", "|" + "---|" * (head.count("|") + 1)]
     for one in state.rounds:
         took = "" if one.ended_at is None else render_duration(one.ended_at - one.started_at)
-        why = words.get(f"reason.{one.reason}", one.reason)
+        reason = _end_of_synthesis(state, one) if one.phase == SYNTHESIZE else one.reason
+        why = words.get(f"reason.{reason}", reason)
         cells = [str(one.tour), one.phase, minute(one.started_at), took, why, _answers(state, one)]
         lines.append(f"| {' | '.join(cell(text) for text in cells)} |")
     return lines
+
+
+def _end_of_synthesis(state: Conversation, played: Round) -> str:
+    """Return why the last phase ended: it is `done` in the state whether one was written or not."""
+    written = any(
+        one.kind is EntryKind.SYNTHESIS and one.origin is not Origin.TOOL for one in state.entries
+    )
+    if played.reason != "done" or written:
+        return played.reason
+    in_time = played.ended_at is None or played.ended_at < state.timeout_at
+    return "no-writer" if in_time else "timeout"
 
 
 def _answers(state: Conversation, played: Round) -> str:

@@ -9,8 +9,8 @@ Source: DL-016, DL-054, DL-081, DL-085, DL-086, DL-097, DL-098, DL-100, DL-103.
 
 from __future__ import annotations
 
-from council.core.conversations.account import TIMEOUT, display_label, display_name
-from council.core.conversations.conversation import BY_HAND, Conversation, Entry, EntryKind, Round
+from council.core.conversations.account import cause_of, display_label, display_name
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, Round
 from council.core.conversations.handles import is_anonymous, named, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.consensus import ABSENT
@@ -28,8 +28,6 @@ from council.store.minutes.minute_summary import (
     names,
     origin_word,
     round_name,
-    synthesis_of,
-    whole_synthesis,
 )
 from council.store.minutes.minute_transcript import aside, closing_tables, entry_blocks, preface
 from council.store.minutes.minute_verdict import MARKS, POSITION_MAX_CHARS
@@ -51,10 +49,6 @@ def turns_transcript(state: Conversation, judged: Judgement, words: dict[str, st
         blocks += [f"## {words['flips']}", *_flips(state, judged, words)]
     if asked := _questions(state, words):
         blocks += [f"## {words['questions']}", "\n".join(asked)]
-    synthesis = synthesis_of(state)
-    if synthesis is not None:
-        blocks += whole_synthesis(state, synthesis, words)
-        blocks += _key_to_names(state, synthesis, words)
     blocks += preface(state, words)
     for one in state.rounds:
         if one.phase != SYNTHESIZE or _guidance_in(state, one.tour):
@@ -189,10 +183,9 @@ def _guidance_in(state: Conversation, tour: int) -> bool:
 
 def _missed(state: Conversation, agent: str, reason: str, words: dict[str, str]) -> str:
     """Return the line for one who was passed over, with the error if there was one (DL-086)."""
-    why = inline(reason)
-    if reason not in (TIMEOUT, *BY_HAND):
-        why = words["error"].format(colon=words["colon"], reason=why)
-    return "- " + words["missed"].format(who=inline(display_name(state, agent)), reason=why)
+    cause = cause_of(reason)
+    line = "- " + words["missed"].format(who=inline(display_name(state, agent)), reason=cause)
+    return line if cause == reason else f"{line}{words['colon']}{inline(reason)}"
 
 
 def _turn(

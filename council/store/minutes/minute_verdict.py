@@ -10,26 +10,28 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.account import display_label, display_name
+from council.core.conversations.account import display_name, writers
 from council.core.conversations.conversation import ClosedReason, Conversation, Origin
-from council.core.conversations.handles import handles, named
+from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.judgement import Judgement, Objection, dissent
 from council.core.excerpts import excerpt
-from council.core.reading_answers.syntheses import parse_synthesis
-from council.core.times import render_duration
 from council.store.minutes.minute_summary import (
-    absent_lines,
-    absent_row,
-    authorship_row,
-    minute,
+    absent_sections,
+    box_lines,
+    closing_rows,
+    mark_of,
     names,
-    synthesis_author,
+    rest_of_synthesis,
     synthesis_of,
+    under,
+    who_rows,
+    whole_synthesis,
 )
 from council.store.minutes.minute_warnings import warnings
+from council.store.minutes.synthesis_parts import RECOMMENDATION, synthesis_parts
 from council.store.statefile.quoting import inline, quoted
 
 TYPE_CHECKING = False
@@ -70,42 +72,46 @@ def title_words(state: Conversation, judged: Judgement, words: dict[str, str]) -
     return words[f"title.{outcome}"]
 
 
+def verdict_line(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
+    """Return the line below the title that says what stands."""
+    return f"**{words['verdict']}**{words['colon']}{_verdict(state, judged, words)}"
+
+
 def verdict_summary(
     state: Conversation, judged: Judgement, ended_at: datetime, words: dict[str, str]
 ) -> list[str]:
-    """Return the blocks of the first minute, in order, without the title."""
+    """Return the blocks of the first minute, in order, without title and verdict."""
     odd = warnings(state, judged, words)
-    blocks = ["\n".join(_box(state, judged, ended_at, len(odd), words))]
     synthesis = synthesis_of(state)
-    written = synthesis if synthesis is not None and synthesis.origin is not Origin.TOOL else None
-    said = parse_synthesis(written.text, handles(state, written.agent)) if written else None
-
-    def from_synthesis(text: str) -> list[str]:
-        if written is None or not text:
-            return []
-        author = inline(display_name(state, written.agent))
-        told = excerpt(named(state, written.agent, text), PART_MAX_CHARS)
-        return [f"*{words['from-synthesis'].format(author=author)}*\n{quoted(told)}"]
-
+    blocks: list[str] = []
     if outcome_of_deliberation(state, judged) in _UNDECIDED:
-        blocks += [f"## {words['so-far']}", *_disagreement(state, judged, words)]
+        blocks += _disagreement(state, judged, words, words["so-far"])
     elif judged.verdict.reached:
-        blocks += [f"## {words['decision']}", *_decision(state, judged, words)]
-        blocks += from_synthesis(said.consensus if said else "")
+        blocks += _decision(state, judged, words)
         blocks += [f"## {words['dissent']}", *_dissent(state, judged, words)]
     elif judged.last:
-        blocks += [f"## {words['disagreement']}", *_disagreement(state, judged, words)]
-    blocks += from_synthesis(said.disagreement if said else "")
-    blocks.append(f"## {words['recommendation']}")
-    if said is None:
-        blocks.append(words[f"recommendation.{'none' if judged.last else 'unheard'}"])
-    else:
-        blocks += from_synthesis(said.recommendation) or [words["recommendation.empty"]]
+        blocks += _disagreement(state, judged, words, words["disagreement"])
+    # Names stand in the place of pseudonyms: the text as it was written lies beside the minutes.
+    text = named(state, synthesis.agent, synthesis.text) if synthesis is not None else ""
+    parts = []
+    if synthesis is not None and synthesis.origin is not Origin.TOOL:
+        parts = [one for one in synthesis_parts(text) if one.kind == RECOMMENDATION]
+    if parts and synthesis is not None:
+        blocks += under(f"## {words['recommendation']}", parts)
+        source = words["agreed-note"].format(author=inline(display_name(state, synthesis.agent)))
+        blocks.append(f"{mark_of(synthesis)}\n*{source}*")
+    elif synthesis is None or synthesis.origin is Origin.TOOL:
+        key = "none" if judged.last else "unheard"
+        blocks.append(f"## {words['recommendation']}\n{words[f'recommendation.{key}']}")
     if odd:
         blocks += [f"## {words['warnings']}", "\n".join(f"- ⚠ {line}" for line in odd)]
-    if absent := absent_lines(state, words):
-        blocks += [f"## {words['absent']}", "\n".join(absent)]
-    return blocks
+    blocks += absent_sections(state, words)
+    if synthesis is not None and parts:
+        blocks += rest_of_synthesis(state, synthesis, text, parts, words)
+    elif synthesis is not None:
+        blocks += whole_synthesis(state, synthesis, text, words)
+    box = _box(state, judged, ended_at, len(odd), words)
+    return [*blocks, f"## {words['glance']}", "\n".join(box)]
 
 
 def _box(
@@ -115,9 +121,8 @@ def _box(
     odd: int,
     words: dict[str, str],
 ) -> list[str]:
-    """Return the rows of the box: what stands, how sure it is, who took part; `odd` warnings."""
-    labels = [inline(display_label(state, one)) for one in state.participants if one in judged.last]
-    rows = [("verdict", _verdict(state, judged, words))]
+    """Return the rows of the box: how sure the verdict is, who took part; `odd` warnings."""
+    rows = []
     if judged.last:
         rows.append(("tally", _tally(state, judged, words)))
     if judged.last and outcome_of_deliberation(state, judged) not in _UNDECIDED:
@@ -128,25 +133,16 @@ def _box(
         rows.append(("final", _positions(state, judged.final, judged.diversity, words)))
     if odd:
         rows.append(("warnings", words["warnings.count"].format(count=odd)))
-    rows.append(("took-part", ", ".join(labels) or words["nobody"]))
-    if missing := absent_row(state, words):
-        rows.append(("absent", missing))
+    rows += who_rows(state, words)
     rows.append(("rounds", _rounds(state, words)))
-    span = words["duration.span"].format(
-        took=render_duration(ended_at - state.created_at),
-        start=minute(state.created_at),
-        end=minute(ended_at),
-    )
-    rows.append(("duration", span))
-    rows.append(("synthesis-by", synthesis_author(state, synthesis_of(state), words)))
-    if authorship := authorship_row(state, words):
-        rows.append(("authorship", authorship))
-    return [f"- **{words[key]}**{words['colon']}{value}" for key, value in rows]
+    return box_lines(words, [*rows, *closing_rows(state, ended_at, synthesis_of(state), words)])
 
 
 def _verdict(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
     verdict = judged.verdict
     key = f"verdict.{verdict.type}" if judged.last else "verdict.unheard"
+    if not judged.last and writers(state):
+        key = "verdict.unread"
     so_far = words[key].format(who=inline(display_name(state, verdict.reference)))
     outcome = outcome_of_deliberation(state, judged)
     if outcome in _UNDECIDED:
@@ -249,7 +245,8 @@ def _decision(state: Conversation, judged: Judgement, words: dict[str, str]) -> 
     source = words["decision.source"].format(
         who=inline(display_name(state, who)), place=_place(judged, who, words)
     )
-    return [f"*{source}*\n{quoted(excerpt(said.position, PART_MAX_CHARS))}"]
+    decided = f"## {words['decision']}\n{quoted(excerpt(said.position, PART_MAX_CHARS))}"
+    return [decided, f"*{source}*"]
 
 
 def _place(judged: Judgement, agent: str, words: dict[str, str]) -> str:
@@ -270,7 +267,9 @@ def _dissent(state: Conversation, judged: Judgement, words: dict[str, str]) -> l
     return [words[key].format(who=who)]
 
 
-def _disagreement(state: Conversation, judged: Judgement, words: dict[str, str]) -> list[str]:
+def _disagreement(
+    state: Conversation, judged: Judgement, words: dict[str, str], title: str
+) -> list[str]:
     """Return every final position, that with most support first."""
     verdict = judged.verdict
     source = words["disagreement.source"].format(
@@ -286,7 +285,7 @@ def _disagreement(state: Conversation, judged: Judgement, words: dict[str, str])
     ]
     if outcome_of_deliberation(state, judged) in _UNDECIDED:
         source = words["so-far.source"]
-    return [f"*{source}*", "\n".join(lines)]
+    return ["\n".join([f"## {title}", *lines]), f"*{source}*"]
 
 
 def _supporter(state: Conversation, judged: Judgement, agent: str, words: dict[str, str]) -> str:

@@ -1,30 +1,32 @@
 """The minutes of a finished conversation: one markdown file that a stranger can read.
 
-Front matter for tools, a title that states the real outcome, what matters
-first, the whole record after it, and the state at the end. It renders and
-reads texts; where the file goes and when it is written the store decides.
+Little front matter, a title that states the real outcome, what matters first
+and the whole record after it; what programs need lies in a file beside it
+(`minute_data`). It renders and reads texts; where the files go and when they
+are written the store decides.
 
-Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, `cli.md` section 4.
+Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, HR-027, `cli.md` section 4.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
-from council.core.conversations.account import absences, is_agreed, one_line
+from council.core.conversations.account import one_line
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.procedures import PROCEDURES
-from council.core.conversations.records import from_record, to_record
+from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.core.excerpts import excerpt
 from council.core.ids import slug
 from council.core.record import Record
-from council.core.times import render_duration
-from council.store.minutes.minute_summary import outcome_of, summary
+from council.store.minutes.minute_data import data_path
+from council.store.minutes.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.store.minutes.minute_transcript import transcript
 from council.store.minutes.minute_words import words_for
-from council.store.statefile.marks import block_text, plain
+from council.store.statefile.marks import plain
 from council.store.statefile.quoting import (
+    MARK,
     inline,
     not_inline,
     read_entries,
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 HEAD_BYTES = 4096
 TITLE_MAX_CHARS = 200
 _FENCE = "---"
-_COUNTS = ("agree", "partial", "disagree", "absent")
 
 
 def minutes_file_name(state: Conversation, now: datetime) -> str:
@@ -48,59 +49,76 @@ def minutes_file_name(state: Conversation, now: datetime) -> str:
 
 
 def render_minutes(state: Conversation, *, now: datetime) -> str:
-    """Return the minutes of a conversation.
+    """Return the minutes of a conversation as people read them.
+
+    Title, verdict and decision stand within the first fifteen lines. The key
+    `data` names the file for programs; see `with_data` where it gets another name.
 
     Args:
         state: The conversation, with the texts of its entries.
         now: Taken as its end when the state names none.
 
-    Source: C0-030, C0-063, C0-073, C0-079.
+    Source: C0-030, C0-063, C0-073, C0-079, HR-027.
     """
     import frontmatter  # brings the YAML library
 
     ended_at = state.finished_at or now
     page = _page(state, ended_at)
-    blocks = [
-        f"# {page.title}{page.words['colon']}{inline(state.topic)}",
-        *page.blocks,
-        f"## {page.words['state']}",
-        f"*{page.words['state.note']}*",
-        block_text(to_record(state)),
-    ]
-    meta = _front_matter(state, ended_at, page)
+    title = f"{page.title}{page.words['colon']}"
+    meta: dict[str, Any] = {
+        "schemaVersion": SCHEMA_VERSION,
+        "title": excerpt(f"{title}{one_line(state.topic)}", TITLE_MAX_CHARS),
+        "date": ended_at.date(),
+        "conversation": state.conversation_id,
+        "outcome": page.outcome,
+        "participants": list(state.participants),
+        "tags": list(dict.fromkeys(["council", *page.tags, page.outcome])),
+        "data": data_path(minutes_file_name(state, now)),
+    }
     head = frontmatter.dumps(
-        frontmatter.Post("", **meta), sort_keys=False, width=100_000, allow_unicode=True
+        frontmatter.Post("", **meta),
+        sort_keys=False,
+        width=2**30,
+        allow_unicode=True,
+        default_flow_style=None,  # lists in one line
     )
-    return f"{head.rstrip()}\n\n" + "\n\n".join(blocks) + "\n"
+    top = f"{head.rstrip()}\n# {title}{inline(state.topic)}\n{page.verdict}"
+    first, *others = page.blocks
+    # A mark takes the place of the blank line: the text below it begins in line 15, too.
+    gap = "\n" if first.startswith(MARK) else "\n\n"
+    return "\n\n".join([f"{top}{gap}{first}", *others]) + "\n"
+
+
+def with_data(text: str, name: str) -> str:
+    """Return minutes just rendered with another name for their data file."""
+    head, key, rest = text.partition("\ndata: ")
+    return f"{head}{key}{name}\n{rest.partition(chr(10))[2]}" if key else text
 
 
 class _Page(Record):
     """What differs between the minutes of one procedure and another.
 
-    `title` is what stands before the topic. `after` holds further facts for the
-    front matter, by the key they stand behind.
+    `title` is what stands before the topic, `verdict` the line below it.
     """
 
     words: dict[str, str]
     title: str
+    verdict: str
     outcome: str
-    consensus: bool | str
-    rounds: int
+    tags: list[str]
     blocks: list[str]
-    after: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - Record copies it
 
 
 def _page(state: Conversation, ended_at: datetime) -> _Page:
     if PROCEDURES[state.procedure].verdict == "stances":
         return _page_of_deliberation(state, ended_at)
     words = words_for(state.lang)
-    outcome = outcome_of(state)
     return _Page(
         words=words,
-        title=words[f"title.{outcome}"],
-        outcome=outcome,
-        consensus=is_agreed(state),
-        rounds=len(state.rounds) or state.tour,
+        title=title_of(state, words),
+        verdict=outcome_line(state, words),
+        outcome=outcome_of(state),
+        tags=[state.mode],
         blocks=[*summary(state, ended_at, words), *transcript(state, words)],
     )
 
@@ -111,62 +129,31 @@ def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
     from council.store.minutes.minute_verdict import (
         outcome_of_deliberation,
         title_words,
+        verdict_line,
         verdict_summary,
     )
     from council.store.minutes.verdict_words import verdict_words
 
     words = verdict_words(state.lang)
     judged = judge(state)
-    verdict, outcome = judged.verdict, outcome_of_deliberation(state, judged)
-    counts = {stance: getattr(verdict, stance) for stance in _COUNTS}
-    measured = {"diversity": round(judged.diversity, 4), "flips": len(judged.flips)}
     return _Page(
         words=words,
         title=title_words(state, judged, words),
-        outcome=outcome,
-        consensus=verdict.type if state.finished_at and outcome != "cancelled" else "none",
-        rounds=sum(1 for one in state.rounds if one.phase == state.phases[0]),
+        verdict=verdict_line(state, judged, words),
+        outcome=outcome_of_deliberation(state, judged),
+        tags=[state.procedure],
         blocks=[
             *verdict_summary(state, judged, ended_at, words),
             *turns_transcript(state, judged, words),
         ],
-        after={
-            "conversation": {"id": state.session_id} if state.session_id else {},
-            "consensus": {"tally": {**counts, "threshold": verdict.threshold}},
-            "rounds": measured,
-        },
     )
 
 
-def _front_matter(state: Conversation, ended_at: datetime, page: _Page) -> dict[str, Any]:
-    reason = state.closed_reason
-    title = f"{page.title}{page.words['colon']}{one_line(state.topic)}"
-    meta = {
-        "schemaVersion": SCHEMA_VERSION,
-        "title": excerpt(title, TITLE_MAX_CHARS),
-        "date": ended_at.date(),
-        "conversation": state.conversation_id,
-        "name": state.name,
-        "mode": state.mode,
-        "procedure": state.procedure,
-        "outcome": page.outcome,
-        "consensus": page.consensus,
-        "closed_reason": None if reason is None else str(reason),
-        "rounds": page.rounds,
-        "duration": render_duration(max(ended_at - state.created_at, timedelta(0))),
-        "lang": state.lang,
-        "participants": list(state.participants),
-        "absent": [one.agent for one in absences(state)],
-        "tags": list(dict.fromkeys(["council", state.mode, page.outcome])),
-    }
-    whole: dict[str, Any] = {}
-    for key, value in meta.items():
-        whole |= {key: value, **page.after.get(key, {})}
-    return whole
-
-
 def conversation_in(text: str) -> Conversation:
-    """Return the conversation as minutes keep it: state, topic, brief and all texts.
+    """Return the conversation that minutes hold which were written before HR-027.
+
+    In those the state stood as a comment at the end, and the texts above it
+    were the only ones. `minutes_folder.archived_at` reads minutes of any age.
 
     Raises:
         InvalidStateError: There is no state in them, or one that cannot be read.

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import InvalidStateError, NotFoundError, RefusedError
+from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.store import files
+from council.store.minutes.minute_data import conversation_of, data_path, facts_in, is_of, read_data
 from council.store.minutes.minutes import HEAD_BYTES, conversation_in, read_minutes_head
 from council.store.paths import DEFAULT_NAME
 
@@ -67,7 +68,7 @@ def find_minutes(workspace: Workspace, wanted: str) -> str:
     found = [
         (str(front.get("date", "")), path)
         for path in minutes_files(workspace)
-        if (front := front_matter(path)) and _is_meant(path, front, wanted)
+        if (front := facts(path)) and _is_meant(path, front, wanted)
     ]
     if not found:
         called = f" called {wanted!r}" if wanted else ""
@@ -110,10 +111,65 @@ def front_matter(path: str) -> dict[str, Any]:
         return {}
 
 
+def facts(path: str) -> dict[str, Any]:
+    """Return what is known of minutes without their texts: front matter, and data beside it.
+
+    `{}` where a file has no front matter that we can read. Minutes written before
+    HR-027 have all of it in their front matter.
+    """
+    front = front_matter(path)
+    return {**facts_in(_data(path, front)), **front} if front else {}
+
+
+def data_of(path: str) -> str:
+    """Return where the data of minutes lie, "" where they are in the minutes themselves.
+
+    People rename minutes: the front matter names the file, which lies in the same folder.
+    """
+    return _beside(path, front_matter(path))
+
+
+def _beside(path: str, front: dict[str, Any]) -> str:
+    name = front.get("data")
+    if not isinstance(name, str) or not name or os.path.basename(name) != name:
+        return ""
+    return os.path.join(os.path.dirname(path), name)
+
+
+def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
+    """Return what the data file of minutes holds, `{}` where it is none of theirs."""
+    beside = _beside(path, front) or data_path(path)
+    try:
+        reading = files.read_stable(beside)
+    except CouncilError:
+        return {}
+    data = read_data(reading.data.decode("utf-8", "replace")) if reading is not None else {}
+    return data if is_of(data, str(front.get("conversation"))) else {}
+
+
+def archived_at(path: str) -> Conversation:
+    """Return the conversation that minutes of any age keep.
+
+    Raises:
+        NotFoundError: They are not there any more.
+        InvalidStateError: What they keep of it cannot be read, or is not there.
+    """
+    text = minutes_text(path)
+    front = front_matter(path)
+    if data := _data(path, front):
+        return conversation_of(data)
+    if name := front.get("data"):
+        raise InvalidStateError(
+            f"its data file {name} is not there, or not of this conversation",
+            "put it back beside the minutes",
+        )
+    return conversation_in(text)
+
+
 def _ended_at(path: str) -> str:
     """Return when the conversation of some minutes ended, "" where nothing says."""
     try:
-        state = conversation_in(minutes_text(path))
+        state = archived_at(path)
     except (InvalidStateError, NotFoundError):
         return ""
     return state.finished_at.isoformat() if state.finished_at else ""
@@ -128,6 +184,6 @@ def archived_conversation(workspace: Workspace, wanted: str) -> tuple[Conversati
     """
     path = find_minutes(workspace, wanted)
     try:
-        return conversation_in(minutes_text(path)), path
+        return archived_at(path), path
     except InvalidStateError as error:
         raise InvalidStateError(f"{path}: {error.message}", error.hint) from None

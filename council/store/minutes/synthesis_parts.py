@@ -44,11 +44,16 @@ _TITLE_MAX_CHARS = 80
 
 
 class Part(Record):
-    """One part: what it is, its heading as the author wrote it, and its text as it stands."""
+    """One part: what it is, its heading as the author wrote it, and its text as it stands.
+
+    `start` is the line of its heading, from 0, and `end` the first line behind it.
+    """
 
     kind: str
     heading: str
     text: str
+    start: int = 0
+    end: int = 0
 
 
 class _Heading(Record):
@@ -87,8 +92,21 @@ def synthesis_parts(text: str) -> list[Part]:
         covered[kind] = end
         body = (heading.rest + "".join(lines[heading.line + 1 : end])).strip("\r\n")
         if body.strip():
-            parts.append(Part(kind=kind, heading=heading.title, text=body))
+            parts.append(
+                Part(kind=kind, heading=heading.title, text=body, start=heading.line, end=end)
+            )
     return parts
+
+
+def without(text: str, parts: list[Part]) -> str:
+    """Return what is left of a synthesis beside some of its parts, "" for headings alone."""
+    lines = text.splitlines(keepends=True)
+    taken = {line for part in parts for line in range(part.start, part.end)}
+    left = [(at, line) for at, line in enumerate(lines) if at not in taken]
+    headings = {one.line for one in _headings(lines) if one.level < _LABEL_LEVEL}
+    if not any(line.strip() and at not in headings for at, line in left):
+        return ""
+    return "".join(line for _, line in left).strip("\r\n")
 
 
 def _headings(lines: list[str]) -> list[_Heading]:

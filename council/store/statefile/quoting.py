@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STATE_OPEN = "<!--council-state"
 STATE_CLOSE = "-->"
+MARK = "<!--council:entry"
 _AFTER_OPENING = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _LEADING_MARKUP = frozenset("#>`~-+*=|")
 
@@ -100,7 +101,7 @@ def read_state_block(text: str) -> dict[str, Any] | None:
 
 def entry_mark(entry_id: str, tour: int, digest: str) -> str:
     """Return the line that stands before the quote of one entry."""
-    return f"<!--council:entry id={_bare(entry_id)} tour={tour} sha256={_bare(digest[:16])}-->"
+    return f"{MARK} id={_bare(entry_id)} tour={tour} sha256={_bare(digest[:16])}-->"
 
 
 def _bare(word: str) -> str:
@@ -111,7 +112,7 @@ def _bare(word: str) -> str:
 def read_entries(text: str) -> dict[str, str]:
     """Return the texts of all entries in minutes, by entry id, byte for byte."""
     texts: dict[str, str] = {}
-    opening = "\n<!--council:entry id="
+    opening = f"\n{MARK} id="
     at = text.find(opening)
     while at >= 0:
         start = at + len(opening)

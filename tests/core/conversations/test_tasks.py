@@ -145,3 +145,10 @@ def test_a_failure_of_a_round_that_is_closed_or_of_no_task_changes_nothing():
     for task in (wake.task, "unknown"):
         step = task_failed(state, task, "killed", now=NOW + HOUR)
         assert (step.state, step.events) == (state, [])
+
+
+@pytest.mark.req("DL-032")
+def test_the_event_of_a_start_bears_the_label_of_the_run():
+    state = convened()
+    (event,) = started(state, wakes(state)[0]).events
+    assert event.data["label"] == f"council-{state.conversation_id}-henry"

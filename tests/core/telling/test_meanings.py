@@ -51,6 +51,15 @@ def test_a_conversation_keeps_its_word_and_has_a_meaning(fields, meaning):
     assert str(state.status) in meanings.WORDS[meaning][0]
 
 
+@pytest.mark.req("HR-026", "XC-103")
+def test_a_conversation_whose_synthesis_is_awaited_has_not_ended():
+    waiting = convened().copy(status=Status.CONVERGED, phase="SYNTHESIZE")
+
+    assert meanings.of_conversation(waiting) == meanings.UNDER_WAY
+    assert meanings.of_conversation(waiting.copy(paused_at=NOW)) == meanings.PAUSED
+    assert meanings.of_conversation(waiting.copy(finished_at=NOW)) == meanings.ENDED_WELL
+
+
 def test_a_conversation_in_which_somebody_has_answered_is_under_way():
     state = convened()
     first = next(iter(state.participants.values()))

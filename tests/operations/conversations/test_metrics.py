@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from council.operations.conversations.bars import Bar, plotted
 from council.operations.conversations.metrics import metrics
 from council.operations.conversations.rating import rate
 from council.operations.place import Place
-from council.store.minutes.minutes import render_minutes
 from tests.core.debates import Debate, soft_debate
+from tests.store.minutes.filed import write
 from tests.store.minutes.test_minutes import played as council_played
 from tests.timing import assert_linear
 
@@ -28,13 +29,9 @@ def place(workspace: Path) -> Place:
     return Place(str(workspace), {}, None)
 
 
-def file(place: Place, name: str, debate: Debate | str) -> Path:
-    text = debate
-    if isinstance(debate, Debate):
-        text = render_minutes(debate.state, now=debate.now)
+def file(place: Place, name: str, debate: Debate) -> Path:
     path = Path(place.root) / "conseils" / f"2026-02-08-{name}.md"
-    path.write_text(str(text), encoding="utf-8")
-    return path
+    return Path(write(path, debate.state, debate.now))
 
 
 def strong(positions: dict[str, str] | str = "Yes.", rounds: int = 1) -> Debate:
@@ -147,11 +144,10 @@ def test_diversity_is_0_for_equal_final_positions_and_1_for_disjoint_ones(
 ) -> None:
     path = file(place, "a", strong(positions))
     assert metrics(place).to_record()["diversity"] == distance
-    # Minutes whose front matter does not hold it are measured by their texts.
-    bare = [
-        line for line in path.read_text("utf-8").split("\n") if line[:5] not in ("diver", "flips")
-    ]
-    path.write_text("\n".join(bare), encoding="utf-8")
+    # Minutes whose data do not hold it are measured by their texts.
+    beside = path.with_suffix(".json")
+    bare = [line for line in beside.read_text("utf-8").split("\n") if line[:7] != ' "diver']
+    beside.write_text("\n".join(bare), encoding="utf-8")
     assert metrics(place).to_record()["diversity"] == distance
 
 
@@ -174,7 +170,8 @@ def test_flips_absences_and_times_are_counted(place: Place) -> None:
 def test_each_procedure_has_its_own_figures(place: Place) -> None:
     file(place, "a", apart())
     state = council_played("agreed")
-    file(place, "b", render_minutes(state, now=state.finished_at or state.created_at))
+    path = Path(place.root) / "conseils" / "2026-02-08-b.md"
+    write(path, state, state.finished_at or state.created_at)
     record = metrics(place).to_record()
     assert list(record["procedures"]) == ["council", "deliberation"]
     council = record["procedures"]["council"]
@@ -186,30 +183,33 @@ def test_each_procedure_has_its_own_figures(place: Place) -> None:
 
 def test_what_is_no_minutes_is_named_and_stops_nothing(place: Place) -> None:
     file(place, "good", strong())
-    whole = Path(file(place, "cut", strong())).read_text("utf-8")
     folder = Path(place.root) / "conseils"
-    (folder / "2026-02-08-cut.md").write_text(whole[: len(whole) // 2], encoding="utf-8")
-    newer = whole.replace('"schemaVersion": 1', '"schemaVersion": 9')
-    (folder / "newer.md").write_text(newer, encoding="utf-8")
+
+    def broken(name: str, change: Callable[[str], str]) -> None:
+        path = file(place, name, strong()).with_suffix(".json")
+        path.write_text(change(path.read_text("utf-8")), encoding="utf-8")
+
+    broken("cut", lambda whole: whole[: len(whole) // 2])
+    broken("newer", lambda whole: whole.replace('"schemaVersion": 1', '"schemaVersion": 9'))
+    broken("odd", lambda whole: whole.replace('"tour": 1,', '"tour": "x",'))
     (folder / "notes.md").write_text("# Notes\n", encoding="utf-8")
     (folder / "bytes.md").write_bytes(b"\xff\x00---")
     (folder / "empty.md").write_bytes(b"")
     (folder / "folder.md").mkdir()
     (folder / "link.md").symlink_to("/dev/zero")
-    (folder / "odd.md").write_text(whole.replace('"tour": 1,', '"tour": "x",'), encoding="utf-8")
     (folder / "other.txt").write_text("no minutes at all")
     found = metrics(place)
     assert found.whole.count == 1
     named = {Path(path).name for path, _ in found.skipped}
     assert named == {
         "2026-02-08-cut.md",
-        "newer.md",
+        "2026-02-08-newer.md",
         "notes.md",
         "bytes.md",
         "empty.md",
         "folder.md",
         "link.md",
-        "odd.md",
+        "2026-02-08-odd.md",
     }
     assert all(reason for _, reason in found.skipped)
     assert "passed over: 8" in found.to_text()
@@ -225,13 +225,13 @@ def test_a_workspace_without_minutes_has_no_figures(place: Place) -> None:
 
 
 def test_figures_take_time_proportional_to_the_number_of_minutes(tmp_path: Path) -> None:
-    text = render_minutes(soft_debate().state, now=soft_debate().now)
+    debate = soft_debate()
 
     def place_of(count: int) -> Place:
         root = tmp_path / str(count)
         (root / "conseils").mkdir(parents=True)
         for number in range(count):
-            file(Place(str(root), {}, None), f"debate-{number}", text)
+            file(Place(str(root), {}, None), f"debate-{number}", debate)
         return Place(str(root), {}, None)
 
     few, many = place_of(40), place_of(640)

@@ -55,6 +55,7 @@ def test_instants_spans_and_lists_are_written_as_everywhere():
     assert say("since", "en", {"at": at, "age": timedelta(seconds=90)}) == (
         "since 2026-02-08T20:00:00Z (1m30s)"
     )
+    assert say("next-after-turn-one", "en", {"agents": ["chief"]}) == "then chief speaks"
     assert say("next-after-turn", "fr", {"agents": ["a", "b"]}) == "puis parlent : a, b"
 
 

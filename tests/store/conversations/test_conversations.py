@@ -968,6 +968,49 @@ def test_archiving_keeps_the_journal_one_snapshot_a_phase_and_what_was_not_merge
     assert len(room.conversations.history(CONVERSATION_ID)) == 13
 
 
+def _with_data(room: Room) -> str:
+    data = f'{{"conversationId": "{CONVERSATION_ID}"}}'
+    return room.conversations.close(
+        "active", "conseils/2026-02-08-bot", "---\ndata: x\n---\n", now=NOW, data=data
+    )
+
+
+@pytest.mark.req("HR-027", "C0-031")
+def test_killed_at_any_call_minutes_and_their_data_are_there_once(tmp_path: Path) -> None:
+    root, template = tmp_path / "root", tmp_path / "template"
+    room = Room(root).open()
+    shutil.copytree(root, template)
+    number, status = 0, 1
+    while status:
+        number += 1
+        shutil.rmtree(root)
+        shutil.copytree(template, root)
+
+        def close(at: int = number) -> None:
+            at_call(at, die)
+            _with_data(room)
+
+        status = status_of(forked(close))
+        names = sorted(path.name for path in (root / "conseils").glob("2*"))
+        assert names != ["2026-02-08-bot.md"], "minutes that are there have their data"
+        if "active" in room.conversations.names():
+            _with_data(room)
+        names = sorted(path.name for path in (root / "conseils").glob("2*"))
+        assert names == ["2026-02-08-bot.json", "2026-02-08-bot.md"], number
+    assert number > 15
+
+
+@pytest.mark.req("HR-027", "C0-031")
+def test_data_of_others_are_never_replaced(room: Room) -> None:
+    folder = room.root / "conseils"
+    folder.mkdir(exist_ok=True)
+    (folder / "2026-02-08-bot.json").write_text("mine")
+    path = Path(_with_data(room))
+    assert path.name == "2026-02-08-bot-2.md"
+    assert path.read_text() == "---\ndata: 2026-02-08-bot-2.json\n---\n"
+    assert (folder / "2026-02-08-bot.json").read_text() == "mine"
+
+
 @pytest.mark.req("C0-031")
 def test_killed_at_any_call_an_archive_is_finished_once(tmp_path: Path) -> None:
     root, template = tmp_path / "root", tmp_path / "template"

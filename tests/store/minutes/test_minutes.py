@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import frontmatter
 import pytest
@@ -20,8 +21,9 @@ from council.core.conversations.conversation import (
     Status,
 )
 from council.core.conversations.machine import advance, begin
-from council.core.conversations.records import from_record, to_record
+from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
+from council.store.minutes.minute_data import conversation_of, read_data, render_data
 from council.store.minutes.minutes import (
     HEAD_BYTES,
     minutes_file_name,
@@ -34,13 +36,22 @@ from council.store.statefile.quoting import (
     entry_mark,
     quoted,
     read_entries,
-    read_state_block,
     unquoted,
 )
 from tests.timing import assert_cheap
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 NAMES = {"henry": ("Henry", "🦉"), "sage": ("Sage", "🦎"), "nova": ("Nova", "🌟")}
+FRONT = [
+    "schemaVersion",
+    "title",
+    "date",
+    "conversation",
+    "outcome",
+    "participants",
+    "tags",
+    "data",
+]
 SYNTHESIS = """## Decision
 
 Build it as a script.
@@ -109,9 +120,13 @@ def played(status: str = "responded", synthesis: str = SYNTHESIS, **more: object
 
 
 def blocks(text: str) -> list[str]:
-    """Return the lines of the document that are ours: neither quoted nor in the state block."""
-    body = text[: text.rindex("<!--council-state")]
-    return [line for line in body.split("\n") if not line.startswith(">")]
+    """Return the lines of the document that are ours: those that are not quoted."""
+    return [line for line in text.split("\n") if not line.startswith(">")]
+
+
+def data(state: Conversation) -> dict[str, Any]:
+    """Return what lies beside the minutes for programs."""
+    return read_data(render_data(state, now=minute(30)))
 
 
 @pytest.mark.req("C0-030")
@@ -124,17 +139,18 @@ def test_the_file_is_named_after_day_and_subject() -> None:
 def test_agreement_is_told_by_title_and_front_matter() -> None:
     text = render_minutes(played("agreed"), now=minute(30))
     assert "# Agreed: Should we build a weather bot?" in text.split("\n")
-    meta = read_minutes(text)
+    meta = data(played("agreed"))["facts"]
     assert (meta["outcome"], meta["consensus"]) == ("consensus", True)
     assert meta["closed_reason"] == "consensus"
-    assert "None on record: Henry, Sage, Nova agreed" in text
+    assert read_minutes(text)["outcome"] == "consensus"
+    assert "None on record: Henry, Sage, Nova declared agreement" in text
 
 
 @pytest.mark.req("C0-079", "C0-080")
 def test_no_agreement_names_the_blocker_and_who_raised_it() -> None:
     text = render_minutes(played(), now=minute(30))
     assert "# No agreement: Should we build a weather bot?" in text.split("\n")
-    meta = read_minutes(text)
+    meta = data(played())["facts"]
     assert (meta["outcome"], meta["consensus"]) == ("disagreement", False)
     assert meta["closed_reason"] == "phases_exhausted"
     assert "- BLOCKING: no owner (raised by Sage, round 2, CHALLENGE)" in blocks(text)
@@ -149,8 +165,8 @@ def test_who_did_not_agree_when_others_did_is_named_with_the_last_words() -> Non
     text = render_minutes(state, now=minute(10))
     assert read_minutes(text)["outcome"] == "no-consensus"
     assert (
-        "- Sage did not agree; last word in round 2, CHALLENGE: “No. It costs too much.”"
-        in blocks(text)
+        "- Sage did not declare agreement; last word in round 2, CHALLENGE: "
+        "“No. It costs too much.”" in blocks(text)
     )
 
 
@@ -164,7 +180,7 @@ def test_a_timeout_names_the_absent_each_on_a_line_of_its_own() -> None:
     assert "- Sage: NO RESPONSE (timeout)" in blocks(text)
     assert blocks(text).count("- Nova: NO RESPONSE (timeout)") == 1
     assert "  - round 1, COLLECT" in blocks(text)
-    meta = read_minutes(text)
+    meta = data(state)["facts"]
     assert meta["outcome"] == meta["closed_reason"] == "timeout"
     assert meta["absent"] == ["henry", "sage", "nova"]
     assert "## Automatic digest (no synthesis was written)" in blocks(text)
@@ -177,7 +193,7 @@ def test_the_reason_of_a_failed_run_stands_below_the_exact_line() -> None:
     state = advance(state, minute(61)).state
     state.rounds[0].absent["sage"] = "exit status 3"
     lines = blocks(render_minutes(state, now=minute(62)))
-    at = lines.index("- Sage: NO RESPONSE (timeout)")
+    at = lines.index("- Sage: NO RESPONSE (failed)")
     assert lines[at + 1] == "  - round 1, COLLECT: exit status 3"
 
 
@@ -186,6 +202,7 @@ def test_french_minutes_tell_in_french_who_ended_the_round_that_was_missed() -> 
     state = said(opened(), 1, henry="Yes.", nova="Yes.").copy(lang="fr")
     state = advance(state, minute(61)).state
     state.rounds[0].absent["sage"] = "stopped"
+    state.rounds[1].absent["sage"] = "timeout"
     lines = blocks(render_minutes(state, now=minute(62)))
     at = lines.index("- Sage: NO RESPONSE (timeout)")
     assert lines[at + 1] == "  - tour 1, COLLECT : arrêté"
@@ -204,7 +221,7 @@ def test_a_cancelled_conversation_keeps_what_was_said_and_claims_no_decision() -
     state = cancel(said(opened(), 1, henry="Yes."), minute(7)).state
     text = render_minutes(state, now=minute(8))
     assert "# Cancelled: Should we build a weather bot?" in text.split("\n")
-    assert read_minutes(text)["closed_reason"] == "cancelled"
+    assert data(state)["facts"]["closed_reason"] == "cancelled"
     assert "- Sage: NO RESPONSE (cancelled)" in blocks(text)
     assert "No synthesis was written, so no decision is on record." in blocks(text)
     assert read_entries(text)["1-henry"] == "Yes."
@@ -226,18 +243,17 @@ def test_decision_dissent_and_next_step_stand_before_everything_else() -> None:
         "## Dissent and blockers",
         "## Recommendation",
         "## Next step",
-        "## Synthesis",
+        "## In short",
         "## Brief",
         "## Round 1: COLLECT",
         "## Round 2: CHALLENGE",
         "## Round 3: RESOLVE",
         "## Timings",
         "## Authorship",
-        "## State at the end",
     ]
     assert text.index("> Build it as a script.") - text.index("\n# Agreed") < 900
-    assert "> Nova names an owner by Friday." in text[: text.index("## Synthesis")]
-    assert read_entries(text)["4-henry"] == SYNTHESIS
+    assert "> Nova names an owner by Friday." in text[: text.index("## In short")]
+    assert data(played("agreed"))["texts"]["4-henry"] == SYNTHESIS
 
 
 def test_a_synthesis_without_headings_is_shown_whole_and_first() -> None:
@@ -275,8 +291,8 @@ def test_hostile_contributions_change_no_line_but_their_own() -> None:
         state = said(opened(phases=("COLLECT", "SYNTHESIZE")), 1, henry="Yes.", nova=text)
         state = said(said(state, 2, sage="No."), 3, henry=text)
         rendered = render_minutes(state, now=minute(4))
-        assert read_entries(rendered)["1-nova"] == text
-        assert read_state_block(rendered) == to_record(state)
+        assert data(state)["texts"]["1-nova"] == read_entries(rendered)["1-nova"] == text
+        assert data(state).items() >= to_record(state).items()
         return [
             line
             for line in blocks(rendered)
@@ -292,7 +308,6 @@ def test_hostile_text_cannot_open_or_close_markup() -> None:
     text = render_minutes(played(brief=HOSTILE, synthesis=HOSTILE), now=minute(30))
     for markup in ("<script", "</blockquote", "</script"):
         assert text.replace(f"\\{markup}", "").count(markup) == 0
-    assert read_entries(text)["4-henry"] == HOSTILE
 
 
 @given(st.text(st.sampled_from("a\\<>!/b \n\r\x0b\u2028#`-"), max_size=60))
@@ -327,12 +342,14 @@ def test_no_topic_breaks_the_front_matter_or_the_title(topic: str) -> None:
     assert read_minutes(text)["title"] == f"Still open: {plain}"
     titles = [line for line in blocks(text) if line.startswith("# ")]
     assert len(titles) == 1
-    assert len(text[: text.index("\n# Still open")].split("\n---\n")) == 2
+    assert len(text[: text.index("\n# Still open")].split("\n---")) == 2
 
 
 @pytest.mark.req("XC-013")
-def test_the_front_matter_carries_version_and_all_keys() -> None:
-    meta = read_minutes(render_minutes(played("agreed"), now=minute(30)))
+def test_front_matter_and_data_carry_version_and_all_keys() -> None:
+    front = read_minutes(render_minutes(played("agreed"), now=minute(30)))
+    assert list(front) == FRONT
+    meta = data(played("agreed"))["facts"] | front
     assert meta["schemaVersion"] == 1
     assert meta["date"] == "2026-02-08"
     assert meta["conversation"] == "1f0e7c1a-5e0e-4c1e-9a44-3f0d3c6ad001"
@@ -340,20 +357,16 @@ def test_the_front_matter_carries_version_and_all_keys() -> None:
     assert meta["participants"] == ["henry", "sage", "nova"]
     assert (meta["rounds"], meta["duration"], meta["absent"]) == (4, "20m", [])
     assert meta["tags"] == ["council", "debate", "consensus"]
+    assert meta["data"] == "2026-02-08-should-we-build-a-weather-bot.json"
 
 
 @pytest.mark.req("XC-013", "C0-014")
 def test_the_state_at_the_end_reads_back_with_unknown_fields() -> None:
     state = played("agreed")
     state.extra = {"fromTheFuture": "--> <!-- --- "}
-    text = render_minutes(state, now=minute(30))
-    record = read_state_block(text)
-    assert record == to_record(state)
-    back = from_record(record, topic=state.topic, brief=state.brief, texts=read_entries(text))
-    assert back == state
-    block = text[text.rindex("<!--council-state") + 4 :]
-    assert block.count("--") == 1
-    assert text.endswith("\n-->\n")
+    assert data(state).items() >= to_record(state).items()
+    assert conversation_of(data(state)) == state
+    assert "<!--council-state" not in render_minutes(state, now=minute(30))
 
 
 @pytest.mark.req("XC-014")
@@ -411,7 +424,7 @@ def test_timings_tell_who_answered_when() -> None:
 
 def test_front_matter_edited_by_a_person_is_read_as_far_as_it_goes() -> None:
     text = render_minutes(played("agreed"), now=minute(30))
-    edited = text.replace("name: active", "name: active\nrating: good\nbroken: [a\n")
+    edited = text.replace("outcome: consensus", "outcome: consensus\nrating: good\nbroken: [a\n")
     meta = read_minutes(edited.replace("\n", "\r\n"))
     assert meta["outcome"] == "consensus"
     assert meta["rating"] == "good"
@@ -463,7 +476,7 @@ def test_no_text_makes_the_minutes_slow(piece: str) -> None:
     state = played("agreed", synthesis=text)
 
     def write_and_read() -> None:
-        rendered = render_minutes(state, now=minute(30))
-        assert read_entries(rendered)["4-henry"] == text
+        assert render_minutes(state, now=minute(30))
+        assert data(state)["texts"]["4-henry"] == text
 
     assert_cheap(write_and_read, within_s=5)

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
-from council.store.minutes.minutes import render_minutes
 from council.store.minutes.minutes_folder import (
+    archived_at,
     archived_conversation,
+    facts,
     find_minutes,
     minutes_files,
     minutes_text,
 )
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
+from tests.store.minutes.filed import write
+
+GOLDEN = Path(__file__).parent.parent.parent / "golden"
 
 
 @pytest.fixture
@@ -25,10 +29,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def keep(workspace: Workspace, file: str, **more: object) -> str:
-    path = f"{workspace.minutes}/{file}"
-    text = render_minutes(soft_debate(**more).state, now=START)
-    Path(path).write_text(text, encoding="utf-8")
-    return path
+    """Write minutes and their data under a name of somebody's choice."""
+    return write(Path(workspace.minutes) / file, soft_debate(**more).state, START)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +56,13 @@ def test_every_word_for_them_means_the_same_minutes(workspace: Workspace, wanted
 
 def test_of_several_the_newest_is_meant(workspace: Workspace) -> None:
     keep(workspace, "2026-02-08-a-bot.md")
-    older = render_minutes(soft_debate().state, now=START).replace("2026-02-08", "2025-02-08")
-    (Path(workspace.minutes) / "z-older.md").write_text(older, encoding="utf-8")
+    older = Path(keep(workspace, "z-older.md"))
+    older.write_text(older.read_text("utf-8").replace("2026-02-08", "2025-02-08"), "utf-8")
     assert find_minutes(workspace, "active").endswith("2026-02-08-a-bot.md")
     later = soft_debate()
     later.state.finished_at = later.now.replace(hour=23)
     path = Path(workspace.minutes) / "2026-02-08-0-later.md"
-    path.write_text(render_minutes(later.state, now=START), encoding="utf-8")
+    write(path, later.state, START)
     assert find_minutes(workspace, "active") == str(path)
 
 
@@ -100,6 +102,31 @@ def test_a_file_that_keeps_no_conversation_is_named(workspace: Workspace) -> Non
     path.write_bytes(b"---\nname: bare\n---\n\xff")
     with pytest.raises(InvalidStateError, match="not UTF-8"):
         archived_conversation(workspace, "bare")
+
+
+@pytest.mark.req("HR-027", "XC-013")
+def test_minutes_of_an_older_version_still_give_their_conversation(workspace: Workspace) -> None:
+    for minutes in sorted(GOLDEN.glob("*/conseils/*.md")):
+        path = Path(workspace.minutes) / minutes.name
+        path.write_bytes(minutes.read_bytes())
+        assert archived_at(str(path)).entries
+        assert facts(str(path))["procedure"] in ("council", "deliberation")
+
+
+@pytest.mark.req("HR-027")
+def test_minutes_whose_data_are_gone_or_of_another_say_so(workspace: Workspace) -> None:
+    path = Path(keep(workspace, "a-bot.md"))
+    beside = path.with_suffix(".json")
+    kept = beside.read_text("utf-8")
+    for wrong in (kept.replace("1f0e7c1a", "2f0e7c1a"), ""):
+        beside.write_text(wrong, "utf-8")
+        with pytest.raises(InvalidStateError, match=r"its data file a-bot\.json"):
+            archived_at(str(path))
+    outside = path.read_text("utf-8").replace("data: a-bot", "data: ../a-bot")
+    path.write_text(outside, "utf-8")
+    beside.rename(Path(workspace.root) / "a-bot.json")
+    with pytest.raises(InvalidStateError):
+        archived_at(str(path))
 
 
 def test_a_conversation_comes_back_with_its_texts(workspace: Workspace) -> None:
