@@ -12,7 +12,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.convergence import (
-    blocking_lines,
     measure,
     raise_blockers,
     response_rate,
@@ -52,6 +51,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import split_task_id, text_digest
+from council.core.reading_answers.contributions import blockers_in
 from council.core.record import Record
 from council.core.step import Step
 
@@ -253,7 +253,7 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         _set_aside(new, answer.agent)
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
         entry.status = str(status)
-        entry.blocking = blocking_lines(answer.text)
+        entry.blocking = blockers_in(answer.text)
         if status is ParticipantStatus.AGREED:
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.convergence import blocking_lines, measure, raise_blockers, staying
+from council.core.conversations.convergence import measure, raise_blockers, staying
 from council.core.conversations.conversation import (
     BY_HAND,
     ClosedReason,
@@ -74,6 +74,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
+from council.core.reading_answers.contributions import blockers_in
 from council.core.step import Step
 
 DIGEST_AUTHOR = "council"
@@ -308,7 +309,7 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
             Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
         )
         return
-    issues = blocking_lines(sealed.text)
+    issues = blockers_in(sealed.text)
     if sealed.draft:
         state.entries.append(_revealed_draft(state, sealed))
     state.entries.append(

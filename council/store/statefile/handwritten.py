@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from council.core.conversations.convergence import blocking_lines, measure
+from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     Conversation,
     Entry,
@@ -26,6 +26,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
+from council.core.reading_answers.contributions import blockers_in
 from council.core.times import render_instant
 from council.store.statefile.known import fits
 from council.store.statefile.marks import without_prefix
@@ -287,5 +288,5 @@ def _entry(state: Conversation, agent: str, phase: str, tour: int, text: str) ->
         text=text,
         digest=text_digest(text),
         status=str(known.status) if current and known is not None else "RESPONDED",
-        blocking=blocking_lines(text),
+        blocking=blockers_in(text),
     )

@@ -4,37 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.conversations.convergence import all_agreed, blocking_lines, measure
+from council.core.conversations.convergence import all_agreed, measure
 from tests.core.conversations.samples import answer, convened, standing
-
-
-@pytest.mark.req("C0-080")
-@pytest.mark.parametrize(
-    ("text", "issues"),
-    [
-        ("BLOCKING: no budget", ["no budget"]),
-        ("I agree.\nBLOCKING:  no budget  \nBLOCKING: no time\n", ["no budget", "no time"]),
-        ("BLOQUANT : pas de budget", ["pas de budget"]),
-        ("BLOQUANT: pas de budget", ["pas de budget"]),
-        ("BLOCKING: no budget\r\nfine", ["no budget"]),
-        ("nothing is BLOCKING: it is fine", []),
-        ("> BLOCKING: what sage said", []),
-        ("    BLOCKING: an example", []),
-        ("- BLOCKING: in a list", []),
-        ("blocking: in lower case", []),
-        ("BLOCKING without a colon", []),
-        ("BLOCKING:", []),
-        ("BLOCKING:   ", []),
-        ("```\nBLOCKING: an example\n```", []),
-        ("```text\nBLOCKING: an example\n```\nBLOCKING: mine", ["mine"]),
-        ("~~~\nBLOCKING: an example\n```\nBLOCKING: still\n~~~", []),
-        ("````\n```\nBLOCKING: nested\n```\n````\nBLOCKING: mine", ["mine"]),
-        ("```a code span``` and words\nBLOCKING: mine", ["mine"]),
-        ("", []),
-    ],
-)
-def test_blockers_are_lines_of_the_author_that_start_with_the_marker(text, issues):
-    assert blocking_lines(text) == issues
 
 
 @pytest.mark.req("C0-018")
