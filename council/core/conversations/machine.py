@@ -137,12 +137,16 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
 def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
     """Pass over who cannot be had, and give the floor to the next. Changes `state`."""
     in_turn = takes_turns(state)
-    if not in_turn and not current_phase(state).skips:
-        return
+    may_skip = in_turn or current_phase(state).skips
     while True:
         _give_floor(state, now, events)
         late = in_turn and _time_is_up(state, now)
-        out = [agent for agent in owing(state) if late or attempts_used_up(state, agent)]
+        out = [
+            agent
+            for agent in owing(state)
+            if late
+            or (attempts_used_up(state, agent) and (may_skip or is_asked_again(state, agent)))
+        ]
         for agent in out:
             _skip(state, agent, events)
         if not out:

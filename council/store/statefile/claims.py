@@ -163,7 +163,8 @@ def _claim(
         return None
     facts.state = step.state
     if before is not None and before != str(status):
-        facts.accept(f"participants.{agent}.status", before, str(status), agent)
+        counts = str(facts.state.participants[agent].status)  # AGREED beside a blocker does not
+        facts.accept(f"participants.{agent}.status", before, counts, agent)
     facts.events += step.events
     facts.touched = True
     return step.seal
