@@ -4,7 +4,7 @@ It has no marks, its state block holds ten fields or is missing, and its
 contributions stand as `[Tour N]: text` under headings. What it does not say
 is derived from what it does say; nothing is drawn or read from a clock.
 
-Source: C0-015, XC-012, `store.md` section 5.
+Source: HR-030, C0-015, XC-012, `store.md` section 5.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def import_page(text: str, name: str, now: datetime | None = None) -> tuple[Conv
     """Make a conversation of a file that has no journal.
 
     Texts under the headings of participants become entries of claimed origin
-    and leave the free text. Answers lie open in such a file, so unless it
-    says otherwise the conversation is not a sealed one. A file of ours is
+    and leave the free text. Unless the file says otherwise its answers are
+    sealed where those of its procedure are: what lies open in it already stands
+    in no prompt before the phase closes (HR-030). A file of ours is
     taken as it stands: an altered text counts as what its author claims.
 
     Args:
@@ -70,7 +71,6 @@ def import_page(text: str, name: str, now: datetime | None = None) -> tuple[Conv
     page = parse(text)
     record = _record(page, now)
     ours = "ledger" in record
-    record.setdefault("sealed", False)
     record.setdefault("lang", page.lang)
     if ours:
         record["ledger"] = [
