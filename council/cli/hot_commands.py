@@ -100,10 +100,16 @@ def _stated(values: dict[str, Any]) -> Stated | None:
     return stated(values["position"], values["stance"], values["confidence"])
 
 
+_IN_DOUBT = (
+    "it raises a blocker, which stays open, so it counts as RESPONDED and not as AGREED;"
+    " answer once more: without a blocker to agree, without --status agreed to keep it"
+)
+
+
 def _lacks(answered: Answered) -> list[str]:
     """Return what people are told of an answer whose form lacks something."""
     if not answered.faults:
-        return []
+        return [f"council: {_IN_DOUBT}"] if answered.asked_again else []
     from council.core.deliberation.fault_words import fault_in_words
 
     notes = [

@@ -71,7 +71,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     "consensus.checked": ("The stances of a round were judged.", f"{_ROUND} {_VERDICT}"),
     "contribution.recorded": (
         "An answer was recorded.",
-        f"{_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag",
+        f"{_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag stated?:text",
     ),
     "contribution.late": ("An answer came after its round.", f"{_ROUND} entry:text"),
     "contribution.restored": (

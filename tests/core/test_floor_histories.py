@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from council.core.conversations.owed import Archive
 from council.core.errors import RefusedError
+from council.core.reading_answers.passes import is_pass
 from council.core.rooms.channel_owed import (
     PostGuide,
     Remind,
@@ -42,7 +43,6 @@ from council.core.rooms.channels import (
     agents_of,
     is_asleep,
 )
-from council.core.rooms.delivery import is_empty_turn
 from council.core.rooms.discussions import automatic_answer, completed, minuted, reminded
 from council.core.rooms.floor import begin, change_mode, end, members_changed, opened, settle
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
@@ -180,7 +180,7 @@ class Rooms(RuleBasedStateMachine):
         run = run or f"run{self.marks}"
         step = self.move(lambda c: end(c, agent, run, text, self.now, rules=RULES))
         if agent == before.speaker and before.delivery is None:
-            expected = "advanced" if is_empty_turn(text) else "awaiting-delivery"
+            expected = "advanced" if is_pass(text) else "awaiting-delivery"
             assert step.outcome == expected
             self.ended.append((agent, run, text))
         else:

@@ -30,7 +30,7 @@ from council.core.conversations.conversation import (
     has_answered,
 )
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import Archive, Wake, is_blind, owing, pending
+from council.core.conversations.owed import Archive, Wake, is_asked_again, is_blind, owing, pending
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.steering import cancel, extend, pause, resume, stop
@@ -91,7 +91,9 @@ class Histories(RuleBasedStateMachine):
         assert after.tour == before.tour + transitions
         assert PHASES.index(after.phase) - PHASES.index(before.phase) >= transitions
         assert (after.phase == before.phase) is (transitions == 0)
-        assert after.entries[: len(before.entries)] == before.entries, "what was said has changed"
+        for was, now in zip(before.entries, after.entries, strict=False):
+            assert now in (was, was.copy(kind=EntryKind.DRAFT)), "what was said has changed"
+        assert len(after.entries) >= len(before.entries)
         for agent, one in before.participants.items():
             if one.status is ParticipantStatus.DONE:
                 assert after.participants[agent].status is ParticipantStatus.DONE
@@ -131,8 +133,12 @@ class Histories(RuleBasedStateMachine):
                 assert state.finished_at is not None
                 self.remember(agent, state.tour, EntryKind.LATE, text)
             else:
-                assert state.phase == "SYNTHESIZE" or not has_answered(one)
+                asked = is_asked_again(state, agent)
+                assert state.phase == "SYNTHESIZE" or asked or not has_answered(one)
                 kind = EntryKind.CONTRIBUTION
+                if asked:
+                    (draft,) = self.said.pop((agent, state.tour, kind))
+                    self.remember(agent, state.tour, EntryKind.DRAFT, draft)
                 if state.phase == "SYNTHESIZE":
                     kind = EntryKind.SYNTHESIS
                 self.remember(agent, state.tour, kind, text)
@@ -319,7 +325,9 @@ class Histories(RuleBasedStateMachine):
         running = {t.agent for t in self.state.tasks.values() if t.state is TaskState.R}
         assert not running & set(asked)
         if self.state.phase != "SYNTHESIZE":
-            assert not any(has_answered(self.state.participants[agent]) for agent in asked)
+            for agent in asked:
+                answered = has_answered(self.state.participants[agent])
+                assert is_asked_again(self.state, agent) or not answered
         elif any(entry.kind is EntryKind.SYNTHESIS for entry in self.state.entries):
             assert asked == []
         if self.state.paused_at is not None or self.state.finished_at is not None:

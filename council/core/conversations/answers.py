@@ -3,7 +3,7 @@
 It decides who may speak now, what counts as a repeat, what comes late, and
 what is sealed. It does not decide what follows: that is the machine's.
 
-Source: C0-042 to C0-046, C0-063, C0-074, C0-080, DL-013, DL-015, DL-087, XC-014,
+Source: HR-002, HR-012, C0-042 to C0-046, C0-063, C0-074, C0-080, DL-013, DL-015, DL-087, XC-014,
 `trust.md`.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.convergence import (
-    blocking_lines,
     measure,
     raise_blockers,
     response_rate,
@@ -40,6 +39,7 @@ from council.core.conversations.owed import (
     takes_turns,
     tasks_of,
 )
+from council.core.conversations.procedures import PROCEDURES
 from council.core.digests import sha256_hex
 from council.core.errors import (
     AlreadyAnsweredError,
@@ -52,8 +52,14 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import split_task_id, text_digest
+from council.core.reading_answers.cleaning import clean
+from council.core.reading_answers.contributions import blockers_in, split_status
 from council.core.record import Record
 from council.core.step import Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _STATUSES = {
     "responded": ParticipantStatus.RESPONDED,
@@ -87,7 +93,12 @@ def checked_text(text: str) -> str:
 
 
 class _Answer(Record):
-    """One answer on its way in."""
+    """One answer on its way in.
+
+    `status` is the one that counts, `wished` the one that was asked for. `stated`
+    is what a printed text states at its end, "" for none; `bare` that it states
+    nothing else.
+    """
 
     agent: str
     text: str
@@ -96,6 +107,9 @@ class _Answer(Record):
     task: str
     status: str
     origin: Origin
+    wished: str
+    stated: str = ""
+    bare: bool = False
 
 
 def respond(
@@ -108,25 +122,28 @@ def respond(
     task: str = "",
     status: str = "responded",
     origin: Origin = Origin.CLAIMED,
+    printed: bool = False,
 ) -> Step:
     """Take an agent's answer to the round under way, or to the round its task names.
 
     Args:
         state: The conversation it answers.
         agent: Who answers.
-        text: What it says, kept byte for byte.
+        text: What it says, kept byte for byte unless it was printed.
         now: The time of the answer.
         nonce: The salt if the answer has to be sealed; drawn by the caller.
         task: The task it answers, "" when the agent answers by itself.
         status: `responded`, `agreed` or `done` (leaves for good, A-03).
         origin: How sure the caller is who answers.
+        printed: The text is what a program printed: it is kept without its
+            thoughts, and its last line may state the status (HR-002, HR-012).
 
     Returns:
         A step whose outcome is `recorded`, `already-recorded` (the same text
         again) or `late` (its round is closed; kept apart).
 
     Raises:
-        InvalidInputError: The text cannot be kept.
+        InvalidInputError: The text cannot be kept, or was nothing but thoughts.
         NotAParticipantError: The agent does not take part.
         NotYourTurnError: Somebody else has the floor, or writes the synthesis.
         AlreadyAnsweredError: Another text of this agent stands already.
@@ -137,9 +154,18 @@ def respond(
     if status not in _STATUSES:
         raise UsageError(f"unknown status {status!r}", "use responded, agreed or done")
     answer = _Answer(
-        agent=agent, text=text, now=now, nonce=nonce, task=task, status=status, origin=origin
+        agent=agent,
+        text=text,
+        now=now,
+        nonce=nonce,
+        task=task,
+        status=status,
+        origin=origin,
+        wished=status,
     )
     tour = _tour_of(state, agent, task)
+    if printed:
+        answer = _as_printed(state, answer, tour)
     if tour < state.tour or state.finished_at is not None:
         return _late(state, answer, tour)
     if current_phase(state).speakers == "synthesizer":
@@ -149,6 +175,9 @@ def respond(
         raise NotAParticipantError(agent, tuple(state.participants))
     standing = _standing_text(state, participant)
     again = is_asked_again(state, agent)
+    text = answer.text
+    if standing and again and answer.stated and (answer.bare or standing == text):
+        return _restate(state, answer)
     if standing == text and again and _is_of_another_run(state, answer):
         return _insist(state, answer)
     if text in (standing, *_drafts(state, agent, state.tour)):
@@ -156,7 +185,7 @@ def respond(
     left = participant.status is ParticipantStatus.DONE
     if not again and (standing is not None or participant.sealed or left):
         raise AlreadyAnsweredError(agent, state.phase, state.tour)
-    if status == "agreed":
+    if answer.status == "agreed":
         refuse_empty_agreement(state)
     # Who was passed over may still speak while the round is open.
     if takes_turns(state) and agent not in (*owing(state), *passed_over(state)):
@@ -241,9 +270,60 @@ def _insist(state: Conversation, answer: _Answer) -> Step:
     return Step(state=new, events=[event], outcome="already-recorded")
 
 
+def _as_printed(state: Conversation, answer: _Answer, tour: int) -> _Answer:
+    """Return what a program printed as the answer it is to that round.
+
+    In a blind phase there is nothing yet to agree with: AGREED counts as RESPONDED.
+    """
+    name = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
+    phase = PROCEDURES[state.procedure].phase(name)
+    text, stated = clean(answer.text), ""
+    if phase.form == "text" and phase.speakers == "participants":
+        text, stated = split_status(answer.text)
+    if not text.strip() and not stated:
+        raise InvalidInputError("nothing but thoughts was printed", "print the answer as well")
+    wished = status = stated or answer.status
+    if status == "agreed" and tour == state.tour and is_blind(state):
+        status = "responded"
+    bare = not text.strip()
+    return answer.copy(
+        text=clean(answer.text) if bare else text,
+        status=status,
+        wished=wished,
+        stated=stated,
+        bare=bare,
+    )
+
+
+def _restate(state: Conversation, answer: _Answer) -> Step:
+    """Let an answer stand with the status that its author states when asked once more."""
+    new = state.copy()
+    participant = new.participants[answer.agent]
+    status = _STATUSES[answer.status]
+    entry, sealed = new.entry_of(answer.agent, new.tour), new.sealed.get(answer.agent)
+    seal: list[SealedText] = []
+    if entry is not None:
+        if status is ParticipantStatus.AGREED and entry.blocking and not answer.bare:
+            status = ParticipantStatus.RESPONDED  # it raises its blocker once more
+        blocking = entry.blocking
+        if status is ParticipantStatus.AGREED:
+            withdraw_blockers(new, answer.agent)
+            blocking = []
+        restated = entry.copy(status=str(status), blocking=blocking)
+        new.entries = [restated if one is entry else one for one in new.entries]
+    elif sealed is not None:
+        seal.append(sealed.copy(status=str(status), nonce=answer.nonce))
+        new.sealed[answer.agent] = seal[0]
+        participant.sealed = sealed_digest(answer.nonce, sealed.text)
+    participant.again = 0
+    return _recorded(new, participant, answer.copy(status=status.lower()), seal)
+
+
 def _contribute(state: Conversation, answer: _Answer) -> Step:
     new = state.copy()
     participant = new.participants[answer.agent]
+    if current_phase(new).form == "text":
+        answer = _ask_how_it_stands(new, participant, answer)
     status = _STATUSES[answer.status]
     faults = _ask_again(new, participant, answer, status)
     seal: list[SealedText] = []
@@ -253,11 +333,38 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         _set_aside(new, answer.agent)
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
         entry.status = str(status)
-        entry.blocking = blocking_lines(answer.text)
+        entry.blocking = blockers_in(answer.text)
         if status is ParticipantStatus.AGREED:
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)
         raise_blockers(new, entry.blocking)
+    return _recorded(new, participant, answer, seal, faults)
+
+
+def _ask_how_it_stands(state: Conversation, participant: Participant, answer: _Answer) -> _Answer:
+    """Ask once how an author stands who agrees beside a blocker of its own, or printed DONE.
+
+    A program that prints DONE usually means that it has finished. Changes `participant`.
+
+    Returns:
+        The answer with the status that counts until then.
+    """
+    is_asked = participant.again == state.tour
+    is_denied = answer.status == "agreed" and bool(blockers_in(answer.text))
+    is_unsure = is_denied or (answer.stated == "done" and not is_asked)
+    participant.again = state.tour if is_unsure and not is_asked else 0
+    return answer.copy(status="responded") if is_unsure else answer
+
+
+def _recorded(
+    new: Conversation,
+    participant: Participant,
+    answer: _Answer,
+    seal: list[SealedText],
+    faults: Sequence[dict[str, str]] = (),
+) -> Step:
+    """Return the step after an answer that stands by now. Changes `new`."""
+    status = _STATUSES[answer.status]
     participant.status = status
     participant.last_action = answer.now
     passed_over(new).pop(answer.agent, None)
@@ -270,8 +377,13 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         "origin": str(answer.origin),
         "sealed": bool(seal),
     }
+    asked = is_asked_again(new, answer.agent)
     if current_phase(new).form != "text":
-        data |= {"faults": faults, "askedAgain": is_asked_again(new, answer.agent)}
+        data |= {"faults": list(faults), "askedAgain": asked}
+    elif asked:
+        data["askedAgain"] = True
+    if answer.wished != answer.status:
+        data["stated"] = answer.wished.upper()
     event = Event(type="contribution.recorded", agent=answer.agent, data=data)
     return Step(state=new, events=[event], outcome="recorded", seal=seal)
 
@@ -416,6 +528,7 @@ def inject(
         task="",
         status="",
         origin=Origin.CLAIMED,
+        wished="",
     )
     entry = _entry(new, said, EntryKind.INJECTION, new.tour)
     entry.target = target

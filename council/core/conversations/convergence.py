@@ -1,8 +1,8 @@
 """Where a conversation stands: the response rate, the blockers, the consensus.
 
 Consensus is a rule over statuses and never a reading of words: all who take
-part AGREED and no blocker is open. The one thing read in a text is a line
-that starts with the marker of a blocker, in the author's own words.
+part AGREED and no blocker is open. What a text states of either is read in
+`reading_answers.contributions`.
 
 Source: C0-012, C0-018, C0-074, C0-080, A-08.
 """
@@ -16,32 +16,6 @@ from council.core.conversations.conversation import (
     has_answered,
 )
 from council.core.conversations.procedures import PROCEDURES
-
-# French sets a space before the colon, in good typography one that does not break.
-_MARKERS = ("BLOCKING:", *(f"BLOQUANT{space}:" for space in ("", " ", "\u00a0", "\u202f")))
-
-
-def blocking_lines(text: str) -> list[str]:
-    """Return the issues raised by lines that start with `BLOCKING:` (fr: `BLOQUANT :`).
-
-    Lines inside a code fence, indented or quoted ones are somebody's example
-    or citation and do not count.
-    """
-    found, fence = [], ""
-    for line in text.splitlines():
-        if fence:
-            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-            continue
-        if line.startswith("~~~") or (line.startswith("```") and "`" not in line.lstrip("`")):
-            fence = line[0] * (len(line) - len(line.lstrip(line[0])))
-            continue
-        for marker in _MARKERS:
-            if line.startswith(marker):
-                issue = line[len(marker) :].strip()
-                if issue:
-                    found.append(issue)
-    return found
 
 
 def staying(state: Conversation) -> list[Participant]:

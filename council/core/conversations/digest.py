@@ -22,6 +22,7 @@ from council.core.conversations.account import (
 from council.core.conversations.conversation import Conversation, EntryKind
 from council.core.conversations.procedures import PROCEDURES
 from council.core.excerpts import excerpt, first_paragraph
+from council.core.reading_answers.cleaning import clean
 
 ISSUE_MAX_CHARS = 400
 
@@ -142,6 +143,6 @@ def _last_words(state: Conversation, words: dict[str, str]) -> list[str]:
     for agent, entry in last_contributions(state).items():
         where = _round(words, entry.tour, entry.phase)
         lines += [f"- {display_name(state, agent)}, {where}{words['colon'].rstrip()}", ""]
-        quoted = excerpt(first_paragraph(entry.text)).splitlines()
+        quoted = excerpt(first_paragraph(clean(entry.text))).splitlines()
         lines += [*(f"  > {line}" for line in quoted), ""]
     return lines[:-1] or [f"- {words['nobody']}"]

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.convergence import blocking_lines, measure, raise_blockers, staying
+from council.core.conversations.convergence import measure, raise_blockers, staying
 from council.core.conversations.conversation import (
     BY_HAND,
     ClosedReason,
@@ -74,6 +74,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
+from council.core.reading_answers.contributions import blockers_in
 from council.core.step import Step
 
 DIGEST_AUTHOR = "council"
@@ -136,12 +137,16 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
 def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
     """Pass over who cannot be had, and give the floor to the next. Changes `state`."""
     in_turn = takes_turns(state)
-    if not in_turn and not current_phase(state).skips:
-        return
+    may_skip = in_turn or current_phase(state).skips
     while True:
         _give_floor(state, now, events)
         late = in_turn and _time_is_up(state, now)
-        out = [agent for agent in owing(state) if late or attempts_used_up(state, agent)]
+        out = [
+            agent
+            for agent in owing(state)
+            if late
+            or (attempts_used_up(state, agent) and (may_skip or is_asked_again(state, agent)))
+        ]
         for agent in out:
             _skip(state, agent, events)
         if not out:
@@ -308,7 +313,7 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
             Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
         )
         return
-    issues = blocking_lines(sealed.text)
+    issues = blockers_in(sealed.text)
     if sealed.draft:
         state.entries.append(_revealed_draft(state, sealed))
     state.entries.append(

@@ -43,6 +43,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.quoted import Checker
 from council.core.ids import task_id
+from council.core.reading_answers.cleaning import clean
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -83,6 +84,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "whyNot": refusal,
         "blind": is_blind(state),
         "mayAgree": _may_agree(state),
+        "askedAgain": is_asked_again(state, agent),
         "mode": state.mode,
         "procedure": state.procedure,
         "lang": state.lang,
@@ -269,7 +271,7 @@ def _item(state: Conversation, entry: Entry, quoted: Checker | None = None) -> d
         "at": render_instant(entry.at),
         "status": entry.status,
         "origin": str(entry.origin),
-        "text": entry.text,
+        "text": clean(entry.text),
         "quotations": _quotations(quoted, entry) if quoted is not None else [],
     }
 

@@ -1,10 +1,10 @@
-"""What a turn said, and whether it has arrived: final text, empty turns, fingerprints.
+"""What a turn said, and whether it has arrived: final text, fingerprints.
 
 A run tells that it has ended before its text lies in the channel, and a long
 text arrives in several messages. The end of the text proves that all of it is
 there. Who has the floor after that is decided in `floor`.
 
-Source: DG-076, DG-077, DG-081 to DG-084, DG-141, DG-144, A-24.
+Source: DG-076, DG-081 to DG-084, DG-141, DG-144.
 """
 
 from __future__ import annotations
@@ -17,19 +17,9 @@ if TYPE_CHECKING:
 
     from council.core.rooms.channels import Message
 
-EMPTY_TURNS = frozenset(("", "NO_REPLY", "NO"))
 TAIL_CHARS = 40
 MESSAGES_LOOKED_AT = 20
 _GIST_CHARS = 600
-
-
-def is_empty_turn(text: str) -> bool:
-    """Tell whether a final text says nothing: compared after trimming, exactly (DG-077).
-
-    >>> is_empty_turn(" NO "), is_empty_turn("No"), is_empty_turn("NO_REPLY.")
-    (True, False, False)
-    """
-    return text.strip() in EMPTY_TURNS
 
 
 def final_text(messages: object) -> str:

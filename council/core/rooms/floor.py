@@ -58,6 +58,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.ids import split_task_id
+from council.core.reading_answers.passes import is_pass
 from council.core.rooms.channel_tasks import expire_leases, tasks_of_turn, why_missed
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,
@@ -80,7 +81,6 @@ from council.core.rooms.delivery import (
     MESSAGES_LOOKED_AT,
     gist,
     has_arrived,
-    is_empty_turn,
     tail_of,
 )
 from council.core.rooms.hearing import begin_anew, take_notice
@@ -192,7 +192,7 @@ def end(
         reason = "another-run"
     if reason:
         return ChannelStep(channel=new, outcome="ignored", reason=reason)
-    empty = is_empty_turn(text)
+    empty = is_pass(text)
     new.results.append(
         Result(agent=agent, empty=empty, run=run, alike=_is_alike(new, agent, text, rules))
     )
@@ -255,7 +255,7 @@ def _is_of_this_turn(channel: Channel, agent: str, run: str) -> bool:
 def _is_alike(channel: Channel, agent: str, text: str, rules: FloorRules) -> bool:
     """Tell whether a real turn repeats what its agent said the time before."""
     before, now = channel.said.get(agent, ""), gist(text)
-    if is_empty_turn(text) or not before:
+    if is_pass(text) or not before:
         return False
     if before == now:
         return True

@@ -53,8 +53,8 @@ class Answered(Record):
         """Return the JSON object of `respond --json`; a structured answer has its faults, too."""
         moved = {"from": self.moved_from, "to": self.moved_to}
         form: dict[str, object] = {}
-        if self.faults is not None:
-            form = {"faults": self.faults, "askedAgain": self.asked_again}
+        if self.faults is not None or self.asked_again:
+            form = {"faults": self.faults or [], "askedAgain": self.asked_again}
         return {
             "outcome": self.outcome,
             "name": self.name,
@@ -87,15 +87,16 @@ def record_answer(
         place: The workspace.
         name: The conversation.
         agent: Who answers.
-        text: The answer, kept byte for byte.
+        text: The answer, kept byte for byte unless it was printed.
         task: The task it answers, "" when the agent answers by itself.
         status: `responded`, `agreed` or `done`.
         token: The token of the run, "" outside one.
         only: `vote` or `synthesis`: refuse in any other phase; "" refuses in none.
         stated: Position, stances and confidence that were given apart; `text` is
             then the reasoning.
-        printed: It is what a run printed, and no answer if the run has given one
-            by a command.
+        printed: It is what a run printed: its thoughts are left out, its last line
+            may state the status, and it is no answer if the run has given one by
+            a command.
 
     Raises:
         CouncilError: The answer is refused; the refusal is an event.
@@ -120,6 +121,7 @@ def record_answer(
             task=task,
             status=status,
             origin=origin,
+            printed=printed,
         )
         if printed and step.outcome == "recorded" and _is_done(state, task):
             raise AlreadyAnsweredError(agent, state.phase, state.tour)

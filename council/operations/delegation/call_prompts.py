@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from council.core.delegation.delegation import Call
 
 
-def call_prompt(place: Place, agent: Agent, call: Call, schema: Any, trace: str) -> str:
+def call_prompt(
+    place: Place, agent: Agent, call: Call, schema: Any, trace: str, *, wrong: str = ""
+) -> str:
     """Return the prompt of the run that answers a call.
+
+    `wrong` says how its first answer broke the schema, "" where it is the first that is asked for.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -52,6 +56,7 @@ def call_prompt(place: Place, agent: Agent, call: Call, schema: Any, trace: str)
         "seconds": f"{call.limits[rules.TIMEOUT] / 1000:g}",
         "summary_chars": rules.SUMMARY_CHARS,
         "schema": _as_json(schema),
+        "wrong": wrong,
         "number": call.number,
     }
     return render_prompt(

@@ -5,7 +5,7 @@ needs no place of its own: the run that waits lends its place, and an agent
 that over others waits for the caller is never waited for. Whatever ends this
 process, the ledger and the events come to an end as well.
 
-Source: P8-023 to P8-028, P8-052, P8-055, P8-060, XC-016.
+Source: HR-013, P8-023 to P8-028, P8-052, P8-055, P8-060, XC-016.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from council.core.delegation.artifacts import ids_in
 from council.core.delegation.briefs import Brief
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError
+from council.drivers.runs import NO_ANSWER
 from council.operations.delegation import unfinished
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
@@ -220,11 +221,18 @@ def _run(
         max_tool_calls=call.limits[rules.TOOL_CALLS],
         slot=slot,
     )
-    try:
-        answer = run_here(place, wanted)
-    finally:
-        for kind in ("prompt.md", "report"):
-            files.remove(place.paths.run_file(task, kind))
+    answer = _asked(place, wanted)
+    wrong = _wrong_form(answer, request.schema)
+    ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
+    left = min(_time_left(place, chain, call), ends_at - place.now())
+    if wrong and left > timedelta(0):
+        charge(place, [chain.counted_for])
+        wanted = wanted.copy(
+            prompt=call_prompt(place, agent, call, request.schema, chain.trace, wrong=wrong),
+            timeout=min(own, left),
+            max_tool_calls=max(0, call.limits[rules.TOOL_CALLS] - answer.tool_calls),
+        )
+        answer = _mended(answer, _asked(place, wanted))
     result = _result(place, chain.trace, call, answer, request.schema)
     call.tool_calls, call.ended_at = answer.tool_calls, place.now()
     call.state, call.result = result["status"], result
@@ -235,6 +243,30 @@ def _run(
     done = answered(result)
     done.trace = chain.trace
     return done
+
+
+def _asked(place: Place, wanted: Launch) -> Answer:
+    try:
+        return run_here(place, wanted)
+    finally:
+        for kind in ("prompt.md", "report"):
+            files.remove(place.paths.run_file(wanted.task, kind))
+
+
+def _wrong_form(answer: Answer, schema: Any) -> str:
+    """Return what is wrong with the form of an answer that its agent may mend, "" for nothing."""
+    if not answer.ok or schema is None:
+        return ""
+    from council.operations.delegation.expected_results import fitting, may_be_mended
+
+    wrong = fitting(answer.text, schema)[1]
+    return wrong if may_be_mended(wrong) else ""
+
+
+def _mended(first: Answer, second: Answer) -> Answer:
+    """Return what counts after the repair question: the first answer where the second failed."""
+    counts = second if second.ok or second.too_many_tool_calls else first
+    return counts.copy(tool_calls=first.tool_calls + second.tool_calls)
 
 
 def _hand_over(place: Place, trace: str, call: Call) -> str:
@@ -270,20 +302,21 @@ def _write(place: Place, trace: str, call: Call) -> None:
 
 def _result(place: Place, trace: str, call: Call, answer: Answer, schema: Any) -> dict[str, Any]:
     """Return what the caller is told of a run."""
-    from council.operations.delegation.expected_results import judged
+    from council.operations.delegation.expected_results import fitting, judged
 
-    if not answer.ok:
+    said = fitting(answer.text, schema)[0] if answer.ok else ""
+    if not said:
         return _failed(call, answer)
     summary, whole = artifacts.published_if_long(
-        place.paths, answer.text, publisher=call.target, trace=trace, now=place.now()
+        place.paths, said, publisher=call.target, trace=trace, now=place.now()
     )
-    named = [one for one in ids_in(answer.text) if _is_there(place, one)]
+    named = [one for one in ids_in(said) if _is_there(place, one)]
     result: dict[str, Any] = {
         "status": rules.OK,
         "summary": summary,
         "artifacts": list(dict.fromkeys([*([whole] if whole else []), *named])),
     }
-    return judged(result, answer.text, schema)
+    return judged(result, said, schema)
 
 
 def _is_there(place: Place, artifact: str) -> bool:
@@ -295,7 +328,10 @@ def _is_there(place: Place, artifact: str) -> bool:
 
 
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:
-    error: dict[str, Any] = {"code": "E99", "message": f"{call.target}: {answer.reason}"}
+    error: dict[str, Any] = {
+        "code": "E99",
+        "message": f"{call.target}: {answer.reason or NO_ANSWER}",
+    }
     status = rules.ERROR
     if answer.too_many_tool_calls:
         error["code"], error["guard"] = "E17", rules.TOOL_CALLS

@@ -3,7 +3,7 @@
 The validator is loaded only where a form is expected. It fetches nothing: a
 schema must hold everything it refers to.
 
-Source: P8-027.
+Source: HR-013, P8-027.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 
 from council.core.delegation.delegation import ERROR, FORM, OK, SUMMARY_CHARS
 from council.core.errors import CouncilError, InvalidInputError
+from council.core.reading_answers.cleaning import clean
 from council.operations.place import Place
 from council.store.delegation import artifacts
 
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FENCE = "```"
+_SCHEMA_AT_FAULT = "the expected schema"
 
 
 def check_schema(schema: Any) -> None:
@@ -44,16 +45,45 @@ def check_schema(schema: Any) -> None:
         ) from None
 
 
-def mismatch(text: str, schema: Any) -> str:
-    """Return where and how a result breaks the form that is expected of it, "" if it does not."""
+def fitting(text: str, schema: Any) -> tuple[str, str]:
+    """Return the part of an answer that is its result, and what is wrong with it, "" for nothing.
+
+    It is the last JSON value that the schema accepts; where none is accepted
+    all that was said, without thoughts, and how the last value breaks the form.
+
+    Source: HR-013, P8-027.
+    """
+    said = clean(text).strip()
     if schema is None:
-        return ""
+        return said, ""
+    from council.core.reading_answers.results import result_in, values_in
+
+    faults: list[str] = []
+
+    def accepts(value: Any) -> bool:
+        faults.append(_fault(value, schema))
+        return not faults[-1]
+
+    found = result_in(text, accepts)
+    if found is not None:
+        return found, ""
+    if faults:
+        return said, faults[0]
+    return said, f"the result is not JSON{_why_not_json(said) if not values_in(text) else ''}"
+
+
+def _why_not_json(said: str) -> str:
     try:
-        result = json.loads(_bare(text))
+        json.loads(said)
     except ValueError as error:
-        return f"the result is not JSON: {_line(str(error))}"
+        return f": {_line(str(error))}"
     except RecursionError:
-        return "the result is not JSON that can be read: it is nested too deeply"
+        return " that can be read: it is nested too deeply"
+    return ""
+
+
+def _fault(result: Any, schema: Any) -> str:
+    """Return where and how a value breaks the form that is expected of it, "" if it does not."""
     from jsonschema.exceptions import best_match
     from jsonschema.validators import validator_for
     from referencing import Registry
@@ -63,19 +93,26 @@ def mismatch(text: str, schema: Any) -> str:
     try:
         fault = best_match(validator_for(schema)(schema, registry=registry).iter_errors(result))
     except Unresolvable as error:
-        return f"the expected schema refers to what it does not hold: {_line(str(error))}"
+        return f"{_SCHEMA_AT_FAULT} refers to what it does not hold: {_line(str(error))}"
     except RecursionError:
-        return "the expected schema refers to itself without end"
+        return f"{_SCHEMA_AT_FAULT} refers to itself without end"
     return f"at {fault.json_path}: {_line(fault.message)}" if fault else ""
 
 
+def may_be_mended(wrong: str) -> bool:
+    """Return true if another answer could be right: the schema itself is not at fault."""
+    return bool(wrong) and not wrong.startswith(_SCHEMA_AT_FAULT)
+
+
 def judged(result: dict[str, Any], text: str, schema: Any) -> dict[str, Any]:
-    """Return an answer as it is to somebody who expects this form: `text` is all of it."""
-    wrong = mismatch(text, schema)
+    """Return an answer as it is to a caller that expects this form: `text` is all of it."""
+    said, wrong = fitting(text, schema)
     kept = {**result, "status": ERROR if wrong else OK}
     kept.pop("error", None)
     if wrong:
         kept["error"] = {"code": "E10", "guard": FORM, "message": wrong}
+    elif schema is not None and len(said) <= SUMMARY_CHARS:
+        kept["summary"] = said
     return kept
 
 
@@ -101,14 +138,6 @@ def _whole(place: Place, result: dict[str, Any]) -> str:
     except (CouncilError, UnicodeDecodeError):
         return summary
     return text if text.startswith(summary) else summary
-
-
-def _bare(text: str) -> str:
-    """Return a text without the fence that models like to put around JSON."""
-    plain = text.strip()
-    if plain.startswith(_FENCE) and plain.endswith(_FENCE) and "\n" in plain:
-        return plain[plain.index("\n") : -len(_FENCE)]
-    return plain
 
 
 def _line(text: str) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.events import Event
 from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
+from council.core.reading_answers.passes import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
-from council.core.rooms.delivery import is_empty_turn
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
@@ -209,9 +209,9 @@ def _check_says_something(text: str) -> None:
     Raises:
         InvalidInputError: It does.
     """
-    if is_empty_turn(text):
+    if is_pass(text):
         raise InvalidInputError(
-            f"{text.strip()} means that there is nothing to say, so it is not posted",
+            f"{' '.join(text.split())} means that there is nothing to say, so it is not posted",
             "pass with: council turn end; to say no, write a sentence",
         )
 

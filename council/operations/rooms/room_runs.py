@@ -14,11 +14,12 @@ from council.core.agents import Agent
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError, NotFoundError
+from council.core.reading_answers.cleaning import clean
+from council.core.reading_answers.passes import is_pass
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channel_tasks import attempts_used_up, task_failed, tasks_of_turn
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
-from council.core.rooms.delivery import is_empty_turn
 from council.core.trust import run_token
 from council.drivers.runs import NO_ANSWER, Answer, failed
 from council.operations.launching import Launch, Settled, launch
@@ -105,7 +106,7 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
             return step.then(
                 task_failed(step.channel, task, failure[0], now=now, final=answer.timed_out)
             )
-        text = posted or answer.text
+        text = posted or clean(answer.text)
         ended = floor.end(step.channel, job.agent.id, task, text, now, rules=rules)
         if ended.outcome == "awaiting-delivery" and not posted:
             said = _message(step.channel, job, text, place)
@@ -141,7 +142,7 @@ def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple
     said = [
         one
         for one in session.said_in(runs, channel.anchor)
-        if one.agent == agent and not is_empty_turn(one.content)
+        if one.agent == agent and not is_pass(one.content)
     ]
     return (said[-1].content, said[-1].run) if said else ("", "")
 

@@ -67,8 +67,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "{disagree} contre)",
     ),
     "contribution.recorded": (
-        "answered {phase}, round {tour}[: {status}]",
-        "a répondu en {phase}, tour {tour}[ : {status}]",
+        "answered {phase}, round {tour}[: {status}][; it stated {stated}, which does not count]",
+        "a répondu en {phase}, tour {tour}[ : {status}][ ; {stated} était dit et ne compte pas]",
     ),
     "contribution.late": (
         "answered after {phase}, round {tour}, was over: kept as late",

@@ -4,9 +4,10 @@ Text in the section of the round under way becomes the agent's contribution
 once its status says that it has answered, whichever of the two was saved
 first; where one speaks after the other, only when it has the floor. An agent
 that is asked once more has said so already: what it adds is its answer anew.
-Any other text there is a note and stays where it is.
+Text for a closed round, as its `[Tour N]` says, is kept as late. Any other
+text there is a note and stays where it is.
 
-Source: C0-001, C0-067, DL-013, DL-021, A-10.
+Source: HR-030, C0-001, C0-067, DL-013, DL-021, A-10.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.owed import is_asked_again
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.ids import text_digest
+from council.core.ids import task_id, text_digest
 from council.store.statefile.facts import Facts
 from council.store.statefile.layout import items
 from council.store.statefile.marks import NOTE, same_lines, without_prefix
@@ -35,6 +36,8 @@ from council.store.statefile.sections import (
     tour_of,
 )
 from council.store.statefile.statefile import free_text
+
+_TOUR_MAX_CHARS = 6
 
 
 def section_keys(state: Conversation) -> dict[str, list[str]]:
@@ -111,6 +114,7 @@ def take_claims(
     seal: list[SealedText] = []
     section = current_section(facts.state)
     keys = section_keys(facts.state)
+    _take_late(people, gaps, keys, strict)
     for agent in sections_of(facts.state)[section]:
         one = facts.state.participants.get(agent)
         status = people.statuses.get(agent, one.status if one is not None else None)
@@ -135,6 +139,54 @@ def take_claims(
         if one is not None and status is not None:
             people.set_status(agent, status)
     return seal
+
+
+def _take_late(
+    people: People, gaps: dict[str, str], keys: dict[str, list[str]], strict: bool
+) -> None:
+    """Keep as late what says that it is for a closed round, whose answer it would have been.
+
+    The status that came with it answers no round: the one under way is another (HR-030).
+    """
+    facts = people.facts
+    here = current_section(facts.state)
+    for place, parts in keys.items():
+        section, agent = place.split(":", 1)
+        said = section_text(gaps, parts) if section != here else ""
+        tour = _closed_round(facts.state, section, agent, said)
+        if not tour:
+            continue
+        status = people.statuses.get(agent)
+        if status in (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED) and not section_text(
+            gaps, keys.get(f"{here}:{agent}", [])
+        ):
+            del people.statuses[agent]
+            why = f"its text is for round {tour}, which is closed: it is late"
+            facts.refuse(f"participants.{agent}.status", str(status), why, keep=True)
+        if strict:
+            continue  # nothing shows who wrote it: it stays a note
+        task = task_id(facts.state.conversation_id, tour, agent, 1)
+        try:
+            step = respond(facts.state, agent, without_prefix(said), now=facts.now, task=task)
+        except CouncilError as error:
+            facts.refuse(f"contribution.{agent}", said, error.message)
+            continue
+        facts.state = step.state
+        facts.events += step.events
+        facts.touched = True
+        for key in parts:
+            if NOTE not in gaps.get(key, ""):
+                gaps.pop(key, None)
+
+
+def _closed_round(state: Conversation, section: str, agent: str, said: str) -> int:
+    """Return the closed round that a text in an agent's section names and lacks, 0 for none."""
+    number = said[len("[Tour ") : said.find("]:")].strip() if said.startswith("[Tour ") else ""
+    tour = int(number) if number.isdecimal() and len(number) <= _TOUR_MAX_CHARS else 0
+    over = next((one for one in state.rounds if one.tour == tour), None)
+    if over is None or over.ended_at is None or state.entry_of(agent, tour) is not None:
+        return 0
+    return tour if section_of(state.procedure, over.phase, tour) == section else 0
 
 
 def _has_left(facts: Facts, agent: str) -> bool:
@@ -163,7 +215,8 @@ def _claim(
         return None
     facts.state = step.state
     if before is not None and before != str(status):
-        facts.accept(f"participants.{agent}.status", before, str(status), agent)
+        counts = str(facts.state.participants[agent].status)  # AGREED beside a blocker does not
+        facts.accept(f"participants.{agent}.status", before, counts, agent)
     facts.events += step.events
     facts.touched = True
     return step.seal

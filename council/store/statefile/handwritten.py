@@ -4,7 +4,7 @@ It has no marks, its state block holds ten fields or is missing, and its
 contributions stand as `[Tour N]: text` under headings. What it does not say
 is derived from what it does say; nothing is drawn or read from a clock.
 
-Source: C0-015, XC-012, `store.md` section 5.
+Source: HR-030, C0-015, XC-012, `store.md` section 5.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from council.core.conversations.convergence import blocking_lines, measure
+from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     Conversation,
     Entry,
@@ -26,6 +26,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
+from council.core.reading_answers.contributions import blockers_in
 from council.core.times import render_instant
 from council.store.statefile.known import fits
 from council.store.statefile.marks import without_prefix
@@ -53,8 +54,9 @@ def import_page(text: str, name: str, now: datetime | None = None) -> tuple[Conv
     """Make a conversation of a file that has no journal.
 
     Texts under the headings of participants become entries of claimed origin
-    and leave the free text. Answers lie open in such a file, so unless it
-    says otherwise the conversation is not a sealed one. A file of ours is
+    and leave the free text. Unless the file says otherwise its answers are
+    sealed where those of its procedure are: what lies open in it already stands
+    in no prompt before the phase closes (HR-030). A file of ours is
     taken as it stands: an altered text counts as what its author claims.
 
     Args:
@@ -69,7 +71,6 @@ def import_page(text: str, name: str, now: datetime | None = None) -> tuple[Conv
     page = parse(text)
     record = _record(page, now)
     ours = "ledger" in record
-    record.setdefault("sealed", False)
     record.setdefault("lang", page.lang)
     if ours:
         record["ledger"] = [
@@ -287,5 +288,5 @@ def _entry(state: Conversation, agent: str, phase: str, tour: int, text: str) ->
         text=text,
         digest=text_digest(text),
         status=str(known.status) if current and known is not None else "RESPONDED",
-        blocking=blocking_lines(text),
+        blocking=blockers_in(text),
     )

@@ -64,13 +64,15 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
     """Return the lines that stand in a file, by section and agent."""
     words = _HINTS.get(state.lang, _HINTS["en"])
     here = current_section(state)
+    procedure = PROCEDURES[state.procedure]
+    is_judged = has_hints(procedure, state.order)
     found = {}
     for one in state.participants.values():
         if one.sealed:
             kind = "sealed_round" if tour_of(here) else "sealed"
-            found[here, one.id] = words["sealed_again" if one.again == state.tour else kind]
-    procedure = PROCEDURES[state.procedure]
-    if not has_hints(procedure, state.order):
+            kind = "sealed_again" if is_judged and one.again == state.tour else kind
+            found[here, one.id] = words[kind]
+    if not is_judged:
         return found
     known = {phase.name for phase in procedure.phases if phase.form != "text"}
     for over in state.rounds:

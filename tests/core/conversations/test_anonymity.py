@@ -236,7 +236,7 @@ def test_what_an_answer_lacked_and_what_blocks_is_told_in_pseudonyms():
     ]
     assert found["blockers"] == [
         {
-            "text": f"{known['elm']} and {known['birch']} have no key.",
+            "text": f"{known['elm']} and {known['birch']} have no key",
             "agents": [known["aster"]],
         }
     ]

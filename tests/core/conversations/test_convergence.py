@@ -4,37 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.conversations.convergence import all_agreed, blocking_lines, measure
+from council.core.conversations.convergence import all_agreed, measure
+from council.core.conversations.owed import owing
 from tests.core.conversations.samples import answer, convened, standing
-
-
-@pytest.mark.req("C0-080")
-@pytest.mark.parametrize(
-    ("text", "issues"),
-    [
-        ("BLOCKING: no budget", ["no budget"]),
-        ("I agree.\nBLOCKING:  no budget  \nBLOCKING: no time\n", ["no budget", "no time"]),
-        ("BLOQUANT : pas de budget", ["pas de budget"]),
-        ("BLOQUANT: pas de budget", ["pas de budget"]),
-        ("BLOCKING: no budget\r\nfine", ["no budget"]),
-        ("nothing is BLOCKING: it is fine", []),
-        ("> BLOCKING: what sage said", []),
-        ("    BLOCKING: an example", []),
-        ("- BLOCKING: in a list", []),
-        ("blocking: in lower case", []),
-        ("BLOCKING without a colon", []),
-        ("BLOCKING:", []),
-        ("BLOCKING:   ", []),
-        ("```\nBLOCKING: an example\n```", []),
-        ("```text\nBLOCKING: an example\n```\nBLOCKING: mine", ["mine"]),
-        ("~~~\nBLOCKING: an example\n```\nBLOCKING: still\n~~~", []),
-        ("````\n```\nBLOCKING: nested\n```\n````\nBLOCKING: mine", ["mine"]),
-        ("```a code span``` and words\nBLOCKING: mine", ["mine"]),
-        ("", []),
-    ],
-)
-def test_blockers_are_lines_of_the_author_that_start_with_the_marker(text, issues):
-    assert blocking_lines(text) == issues
 
 
 @pytest.mark.req("C0-018")
@@ -114,10 +86,23 @@ def test_an_issue_of_two_is_open_until_both_agree():
     assert state.has_consensus
 
 
-def test_who_agrees_but_for_one_thing_keeps_that_one_open():
+@pytest.mark.req("HR-012")
+def test_who_agrees_beside_a_blocker_has_not_agreed_and_is_asked_once():
     state = resolve_after("no budget", "")
-    state = answer(state, "a", "BLOCKING: no time", status="agreed").state
-    assert state.blocking_issues == ["no time"]
+    step = answer(state, "a", "BLOCKING: no time", status="agreed")
+    assert step.state.blocking_issues == ["no budget", "no time"]
+    assert str(step.state.participants["a"].status) == "RESPONDED"
+    (event,) = step.events
+    assert (event.data["stated"], event.data["askedAgain"]) == ("AGREED", True)
+    assert "a" in owing(step.state)
+
+    again = answer(step.state, "a", "BLOCKING: no time. Else I agree.", status="agreed").state
+    assert str(again.participants["a"].status) == "RESPONDED"
+    assert "a" not in owing(again)
+
+    settled = answer(step.state, "a", "Agreed, after all.", status="agreed").state
+    assert settled.blocking_issues == []
+    assert str(settled.participants["a"].status) == "AGREED"
 
 
 def test_a_blocker_that_a_person_wrote_down_is_not_withdrawn_by_an_agent():

@@ -279,7 +279,8 @@ def test_those_who_left_need_not_agree():
 def test_an_open_blocker_prevents_the_early_end():
     state = standing("CHALLENGE", ["WAITING"] * 2)
     state = answer(state, "a", "I agree.\nBLOCKING: the key costs money", status="agreed").state
-    state = advance(answer(state, "b", status="agreed").state, SOON).state
+    state = answer(state, "b", status="agreed").state
+    state = advance(answer(state, "a", "The key costs money.").state, SOON).state
     assert (state.phase, state.status, state.has_consensus) == ("RESOLVE", Status.ACTIVE, False)
     assert state.blocking_issues == ["the key costs money"]
 

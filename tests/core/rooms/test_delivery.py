@@ -1,4 +1,4 @@
-"""Final texts, empty turns, fingerprints."""
+"""Final texts, fingerprints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import pytest
 from council.core.errors import InvalidInputError
 from council.core.rooms.channels import Message
 from council.core.rooms.delivery import (
-    EMPTY_TURNS,
     final_text,
     gist,
     has_arrived,
-    is_empty_turn,
     tail_of,
 )
 from tests.core.rooms.samples import NOW
@@ -23,15 +21,6 @@ TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
 def message(number: int, content: str, author: str = "u-ann", agent: str = "") -> Message:
     return Message(id=number, at=NOW, author=author, agent=agent, content=content)
-
-
-@pytest.mark.req("DG-077")
-def test_a_turn_is_empty_only_by_an_exact_word_after_trimming():
-    for word in EMPTY_TURNS:
-        for padded in (word, f" {word}\n", f"\t{word}\r\n\u00a0"):
-            assert is_empty_turn(padded)
-    for word in ("no", "No", "NO.", "NO NO", "no_reply", "NO_REPLY!", "NO REPLY", "ok", "-", "🔚"):
-        assert not is_empty_turn(word)
 
 
 @pytest.mark.req("DG-076", "DG-144")

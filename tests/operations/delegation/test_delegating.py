@@ -273,12 +273,76 @@ def test_a_result_that_breaks_the_expected_form_is_an_error_that_names_the_place
     assert done.summary == printed
 
 
-@pytest.mark.req("P8-027")
-@pytest.mark.parametrize("printed", ['{"items": [1, 2]}', '```json\n{"items": [1, 2]}\n```'])
-def test_a_result_of_the_expected_form_is_let_pass(tmp_path: Path, printed: str):
-    table = desk(tmp_path / "workspace", sage=f"cat >/dev/null; printf '{printed}'")
+@pytest.mark.req("P8-027", "HR-013")
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"items": [1, 2]}',
+        '```json\n{"items": [1, 2]}\n```',
+        'Here you are:\n\n```json\n{"items": [1, 2]}\n```\nIs that {all}?',
+        '<think>\n{"items": [3]}\n</think>\nDraft: {"items": [4]}. Final: {"items": [1, 2]}',
+    ],
+)
+def test_a_result_of_the_expected_form_is_let_pass_and_is_the_json_alone(
+    tmp_path: Path, printed: str
+):
+    count = tmp_path / "runs"
+    said = tmp_path / "said"
+    said.write_text(printed)
+    table = desk(tmp_path / "workspace", sage=f"cat >/dev/null; echo run >>{count}; cat {said}")
 
-    assert table.call("sage", schema=SCHEMA).status == "ok"
+    done = table.call("sage", schema=SCHEMA)
+
+    assert (done.status, done.summary) == ("ok", '{"items": [1, 2]}')
+    assert count.read_text() == "run\n"
+
+
+@pytest.mark.req("HR-013")
+def test_a_result_of_another_form_is_asked_for_once_more_with_what_was_wrong(tmp_path: Path):
+    prompt = tmp_path / "prompt"
+    again = f"""cat >{prompt}; if grep -q "'two' is not of type 'integer'" {prompt}
+        then echo 'Sorry: {{"items": [1, 2]}}'; else echo '{{"items": [1, "two"]}}'; fi"""
+    table = desk(tmp_path / "workspace", sage=again)
+
+    done = table.call("sage", schema=SCHEMA)
+
+    assert (done.status, done.summary) == ("ok", '{"items": [1, 2]}')
+    assert "Your first answer was not of this form" in prompt.read_text()
+
+
+@pytest.mark.req("HR-013")
+def test_a_result_is_asked_for_once_more_and_no_more(tmp_path: Path):
+    count = tmp_path / "runs"
+    table = desk(tmp_path / "workspace", sage=f"cat >/dev/null; echo run >>{count}; echo no json")
+
+    done = table.call("sage", schema=SCHEMA)
+
+    assert (done.status, done.error["code"]) == ("error", "E10")
+    assert count.read_text() == "run\nrun\n"
+
+
+@pytest.mark.req("HR-013")
+def test_a_second_answer_that_fails_leaves_the_first_with_its_fault(tmp_path: Path):
+    count = tmp_path / "runs"
+    once = f"cat >/dev/null; [ -e {count} ] && exit 9; touch {count}; echo '{{}}'"
+    table = desk(tmp_path / "workspace", sage=once)
+
+    done = table.call("sage", schema=SCHEMA)
+
+    assert (done.error["code"], done.summary) == ("E10", "{}")
+    assert "'items' is a required property" in done.error["message"]
+
+
+@pytest.mark.req("HR-002")
+def test_what_a_called_agent_thinks_is_no_part_of_its_answer(tmp_path: Path):
+    table = desk(
+        tmp_path / "workspace",
+        sage="cat >/dev/null; printf '<think>\nNo idea.\n</think>\nIt rains.'",
+        nova="cat >/dev/null; printf '<think>\nNo idea.'",
+    )
+
+    assert table.call("sage").summary == "It rains."
+    assert (table.call("nova").status, table.call("nova").summary) == ("error", "")
 
 
 @pytest.mark.req("P8-027")

@@ -363,6 +363,35 @@ def test_text_and_status_in_one_save_are_a_contribution(line: bool, prefix: str)
     assert "contribution.recorded" in types(result)
 
 
+@pytest.mark.req("HR-030")
+@pytest.mark.parametrize("status", ["RESPONDED", "AGREED", ""])
+def test_an_answer_written_for_a_closed_round_is_late_and_answers_no_other(status: str):
+    text = statefile.render(machine.enter_phase(opened(), "CHALLENGE", "timeout", NOW).state)
+    theirs = by_text("🦎 Sage", "[Tour 1]: My position.")(text)
+    result = taken(by_status("sage", status)(theirs) if status else theirs, text)
+    assert [(one.kind, one.tour, one.text) for one in result.state.entries] == [
+        ("late", 1, "My position.")
+    ]
+    assert result.state.participants["sage"].status == "WAITING"
+    assert "contribution.late" in types(result)
+    assert ("participants.sage.status" in refused(result)) is bool(status)
+    assert written(result).count("My position.") == 1
+
+
+@pytest.mark.req("HR-030")
+def test_a_late_text_beside_an_answer_to_the_round_under_way_leaves_that_one_standing():
+    text = statefile.render(machine.enter_phase(opened(), "CHALLENGE", "timeout", NOW).state)
+    at = text.index("## Responses - Phase CHALLENGE")
+    early = by_text("🦎 Sage", "[Tour 1]: My position.")(text[:at])
+    theirs = early + by_text("🦎 Sage", "[Tour 2]: I object.")(text[at:])
+    result = taken(by_status("sage", "RESPONDED")(theirs), text)
+    assert sorted((one.kind, one.tour, one.text) for one in result.state.entries) == [
+        ("contribution", 2, "I object."),
+        ("late", 1, "My position."),
+    ]
+    assert result.state.participants["sage"].status == "RESPONDED"
+
+
 @pytest.mark.req("C0-001", "C0-067")
 @pytest.mark.parametrize("status", ["RESPONDED", "AGREED", "DONE"])
 def test_text_first_and_status_in_a_later_save(status: str):

@@ -11,6 +11,7 @@ from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.machine import enter_phase
 from council.core.conversations.records import to_record
+from council.core.conversations.sight import parts
 from council.core.errors import InvalidStateError
 from council.core.ids import is_uuid4
 from council.store.statefile import handwritten, statefile
@@ -191,6 +192,16 @@ def test_marked_texts_are_entries_also_where_the_state_block_is_lost():
     again = statefile.render(back, page)
     assert statefile.load(again, "file")[0] == back
     assert again.count("Be brief.") == 1
+
+
+@pytest.mark.req("HR-030")
+def test_a_council_made_by_hand_is_sealed_in_its_blind_phase():
+    state = handwritten.import_page(FRENCH, "active", NOW)[0]
+    assert any(one.agent == "henry" for one in state.entries)
+    seen = parts(state, "sage", NOW)
+    assert (seen["blind"], seen["contributions"]) == (True, [])
+    given = answer(state, "blaise", "Peut-être.")
+    assert [one.text for one in given.seal] == ["Peut-être."]
 
 
 @pytest.mark.req("C0-016")
