@@ -171,9 +171,10 @@ def _check(state: Conversation, without: Sequence[str], threshold: int) -> None:
             raise UsageError(
                 f"{agent} does not count in {state.name}", f"those who do: {', '.join(agents)}"
             )
-    left = len(agents) - len(set(without))
-    if left < 1:
-        raise UsageError("nobody would be left", "leave fewer out")
+    left = [agent for agent in agents if agent not in without]
+    if len(left) < 2 and without:
+        who = f"{left[0]} alone" if left else "nobody"
+        raise UsageError(f"{who} would be left, and a verdict needs two", "leave fewer out")
     if not 0 <= threshold <= len(agents):
         raise UsageError(
             f"--threshold {threshold} is not from 1 to {len(agents)}",
