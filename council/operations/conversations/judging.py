@@ -82,9 +82,14 @@ class WhatIf(Record):
 
 def said(verdict: Verdict) -> str:
     """Return a verdict in one line."""
+    contested = f" ({len(verdict.contested)} contested)" if verdict.contested else ""
+    unread, silent = len(verdict.unreadable), len(verdict.silent)
+    unstated = verdict.absent - unread - silent
     counts = (
-        f"{verdict.agree} agree, {verdict.partial} partly, {verdict.disagree} disagree, "
-        f"{verdict.absent} silent; threshold {verdict.threshold}"
+        f"{verdict.agree} agree, {verdict.partial} partly{contested}, {verdict.disagree} disagree, "
+        f"{silent} silent{f', {unread} unreadable' if unread else ''}"
+        f"{f', {unstated} without a stance that counts' if unstated else ''}"
+        f"; threshold {verdict.threshold}"
     )
     on = f" on the position of {verdict.reference}" if verdict.reference else ""
     return f"{verdict.type}{on if verdict.reached else ''} ({counts})"
