@@ -119,7 +119,7 @@ def judged(
         others = [other for other in agents if other != one]
         is_mute = any(was_asked(one, x) for x in others) and not any(view(one, x) for x in others)
         there += [one] if one in spoke and not is_mute else []
-    if len(there) < 2:
+    if not there or len(there) < 2 <= len(agents):
         return "none"
 
     def support(one: str) -> list[str]:
