@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import Response, Turn
+from council.core.reading_answers.turns import Response, Turn
 
 Matrix = Mapping[str, Mapping[str, str]]
 

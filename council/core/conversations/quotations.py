@@ -18,6 +18,7 @@ import re
 from bisect import bisect_left
 from itertools import islice
 
+from council.core.reading_answers.names import Names
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -39,7 +40,6 @@ _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
 _MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
-_JOINTS = frozenset("-_")
 
 # How far from a name its words may stand, in characters, and what may stand between.
 _NEAR = 80
@@ -223,51 +223,6 @@ def may_quote(text: str) -> bool:
     return ">" in text or any(mark in text for mark in _CLOSING)
 
 
-class Names:
-    """The words after `@` that stand for agents: their ids and their display names.
-
-    Looking one up costs the number of different lengths, not of names.
-    """
-
-    def __init__(self, known: Iterable[tuple[str, str]]) -> None:
-        self._by_length: dict[int, dict[str, str]] = {}
-        for name, agent in known:
-            if name:
-                self._by_length.setdefault(len(name), {})[name.casefold()] = agent
-        self._lengths = sorted(self._by_length, reverse=True)
-
-    def mentions(self, line: str) -> Iterator[tuple[int, str]]:
-        """Yield the place of each `@` that names an agent, and the agent."""
-        at = line.find("@")
-        while at >= 0:
-            if at == 0 or not line[at - 1].isalnum():
-                agent = self.at(line, at + 1)
-                if agent:
-                    yield at, agent
-            at = line.find("@", at + 1)
-
-    def at(self, line: str, start: int) -> str:
-        """Return the agent whose name stands at `start`, the longest one first, "" for none."""
-        return self._found(line, start)[0]
-
-    def end(self, line: str, start: int) -> int:
-        """Return where the name that stands at `start` ends; `start` where none stands."""
-        return start + self._found(line, start)[1]
-
-    def _found(self, line: str, start: int) -> tuple[str, int]:
-        for length in self._lengths:
-            agent = self._by_length[length].get(line[start : start + length].casefold())
-            if agent and _ends_a_name(line, start + length):
-                return agent, length
-        return "", 0
-
-
-def _ends_a_name(line: str, end: int) -> bool:
-    """Tell whether a name may end at `end`: `@ann` is not named by `@anna` nor by `@ann-x`."""
-    after = line[end : end + 2]
-    return not after[:1].isalnum() and not (after[:1] in _JOINTS and after[1:].isalnum())
-
-
 def _passages(text: str, known: Names) -> list[_Passage]:
     """Return what the text quotes, in order, at most `MAX_QUOTATIONS` passages."""
     lines = text.split("\n")
@@ -364,7 +319,7 @@ def _in_marks(paragraph: str, named: list[tuple[int, str]], known: Names) -> Ite
         while place < len(named) and named[place][0] < at:
             start, agent = named[place]
             if start >= passed:  # one that stands inside a quotation is not being quoted
-                of, since, is_next = agent, known.end(paragraph, start + 1), False
+                of, since, is_next = agent, known.found_at(paragraph, start + 1)[1], False
             place += 1
         if end == len(paragraph):  # never closed
             passed = at + 1
@@ -410,7 +365,7 @@ def _credited_behind(
         return ""
     start, agent = named[place]
     gap = paragraph[at:start]
-    end = known.end(paragraph, start + 1)
+    end = known.found_at(paragraph, start + 1)[1]
     after = paragraph[end : end + _NEAR]
     words = _WORD.findall(gap.casefold())
     is_signed = gap.strip() in ("(", *_DASHES[:2]) and after.strip()[:1] in ("", ")", ".")

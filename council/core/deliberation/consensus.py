@@ -24,7 +24,7 @@ from council.core.deliberation.played import (
     stances_until,
     stated,
 )
-from council.core.deliberation.turns import STANCES
+from council.core.reading_answers.stances import STANCES
 from council.core.record import Record
 
 TYPE_CHECKING = False

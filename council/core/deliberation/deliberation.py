@@ -28,14 +28,9 @@ from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import (
-    Fault,
-    Turn,
-    missing_responses,
-    parse_turn,
-    questions,
-    word_count,
-)
+from council.core.reading_answers.questions import questions
+from council.core.reading_answers.structure import word_count
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, parse_turn
 from council.core.record import Record
 
 TYPE_CHECKING = False

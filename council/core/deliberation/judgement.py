@@ -20,7 +20,7 @@ from council.core.deliberation.flips import SAME_POSITION, Flip, collapses, flip
 from council.core.deliberation.likeness import are_alike, same_position
 from council.core.deliberation.measures import Group, Weighted, diversity, tally, weighted
 from council.core.deliberation.played import Played, confidences, present_in, stances_until
-from council.core.deliberation.turns import Response
+from council.core.reading_answers.turns import Response
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -21,8 +21,8 @@ _WORDS: dict[str, dict[str, str]] = {
         "verdict.unread": "no consensus; no stance could be read",
         "verdict.alone": "no consensus; only {who} was heard, so nothing was judged",
         "doubts": "Doubts",
-        "doubt.contested": "contested agreement: {who} with {reference}, which disagrees; it counts "
-        "as partly",
+        "doubt.contested": "contested agreement: {who} with {reference}, which disagrees; it "
+        "counts as partly",
         "doubt.otherwise": "the final positions of {who} read otherwise than the decision",
         "doubt.equal": "{who} state the same final position, but their stances come to no "
         "consensus",

@@ -16,7 +16,7 @@ from council.core.deliberation.consensus import (
     verdict_of_counts,
 )
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import Turn
+from council.core.reading_answers.turns import Turn
 from tests.core.deliberations import Matrix, all_say, of_stances, played, turn
 
 WORDS = ("agree", "partial", "disagree")
