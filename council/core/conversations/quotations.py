@@ -14,7 +14,6 @@ Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from itertools import islice
 
@@ -45,8 +44,7 @@ _DASHES = ("—", "–", "-")
 _NEAR = 80
 _BESIDE = " \t\n:*_`—–-"
 _POSSESSIVE = ("", "'s", "’s")
-_WORD = re.compile(r"[^\W\d_]+")
-_END_OF_SENTENCE = re.compile(r"[.!?;](?:\s|$)|\n\s*\n")
+_ENDS_OF_SENTENCES = frozenset(f"{mark}{blank}" for mark in ".!?;" for blank in " \n\t")
 _SAYING = frozenset(
     word
     for line in (
@@ -346,13 +344,22 @@ def _credits(gap: str, *, is_next: bool) -> bool:
     """
     if gap.strip(_BESIDE) in _POSSESSIVE and "," not in gap:
         return True
-    words = _WORD.findall(gap.casefold())
-    is_one_sentence = not _END_OF_SENTENCE.search(gap)
+    words = _words(gap)
+    is_one_sentence = not _ends_a_sentence(gap)
     return (
         is_one_sentence
         and not _OWN.intersection(words)
         and (not _SAYING.isdisjoint(words) or (is_next and _JOINING.issuperset(words)))
     )
+
+
+def _words(text: str) -> list[str]:
+    letters = [letter if letter.isalpha() else " " for letter in text.casefold()]
+    return "".join(letters).split()
+
+
+def _ends_a_sentence(text: str) -> bool:
+    return any(text[at : at + 2] in _ENDS_OF_SENTENCES for at in range(len(text) - 1))
 
 
 def _credited_behind(
@@ -367,12 +374,12 @@ def _credited_behind(
     gap = paragraph[at:start]
     end = known.found_at(paragraph, start + 1)[1]
     after = paragraph[end : end + _NEAR]
-    words = _WORD.findall(gap.casefold())
+    words = _words(gap)
     is_signed = gap.strip() in ("(", *_DASHES[:2]) and after.strip()[:1] in ("", ")", ".")
     is_told = (
         bool(words)
-        and not (_END_OF_SENTENCE.search(gap) or _OWN.intersection(words))
-        and not _SAYING.isdisjoint([*words, *_WORD.findall(after.casefold())[:2]])
+        and not (_ends_a_sentence(gap) or _OWN.intersection(words))
+        and not _SAYING.isdisjoint([*words, *_words(after)[:2]])
         and _LEADING.issuperset(words)
     )
     return agent if is_signed or is_told else ""
