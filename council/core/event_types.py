@@ -23,6 +23,7 @@ _ROUND = "phase:text tour:whole"
 _VERDICT = (
     "type:text reached:flag reference:text threshold:whole"
     " agree:whole partial:whole disagree:whole absent:whole towards:object"
+    " contested:texts silent:texts unreadable:texts"
 )
 _OF_TASK = "ctx:text tid:text-"
 _RUN = "task:text ctx?:text tid?:text-"  # of a run for a context, also which task it is for

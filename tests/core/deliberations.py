@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from council.core.deliberation.played import Played
 from council.core.reading_answers.turns import Response, Turn
@@ -30,7 +31,7 @@ def turn(
     )
 
 
-def played(tour: int, turns: Mapping[str, Turn], **kind: bool) -> Played:
+def played(tour: int, turns: Mapping[str, Turn], **kind: Any) -> Played:
     return Played(tour=tour, turns=dict(turns), **kind)
 
 

@@ -104,25 +104,39 @@ def judged(
     spoke: set[str],
     sure: dict[str, int],
     threshold: int,
+    asked: dict[str, set[str]],
 ) -> str:
     """Return strong, soft or none by the rule as a person would count it out."""
-    there = [one for one in agents if one in spoke]
-    if not there:
+
+    def view(one: str, other: str) -> str:
+        return stances.get(one, {}).get(other, "")
+
+    def was_asked(one: str, other: str) -> bool:
+        return bool(view(one, other)) or other in asked.get(one, ())
+
+    there = []
+    for one in agents:
+        others = [other for other in agents if other != one]
+        is_mute = any(was_asked(one, x) for x in others) and not any(view(one, x) for x in others)
+        there += [one] if one in spoke and not is_mute else []
+    if not there or len(there) < 2 <= len(agents):
         return "none"
 
-    def held(one: str, word: str) -> list[str]:
-        return [peer for peer in there if peer != one and stances.get(peer, {}).get(one) == word]
+    def support(one: str) -> list[str]:
+        peers = [peer for peer in there if peer != one]
+        return [
+            peer for peer in peers if view(peer, one) == "agree" and view(one, peer) != "disagree"
+        ]
 
-    def rank(one: str) -> tuple[int, int, int, int]:
-        support = 1 + len(held(one, "agree"))
-        return support, -len(held(one, "disagree")), sure.get(one, 0), -agents.index(one)
+    def rank(one: str) -> tuple[int, int, int, int, int]:
+        mutual = [x for x in support(one) if view(one, x) == "agree" or not was_asked(one, x)]
+        against = [x for x in there if x != one and view(x, one) == "disagree"]
+        place = -agents.index(one)
+        return len(mutual), len(support(one)), -len(against), sure.get(one, 0), place
 
-    best = max(there, key=rank)
-    agree = 1 + len(held(best, "agree"))
-    words = {stances.get(one, {}).get(peer) for one in there for peer in there if one != peer} - {
-        None
-    }
-    if agree == len(agents) and words <= {"agree"}:
+    agree = 1 + len(support(max(there, key=rank)))
+    wanted = {view(a, b) for a in there for b in there if a != b and was_asked(a, b)}
+    if agree == len(agents) and wanted <= {"agree"}:
         return "strong"
     needed = min(threshold, len(agents)) or -(-2 * len(agents) // 3)
     return "soft" if agree >= needed else "none"
@@ -251,7 +265,8 @@ class Deliberations(RuleBasedStateMachine):
             for said in self.said.get((agent, closed.tour), [])[-1:]
             if said.form and sure.get(agent, 0) >= self.rules.confidence_floor
         }
-        expected = judged(counted, latest, spoke, sure, self.rules.threshold)
+        asked = self.asked_until(closed.tour)
+        expected = judged(counted, latest, spoke, sure, self.rules.threshold, asked)
         assert closed.verdict["type"] == expected
         assert closed.verdict["reached"] is (expected != "none")
         assert self.state.has_consensus is (expected != "none")
@@ -260,6 +275,24 @@ class Deliberations(RuleBasedStateMachine):
             assert expected == "none" or self.rules.early_stop == "strong"
             heard = {agent for agent, tour in self.said if tour == closed.tour}
             assert len(heard & set(self.state.participants)) >= 2
+
+    def asked_until(self, last: int) -> dict[str, set[str]]:
+        """Return about whom each was asked: who spoke before it, in a vote all that were heard."""
+        asked: dict[str, set[str]] = {}
+        heard: list[str] = []
+        for one in self.state.rounds:
+            phase = PROCEDURES[self.procedure].phase(one.phase)
+            if one.tour > last or phase.form == "text":
+                continue
+            speakers = [agent for agent, tour in self.said if tour == one.tour]
+            at_once = (self.state.order or phase.order) == "parallel" or (
+                self.state.sealed_phases and one.tour == 1
+            )
+            for place, agent in enumerate(speakers):
+                before = heard if phase.form == "vote" else [] if at_once else speakers[:place]
+                asked.setdefault(agent, set()).update(x for x in before if x != agent)
+            heard += speakers if phase.form == "turn" else []
+        return asked
 
     # --- agents ------------------------------------------------------------------------------
 

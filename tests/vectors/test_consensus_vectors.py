@@ -57,9 +57,10 @@ def test_stances_that_come_to_the_counts_of_the_file_give_its_verdict(case: dict
         for _ in range(given[word or "absent"])
     ]
     stances = {agent: {"a0": word} for agent, word in zip(agents, towards, strict=True)}
-    # All others are refused by everybody, unless that alone would spoil a strong one.
+    # All others are refused, unless that alone would spoil a strong one; by the
+    # reference only where nobody agrees with it: such agreement would be contested.
     if expect["type"] != "strong":
-        for agent in agents:
+        for agent in agents[given["agree"] > 1 :]:
             stances.setdefault(agent, {}).update(
                 {other: "disagree" for other in agents[1:] if other != agent}
             )
@@ -68,11 +69,16 @@ def test_stances_that_come_to_the_counts_of_the_file_give_its_verdict(case: dict
     assert {"type": found.type, "reached": found.reached} == expect
 
 
-@pytest.mark.req("DL-041", "DL-043", "DL-044", "DL-045")
+@pytest.mark.req("DL-041", "DL-043", "DL-044", "DL-045", "HR-018")
 @pytest.mark.parametrize("case", MATRICES.values(), ids=MATRICES)
 def test_the_stances_of_the_file_give_its_verdict(case: dict[str, Any]):
     given = case["input"]
-    found = verdict(given["agents"], given["stances"], given["confidence"], given["threshold"])
+    asked: dict[str, list[str]] = {}
+    for one, other in given.get("asked", ()):
+        asked.setdefault(one, []).append(other)
+    found = verdict(
+        given["agents"], given["stances"], given["confidence"], given["threshold"], asked=asked
+    )
     record = found.to_record()
     assert {name: record[name] for name in case["expect"]} == case["expect"]
 
@@ -86,4 +92,4 @@ def test_the_rotation_of_the_file_holds(case: dict[str, Any]):
 
 
 def test_the_file_has_cases_of_every_area():
-    assert (len(COUNTS), len(MATRICES), len(ROTATIONS)) == (46, 7, 8)
+    assert (len(COUNTS), len(MATRICES), len(ROTATIONS)) == (46, 15, 8)

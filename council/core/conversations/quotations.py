@@ -1,19 +1,21 @@
 """Quotations: which passages a text quotes, and whether they were really said.
 
-It finds what a text presents as quoted (block quotes, and words between
-quotation marks after `@agent`) and looks each passage up in what that agent
-said. It judges the words only, never whether quoting them was fair.
+It finds what a text presents as quoted (lines that begin with `> `, and words
+between quotation marks beside an `@agent` that is credited with them) and looks
+each passage up in what that agent said. Words in marks that nobody is credited
+with, such as an own proposal, are no quotation. It judges the words only, never
+whether quoting them was fair.
 
 Every step is linear in the length of the text, and at most
 `MAX_QUOTATIONS` passages are looked up, so no text can make it slow.
 
-Source: `trust.md` (Quotations), C0-049, C0-050, DL-103.
+Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice, pairwise
+from itertools import islice
 
 from council.core.reading_answers.names import Names
 from council.core.record import Record
@@ -37,6 +39,41 @@ _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
 _MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
+
+# How far from a name its words may stand, in characters, and what may stand between.
+_NEAR = 80
+_BESIDE = " \t\n:*_`—–-"
+_POSSESSIVE = ("", "'s", "’s")
+_ENDS_OF_SENTENCES = frozenset(f"{mark}{blank}" for mark in ".!?;" for blank in " \n\t")
+_SAYING = frozenset(
+    word
+    for line in (
+        "said says saying wrote writes argued argues claimed claims noted notes stated states",
+        "put puts called calls quoted quote asked asks answered answers replied replies warned",
+        "warns pointed points insisted insists proposed proposes suggested suggests words wording",
+        "phrase sentence point",
+        "dit disait écrit écrivait affirme affirmait propose proposait demande répond note mots",
+        "phrase formule",
+        "sagt sagte schreibt schrieb meint meinte fragt fragte nennt nannte worte satz",
+        "dice dijo escribe escribió afirma afirmó propone propuso pregunta palabras frase",
+    )
+    for word in line.split()
+)
+# Whose words follow then is the author, or it asks for them.
+_OWN = frozenset(
+    word
+    for line in (
+        "i we my our me us mine would could should shall might may can will accept prefer",
+        "je j nous mon ma mes notre moi pourrais pourrait accepterais accepterait",
+        "ich wir mein meine unser mir würdest würde könntest könnte",
+        "yo nosotros mi nuestro podrías aceptarías",
+    )
+    for word in line.split()
+)
+_JOINING = frozenset(
+    ("and", "then", "or", "also", "later", "et", "puis", "ou", "und", "dann", "oder", "y", "luego")
+)
+_LEADING = _SAYING | frozenset(["as", "like", "comme", "wie", "como", "a", "hat", "ha", "has"])
 _SAME = str.maketrans(
     {
         **dict.fromkeys("“”„«»‟″", '"'),
@@ -98,9 +135,11 @@ def check_quotations(
 
     A block quote (`> …`) belongs to the `@agent` named last in the paragraph
     above it, or on a line `— @agent` that signs it; without one it may be
-    anybody's. Words between quotation marks belong to the last `@agent`
-    before them in the same paragraph; without one, or when they are fewer
-    than three words, they are no quotation.
+    anybody's. Words between quotation marks belong to an `@agent` that stands
+    right before them (`@ann: "…"`), that is said to have said them (`@ann
+    wrote that "…"`), or that is named behind them in brackets, after a dash or
+    with such a word (`"…", as @ann wrote`). All others, and those of fewer than
+    three words, are no quotations.
 
     Args:
         text: The contribution that quotes.
@@ -211,7 +250,7 @@ def _passages(text: str, known: Names) -> list[_Passage]:
         paragraph, at = "\n".join(lines[at:end]), end
         named = list(known.mentions(paragraph))
         above = named[-1][1] if named else ""
-        found.extend(_in_marks(paragraph, named))
+        found.extend(_in_marks(paragraph, named, known))
     return found[:MAX_QUOTATIONS]
 
 
@@ -224,7 +263,9 @@ def _without_fences(lines: list[str]) -> list[str]:
 
 
 def _is_quoted(line: str) -> bool:
-    return line.lstrip(" ").startswith(">")
+    """Return true if a line is quoted: `> …`, an empty `>`, or one inside another; not `>5 ms`."""
+    start = line.lstrip(" ")
+    return start.startswith(">") and start.lstrip(">")[:1] in ("", " ", "\t", "\r")
 
 
 def _continues(line: str) -> bool:
@@ -266,21 +307,82 @@ def _without_marks(text: str) -> str:
     return text
 
 
-def _in_marks(paragraph: str, named: list[tuple[int, str]]) -> Iterator[_Passage]:
-    """Find the words between quotation marks that follow an `@agent` in one paragraph."""
-    following, of, passed = _Following(paragraph), "", 0
-    for (start, agent), (stop, _) in pairwise([*named, (len(paragraph), "")]):
-        if start >= passed:  # one that stands inside a quotation is not being quoted
-            of, passed = agent, start
+def _in_marks(paragraph: str, named: list[tuple[int, str]], known: Names) -> Iterator[_Passage]:
+    """Find the words between quotation marks that an `@agent` is credited with."""
+    following, of, since, passed, place = _Following(paragraph), "", 0, 0, 0
+    is_next = False
+    at = following.first(_CLOSING, 0)
+    while at < len(paragraph):
+        end = following.first(_CLOSING[paragraph[at]], at + 1)
+        while place < len(named) and named[place][0] < at:
+            start, agent = named[place]
+            if start >= passed:  # one that stands inside a quotation is not being quoted
+                of, since, is_next = agent, known.found_at(paragraph, start + 1)[1], False
+            place += 1
+        if end == len(paragraph):  # never closed
+            passed = at + 1
+        else:
+            who = (
+                of
+                if of and at - since <= _NEAR and _credits(paragraph[since:at], is_next=is_next)
+                else ""
+            )
+            who = who or _credited_behind(paragraph, end + 1, named, place, known)
+            passage = paragraph[at + 1 : end].strip()
+            if who and _is_substantial(passage):
+                yield _Passage(text=passage, of=who)
+            # Of "…" and "…" the second is beside the name, too, if the first was.
+            of, since, passed, is_next = who, end + 1, end + 1, True
         at = following.first(_CLOSING, passed)
-        while at < stop:
-            end = following.first(_CLOSING[paragraph[at]], at + 1)
-            is_closed = end < len(paragraph)
-            passage = paragraph[at + 1 : end].strip() if is_closed else ""
-            if _is_substantial(passage):
-                yield _Passage(text=passage, of=of)
-            passed = (end if is_closed else at) + 1
-            at = following.first(_CLOSING, passed)
+
+
+def _credits(gap: str, *, is_next: bool) -> bool:
+    """Return true if the words before a mark say that the one named before them said what follows.
+
+    They stand between the name and the mark, or where `is_next` between a
+    quotation of the same one and the mark.
+    """
+    if gap.strip(_BESIDE) in _POSSESSIVE and "," not in gap:
+        return True
+    words = _words(gap)
+    is_one_sentence = not _ends_a_sentence(gap)
+    return (
+        is_one_sentence
+        and not _OWN.intersection(words)
+        and (not _SAYING.isdisjoint(words) or (is_next and _JOINING.issuperset(words)))
+    )
+
+
+def _words(text: str) -> list[str]:
+    letters = [letter if letter.isalpha() else " " for letter in text.casefold()]
+    return "".join(letters).split()
+
+
+def _ends_a_sentence(text: str) -> bool:
+    return any(text[at : at + 2] in _ENDS_OF_SENTENCES for at in range(len(text) - 1))
+
+
+def _credited_behind(
+    paragraph: str, at: int, named: list[tuple[int, str]], place: int, known: Names
+) -> str:
+    """Return who is credited behind a quotation that ends before `at`, "" for nobody."""
+    while place < len(named) and named[place][0] < at:
+        place += 1
+    if place == len(named) or named[place][0] - at > _NEAR:
+        return ""
+    start, agent = named[place]
+    gap = paragraph[at:start]
+    end = known.found_at(paragraph, start + 1)[1]
+    after = paragraph[end : end + _NEAR]
+    words = _words(gap)
+    is_signed = gap.strip() in ("(", *_DASHES[:2]) and after.strip()[:1] in ("", ")", ".")
+    is_told = (
+        bool(words)
+        and not (_ends_a_sentence(gap) or _OWN.intersection(words))
+        and not _SAYING.isdisjoint([*words, *_words(after)[:2]])
+        and _LEADING.issuperset(words)
+    )
+    return agent if is_signed or is_told else ""
 
 
 class _Following:

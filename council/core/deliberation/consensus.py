@@ -4,26 +4,35 @@ The verdict is total and deterministic for any number of agents and any
 stances. It reads no words: neither absence nor silence nor a word outside the
 three stances is ever agreement.
 
-The rule (A-85): the reference is the agent with most support, itself plus
-those that agree with it. All others count by their stance towards it. Strong:
-all agree, and nobody stated another stance to anybody. Soft: at least the
-threshold agree. None: everything else.
+The rule (A-85, revised): one agent supports another when it agrees with it and
+the other does not disagree with it. Support is mutual where the other agrees
+back, or was not asked. The reference is the agent with most mutual support;
+all others count by their stance towards it. Agreement with a reference that
+disagrees is contested and counts as partial: who refuses all others never
+leads them. Strong: all agree, and every stance that was asked for is agree.
+Soft: at least the threshold agree. None: everything else.
 
-Source: DL-041 to DL-047, DL-095, DL-102, A-85.
+Source: DL-041 to DL-047, DL-095, DL-102, HR-018, HR-020, A-85.
 """
 
 from __future__ import annotations
 
-from council.core.deliberation.played import confidences, present_in, stances_until
+from council.core.deliberation.played import (
+    asked_until,
+    confidences,
+    present_in,
+    stances_until,
+    stated,
+)
 from council.core.reading_answers.stances import STANCES
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any, Self
 
-    from council.core.deliberation.played import Played
+    from council.core.deliberation.played import Played, Stances
 
 AGREE, PARTIAL, DISAGREE = STANCES
 ABSENT = "absent"
@@ -33,15 +42,22 @@ SOFT = "soft"
 NONE = "none"
 
 _COUNTS = (AGREE, PARTIAL, DISAGREE, ABSENT)
+_APART = ("contested", "silent", "unreadable")
 
 
 class Verdict(Record):
     """What the stances come to.
 
     `reference` is the agent whose position is judged, "" when there is no
-    agent at all. `towards` tells how each counted agent stands to it: `agree`
+    agent at all. `towards` says how each counted agent stands to it: `agree`
     (the reference itself too), `partial`, `disagree` or `absent`; the four
     counts are the counts of that.
+
+    `contested` are those among the partial ones that agree with a reference
+    that disagrees with them. `silent` are those among the absent ones that did
+    not speak, `unreadable` those that were asked and gave no stance that could
+    be read. An absent one in neither spoke, but has no stance that counts: it
+    was not asked yet, or is less sure than the floor.
     """
 
     type: str
@@ -53,6 +69,14 @@ class Verdict(Record):
     absent: int
     threshold: int
     towards: dict[str, str]
+    contested: list[str] = []  # noqa: RUF012 - Record copies it
+    silent: list[str] = []  # noqa: RUF012 - Record copies it
+    unreadable: list[str] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def spoke(self) -> int:
+        """Return how many of the counted agents have spoken, readable or not."""
+        return len(self.towards) - len(self.silent)
 
     def to_record(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
@@ -60,9 +84,13 @@ class Verdict(Record):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Build a verdict from its JSON object; fields it does not know are left out."""
-        given = {name: record[name] for name in cls._fields}
-        return cls(**{**given, "towards": dict(given["towards"])})
+        """Build a verdict from its JSON object; fields it does not know are left out.
+
+        One of an earlier version names neither contested nor silent nor unreadable ones.
+        """
+        lists = {name: list(record.get(name, ())) for name in _APART}
+        given = {name: record[name] for name in cls._fields if name not in lists}
+        return cls(**{**given, **lists, "towards": dict(given["towards"])})
 
 
 def default_threshold(count: int) -> int:
@@ -104,7 +132,7 @@ def verdict_of_counts(
         partial: How many agree in part.
         disagree: How many disagree.
         absent: How many say nothing about the reference.
-        only_agreement: Nobody stated another stance than agree to anybody.
+        only_agreement: Every stance that was asked for is agree.
 
     Source: DL-041, DL-045, A-85.
     """
@@ -123,6 +151,9 @@ def verdict(
     threshold: int = 0,
     *,
     present: Container[str] | None = None,
+    spoke: Container[str] | None = None,
+    asked: Mapping[str, Iterable[str]] | None = None,
+    unreadable: Container[str] = (),
 ) -> Verdict:
     """Judge the stances that `agents` stated to each other.
 
@@ -132,37 +163,52 @@ def verdict(
             words, and a stance to oneself, count as none.
         confidence: What each says of itself, 0 for nothing; only breaks ties.
         threshold: How many must agree; 0 for two thirds, rounded up.
-        present: Who spoke, None for all. Who did not is absent whatever it
-            said before, and is the reference only when nobody spoke.
+        present: Whose word counts, None for all. Any other is absent whatever
+            it said before, and is the reference only when nobody's counts.
+        spoke: Who spoke at all, None for those that are present.
+        asked: About whom each was asked; a stated stance was asked for in any case.
+        unreadable: Whose answer could not be read: its stances are those that
+            could be. Who was asked, spoke and has none at all is unreadable, too.
 
-    Source: DL-043 to DL-046.
+    Source: DL-043 to DL-046, HR-018.
     """
     counted = list(dict.fromkeys(agents))
-    there = [one for one in counted if present is None or one in present]
-    support = dict.fromkeys(there, 1)
-    against = dict.fromkeys(there, 0)
-    only_agreement = True
-    for one in there:
-        for other, stance in stances.get(one, {}).items():
-            if other == one or other not in support or stance not in STANCES:
+    views: dict[str, dict[str, str]] = {}
+    wanted: dict[str, set[str]] = {}
+    mute: set[str] = set()
+    for one in counted:
+        given = stances.get(one, {})
+        stated_to = {other for other in counted if other != one and given.get(other) in STANCES}
+        wanted[one] = stated_to.union((asked or {}).get(one, ())).intersection(counted) - {one}
+        if present is None or one in present:
+            if stated_to or not (wanted[one] or one in unreadable):
+                views[one] = {other: given[other] for other in stated_to}
                 continue
-            only_agreement = only_agreement and stance == AGREE
-            support[other] += stance == AGREE
-            against[other] += stance == DISAGREE
-    # Of equals, max takes the first: list order. Whoever is absent has no support at all.
-    reference = max(
-        counted,
-        key=lambda one: (support.get(one, 0), -against.get(one, 0), confidence.get(one, 0)),
-        default="",
-    )
+            mute.add(one)
+        elif one in unreadable:
+            mute.add(one)
+    reference = max(counted, key=_support(views, wanted, confidence), default="")
     towards = dict.fromkeys(counted, ABSENT)
-    for one in there:
-        stance = AGREE if one == reference else stances.get(one, {}).get(reference, "")
-        towards[one] = stance if stance in STANCES else ABSENT
+    towards.update((one, views[one].get(reference, ABSENT)) for one in views)
+    contested = [
+        one
+        for one in views
+        if towards[one] == AGREE and views.get(reference, {}).get(one) == DISAGREE
+    ]
+    towards.update(dict.fromkeys(contested, PARTIAL))
+    if reference in views:
+        towards[reference] = AGREE
+    absent = [one for one in counted if towards[one] == ABSENT]
+    unread = [one for one in absent if one in mute or (one in views and reference in wanted[one])]
     standing_to = list(towards.values())
     counts = {name: standing_to.count(name) for name in _COUNTS}
     holds = threshold_for(len(counted), threshold)
+    only_agreement = all(
+        views[one].get(other) == AGREE for one in views for other in wanted[one] if other in views
+    )
     kind = verdict_of_counts(len(counted), holds, **counts, only_agreement=only_agreement)
+    if len(views) < 2 <= len(counted):
+        kind = NONE  # nothing is judged while only one has spoken, whatever the threshold
     return Verdict(
         type=kind,
         reached=kind != NONE,
@@ -170,7 +216,99 @@ def verdict(
         **counts,
         threshold=holds,
         towards=towards,
+        contested=contested,
+        silent=[
+            one
+            for one in absent
+            if one not in unread and one not in views and (spoke is None or one not in spoke)
+        ],
+        unreadable=unread,
     )
+
+
+def _support(
+    views: Mapping[str, Mapping[str, str]],
+    wanted: Mapping[str, Collection[str]],
+    confidence: Mapping[str, int],
+) -> Callable[[str], tuple[int, int, int, int]]:
+    """Return how much speaks for an agent as the reference, as a key that orders agents.
+
+    Of equals `max` takes the first: list order. One whose word does not count
+    has less than no support.
+    """
+    support = dict.fromkeys(views, 0)
+    mutual = dict.fromkeys(views, 0)
+    against = dict.fromkeys(views, 0)
+    for one, given in views.items():
+        for other, stance in given.items():
+            if other not in views:
+                continue
+            against[other] += stance == DISAGREE
+            back = views[other].get(one, "")
+            if stance == AGREE and back != DISAGREE:
+                support[other] += 1
+                mutual[other] += back == AGREE or one not in wanted[other]
+
+    def key(agent: str) -> tuple[int, int, int, int]:
+        if agent not in views:
+            return (-1, 0, 0, 0)
+        return (mutual[agent], support[agent], -against[agent], confidence.get(agent, 0))
+
+    return key
+
+
+class Heard:
+    """What the rounds played come to, gathered once for all verdicts on them.
+
+    Args:
+        history: The rounds played, oldest first.
+        floor: Who states less confidence than this, or none, counts as absent (DL-102).
+    """
+
+    def __init__(self, history: Sequence[Played], floor: int = 0) -> None:
+        self.latest = stances_until(history)
+        self._asked = asked_until(history)
+        self._confidence = confidences(history)
+        self._present = counted_in(history, floor)
+        last = history[-1] if history else None
+        self._unreadable: set[str] = set()
+        self._spoke: set[str] = set()
+        self._now: Stances = {}
+        if last is not None:
+            self._unreadable = {*last.unreadable, *set(last.turns).difference(present_in(last))}
+            self._spoke = {*last.turns, *last.unreadable}
+            self._now = stated(last)
+
+    def judge(
+        self,
+        agents: Sequence[str],
+        threshold: int = 0,
+        *,
+        stances: Stances | None = None,
+        as_asked: bool = True,
+    ) -> Verdict:
+        """Judge by `stances`, the latest ones if none are given.
+
+        Args:
+            agents: Who counts, in list order.
+            threshold: How many must agree; 0 for two thirds, rounded up.
+            stances: Other stances than the latest, of each to each.
+            as_asked: Whether a stance that was asked for and is missing matters.
+        """
+        views = dict(self.latest if stances is None else stances)
+        for agent in self._unreadable.intersection(views):  # what it said before stands for nothing
+            now = self._now.get(agent, {})
+            views[agent] = {other: view for other, view in views[agent].items() if other in now}
+        return verdict(
+            agents,
+            views,
+            self._confidence,
+            threshold,
+            present=self._present,
+            spoke=self._spoke,
+            asked=self._asked if as_asked else None,
+            unreadable=self._unreadable,
+        )
 
 
 def standing(
@@ -184,10 +322,7 @@ def standing(
         threshold: How many must agree; 0 for two thirds, rounded up.
         floor: Who states less confidence than this, or none, counts as absent (DL-102).
     """
-    sure = confidences(history)
-    return verdict(
-        agents, stances_until(history), sure, threshold, present=counted_in(history, floor)
-    )
+    return Heard(history, floor).judge(agents, threshold)
 
 
 def counted_in(history: Sequence[Played], floor: int = 0) -> list[str]:

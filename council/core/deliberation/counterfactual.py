@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from council.core.deliberation.consensus import counted_in, verdict
-from council.core.deliberation.played import confidences, first_look, first_stances, stances_until
+from council.core.deliberation.consensus import Heard
+from council.core.deliberation.played import first_look, first_stances
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -68,13 +68,14 @@ def replay(
         blind: Only what each stated at its first look at the others counts.
         without_flips: The first stance of each to each counts, not the latest.
     """
-    heard = _Heard(agents, history, floor)
-    stances = heard.latest
+    left = [agent for agent in dict.fromkeys(agents) if agent not in without]
+    stances = None
     if blind:
         stances = first_look(history)
     elif without_flips:
         stances = first_stances(history)
-    return heard.judge(stances, threshold, without)
+    # What was asked after the first look is no part of it.
+    return Heard(history, floor).judge(left, threshold, stances=stances, as_asked=not blind)
 
 
 def hangs_on(
@@ -88,53 +89,40 @@ def hangs_on(
 
     Source: DL-104.
     """
-    heard = _Heard(agents, history, floor)
-    real = heard.judge(heard.latest, threshold)
+    heard = Heard(history, floor)
+    everybody = list(dict.fromkeys(agents))
+    real = heard.judge(everybody, threshold)
     found = [
-        *_smallest_sets(heard, real, threshold),
-        *_nearest_thresholds(heard, real),
-        *_without_flips(heard, real, threshold, first_stances(history)),
+        *_smallest_sets(heard, everybody, real, threshold),
+        *_nearest_thresholds(heard, everybody, real),
+        *_without_flips(heard, everybody, real, threshold, first_stances(history)),
     ]
     return sorted(found, key=lambda variant: variant.size)
 
 
-class _Heard:
-    """What a history comes to, gathered once for all its variants."""
-
-    def __init__(self, agents: Sequence[str], history: Sequence[Played], floor: int) -> None:
-        self.agents = list(dict.fromkeys(agents))
-        self.latest: Stances = stances_until(history)
-        self._confidence = confidences(history)
-        self._present = counted_in(history, floor)
-
-    def judge(self, stances: Stances, threshold: int, without: Collection[str] = ()) -> Verdict:
-        left = [agent for agent in self.agents if agent not in without]
-        return verdict(left, stances, self._confidence, threshold, present=self._present)
-
-
-def _smallest_sets(heard: _Heard, real: Verdict, threshold: int) -> Iterator[Variant]:
-    count = len(heard.agents)
-    largest = count - 2
-    if count > _ALL_SETS_MAX_AGENTS:
+def _smallest_sets(
+    heard: Heard, agents: Sequence[str], real: Verdict, threshold: int
+) -> Iterator[Variant]:
+    largest = len(agents) - 2
+    if len(agents) > _ALL_SETS_MAX_AGENTS:
         largest = min(largest, 2)
     enough: list[frozenset[str]] = []
     for size in range(1, largest + 1):
-        for without in combinations(heard.agents, size):
+        for without in combinations(agents, size):
             left_out = frozenset(without)
             if any(part < left_out for part in enough):
                 continue
-            found = heard.judge(heard.latest, threshold, left_out)
+            found = heard.judge([one for one in agents if one not in left_out], threshold)
             if found.type != real.type:
                 enough.append(left_out)
                 name = f"without {' and '.join(without)}"
                 yield Variant(name=name, without=without, size=size, verdict=found)
 
 
-def _nearest_thresholds(heard: _Heard, real: Verdict) -> Iterator[Variant]:
-    count = len(heard.agents)
-    others = [other for other in range(2, count + 1) if other != real.threshold]
+def _nearest_thresholds(heard: Heard, agents: Sequence[str], real: Verdict) -> Iterator[Variant]:
+    others = [other for other in range(2, len(agents) + 1) if other != real.threshold]
     for other in sorted(others, key=lambda other: abs(other - real.threshold)):
-        found = heard.judge(heard.latest, other)
+        found = heard.judge(agents, other)
         if found.type != real.type:
             size = abs(other - real.threshold)
             yield Variant(name=f"threshold {other}", threshold=other, size=size, verdict=found)
@@ -142,14 +130,14 @@ def _nearest_thresholds(heard: _Heard, real: Verdict) -> Iterator[Variant]:
 
 
 def _without_flips(
-    heard: _Heard, real: Verdict, threshold: int, first: Stances
+    heard: Heard, agents: Sequence[str], real: Verdict, threshold: int, first: Stances
 ) -> Iterator[Variant]:
-    found = heard.judge(first, threshold)
+    found = heard.judge(agents, threshold, stances=first)
     if found.type != real.type:
         size = sum(
             stance != first[agent][other]
             for agent, stances in heard.latest.items()
             for other, stance in stances.items()
-            if agent in heard.agents and other in heard.agents
+            if agent in agents and other in agents
         )
         yield Variant(name="without flips", without_flips=True, size=size, verdict=found)

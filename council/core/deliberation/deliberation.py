@@ -24,6 +24,7 @@ from council.core.conversations.handles import HUMAN, handles
 from council.core.conversations.owed import current_phase, round_number, takes_turns
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.rules import Rules
+from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
@@ -31,6 +32,10 @@ from council.core.reading_answers.questions import questions
 from council.core.reading_answers.structure import word_count
 from council.core.reading_answers.turns import Fault, Turn, missing_responses, parse_turn
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def rules_of(state: Conversation) -> Rules:
@@ -58,7 +63,7 @@ def history(state: Conversation) -> list[Played]:
         if entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
             turn = turn_of(state, entry, known.get(entry.agent))
             turns.setdefault(entry.tour, {})[entry.agent] = turn
-    return [
+    found = [
         Played(
             tour=one.tour,
             turns=turns.get(one.tour, {}),
@@ -68,6 +73,23 @@ def history(state: Conversation) -> list[Played]:
         for one in state.rounds
         if form_of(state, one.phase) != "text"
     ]
+    phases = {one.tour: PROCEDURES[state.procedure].phase(one.phase) for one in state.rounds}
+    heard: list[str] = []
+    for one in found:
+        is_parallel = (state.order or phases[one.tour].order) == PARALLEL
+        if one.vote or not (one.blind or is_parallel):
+            one.asked = _asked(one, heard)
+        heard += [agent for agent in one.turns if agent not in heard and not one.vote]
+    return found
+
+
+def _asked(played: Played, heard: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return about whom each was asked: in a vote all `heard`, else who spoke before (DL-015)."""
+    speakers = list(played.turns)
+    return {
+        agent: tuple(one for one in (heard if played.vote else speakers[:place]) if one != agent)
+        for place, agent in enumerate(speakers)
+    }
 
 
 def _was_blind(state: Conversation, tour: int, phase: str) -> bool:

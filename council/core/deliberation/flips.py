@@ -6,13 +6,16 @@ cited reason, and a collapse, in which all move to the majority in one round,
 are worth a warning. A new stance to a peer that has moved itself is an answer
 to that, and worth none. No verdict depends on any of this.
 
-Source: DL-098, DL-097, `peers.md`.
+Source: DL-098, DL-097, HR-021, `peers.md`.
 """
 
 from __future__ import annotations
 
+import re
+
 from council.core.deliberation.consensus import AGREE, standing
-from council.core.deliberation.measures import likeness, same_position, tally
+from council.core.deliberation.likeness import are_alike, negates, same_position
+from council.core.deliberation.measures import tally
 from council.core.deliberation.played import stances_until, stated
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
@@ -35,16 +38,33 @@ SAME_POSITION = 0.5
 _NAME_MIN_CHARS = 3
 _JOINTS = frozenset("-_")
 
+_ENDS_OF_SENTENCES = re.compile(r"(?<=[.!?])[\"')\]*_”»]*\s+|\n\s*(?=\n|[-*+•#]|\d+[.)])")
+_MARKUP = " \t\r\n*_`\"')]”»"
+_CREDITED_BEFORE = re.compile(
+    r"\b(?:(?:moved|convinced|persuaded|swayed) by|thanks to|thank you|credit (?:to|goes to)"
+    r"|gr[âa]ce à|merci à|(?:convaincue?|persuadée?|ébranlée?) par"
+    r"|überzeugt (?:von|durch)|dank|gracias a|(?:convencid|persuadid)[oa] por)\b"
+)
+_CREDITED_AFTER = re.compile(
+    r"\b(?:(?:convinced|persuaded|moved|swayed) (?:me|us)|m['’](?:a|ont) (?:convainc|persuad)"
+    r"|mich überzeugt|me (?:ha )?convenc)"
+)
+# How far from a name the words stand that credit it, in characters.
+_NEAR = 80
+_BETWEEN_CLAUSES = re.compile("[,;:()—–]")
+
 
 class Flip(Record):
     """One change of mind.
 
     `kind` is `stance` or `position`. `towards` is the peer a stance is about,
     "" for a position. `cites` are the peers named in what the agent said in
-    that round, in its own words. `reasoned`: a stance flip has a comment, or
-    the position or reasoning names that peer; a position flip names anybody.
-    `peer_moved`: the peer a stance is about had itself another position than
-    when the stance before was stated.
+    that round, in its own words; a question that names a peer cites nobody,
+    unless it credits that peer ("thanks to @x"). `reasoned`: a stance flip has a
+    comment, or the position or reasoning names that peer; a position flip names
+    anybody. `peer_moved`: the peer a stance is about had itself another position
+    than when the stance before was stated, or the agent says of a peer that it
+    was moved by it: of that one for a stance, of anybody for a position.
     """
 
     tour: int
@@ -123,7 +143,7 @@ def _position_change(positions: dict[str, str], agent: str, after: str) -> list[
 
 
 def _has_moved(before: str, after: str) -> bool:
-    return bool(before and after) and likeness(before, after) < SAME_POSITION
+    return bool(before and after) and not are_alike(before, after, SAME_POSITION)
 
 
 def _stance_changes(
@@ -154,6 +174,11 @@ def _told(
     """Yield the changes of one turn with what the turn says about them."""
     reasons = citations.named_in(turn.position, turn.reasoning)
     commented = {one.agent: one.comment for one in turn.responses if one.comment.strip()}
+    credited = {
+        other
+        for other in citations.credited_in(turn.position, turn.reasoning, *commented.values())
+        if other != agent
+    }
     cites = tuple(
         other
         for other in dict.fromkeys([*reasons, *citations.named_in(*commented.values())])
@@ -170,7 +195,7 @@ def _told(
             after=one.after,
             cites=cites,
             reasoned=(towards in commented or towards in reasons) if towards else bool(cites),
-            peer_moved=one.peer_moved,
+            peer_moved=one.peer_moved or bool(towards in credited if towards else credited),
         )
 
 
@@ -184,18 +209,40 @@ class _Citations:
         )
 
     def named_in(self, *texts: str) -> list[str]:
-        """Return who is named outside quotations, in the order of their first mention."""
-        return list(dict.fromkeys(agent for text in texts for agent in self._named(text)))
+        """Return who is cited outside quotations, in the order of their first mention."""
+        return list(dict.fromkeys(agent for text in texts for agent, _ in self._cited(text)))
 
-    def _named(self, text: str) -> Iterator[str]:
-        for line, is_own in own_lines(text):
-            before = " "
-            for at, letter in enumerate(line if is_own else ""):
-                if letter.isalnum() and not before.isalnum() and before not in _JOINTS:
-                    agent = (self._any if before == "@" else self._plain).at(line, at)
-                    if agent:
-                        yield agent
-                before = letter
+    def credited_in(self, *texts: str) -> set[str]:
+        """Return who is said to have moved the author: "moved by @x", "@x convinced me"."""
+        return {agent for text in texts for agent, credit in self._cited(text) if credit}
+
+    def _cited(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Yield who is cited, and whether it is credited; a question alone cites nobody."""
+        own = "\n".join(line if is_own else "" for line, is_own in own_lines(text))
+        for sentence in _ENDS_OF_SENTENCES.split(own):
+            is_question = sentence.rstrip(_MARKUP).endswith("?")
+            for at, agent in self._mentions(sentence):
+                credit = _credits(sentence, at)
+                if credit or not is_question:
+                    yield agent, credit
+
+    def _mentions(self, sentence: str) -> Iterator[tuple[int, str]]:
+        before = " "
+        for at, letter in enumerate(sentence):
+            if letter.isalnum() and not before.isalnum() and before not in _JOINTS:
+                agent = (self._any if before == "@" else self._plain).at(sentence, at)
+                if agent:
+                    yield at, agent
+            before = letter
+
+
+def _credits(sentence: str, at: int) -> bool:
+    """Return true if the name at `at` is credited with a change of mind, and not denied it."""
+    before = _BETWEEN_CLAUSES.split(sentence[max(at - _NEAR, 0) : at])[-1].casefold()
+    after = _BETWEEN_CLAUSES.split(sentence[at : at + _NEAR])[0].casefold()
+    if _CREDITED_BEFORE.search(before):
+        return not negates(before)
+    return bool(_CREDITED_AFTER.search(after)) and not negates(after)
 
 
 def collapses(history: Sequence[Played], agents: Sequence[str], *, floor: int = 0) -> list[int]:

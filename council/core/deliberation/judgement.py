@@ -4,7 +4,8 @@ Verdict, tallies, dissent, changes of mind and what is odd about them, all by
 rule from the turns and votes of the closed rounds. Minutes, digest, metrics
 and `what-if` phrase or count what is found here; nothing here is phrased.
 
-Source: DL-027, DL-084, DL-097, DL-098, DL-101, DL-102, DL-104, `peers.md`.
+Source: DL-027, DL-084, DL-097, DL-098, DL-101, DL-102, DL-104, HR-018, HR-019,
+`peers.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from council.core.deliberation.casting import only_model
 from council.core.deliberation.consensus import AGREE, Verdict, counted_in, standing
 from council.core.deliberation.counterfactual import Variant, hangs_on
 from council.core.deliberation.deliberation import counted, history, rules_of
-from council.core.deliberation.flips import Flip, collapses, flips
+from council.core.deliberation.flips import SAME_POSITION, Flip, collapses, flips
+from council.core.deliberation.likeness import are_alike, same_position
 from council.core.deliberation.measures import Group, Weighted, diversity, tally, weighted
 from council.core.deliberation.played import Played, confidences, present_in, stances_until
 from council.core.reading_answers.turns import Response
@@ -23,7 +25,7 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 CANCELLED = "cancelled"
 
@@ -50,6 +52,23 @@ class Objection(Record):
     comment: str = ""
     counts: bool = True
     beside: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+
+
+class Doubt(Record):
+    """One thing that makes a verdict doubtful.
+
+    `kind` is `contested` (agents agree with the reference, which disagrees with
+    them), `otherwise` (most final positions of those that agree read otherwise
+    than the decision), `equal` (enough agents state the same position for a
+    consensus, and their stances come to none), `least-sure` (all others are
+    surer than the reference) or `blind` (before they saw each other most held
+    another position). `agents` are those it is about; `position` is the one that
+    they hold together, "" for none.
+    """
+
+    kind: str
+    agents: tuple[str, ...]
+    position: str = ""
 
 
 class Judgement(Record):
@@ -130,11 +149,11 @@ def _named(state: Conversation, played: Played) -> Played:
     return played.copy(turns=turns)
 
 
-def judge(state: Conversation) -> Judgement:
-    """Gather what a deliberation has come to so far."""
+def judge(state: Conversation, played: list[Played] | None = None) -> Judgement:
+    """Gather what a deliberation has come to so far: by `played`, or by its closed rounds."""
     rules = rules_of(state)
     everything = named_history(state)
-    played = _closed(state, everything)
+    played = _closed(state, everything) if played is None else played
     agents = counted(state)
     sure = confidences(played)
     bounds = {"threshold": rules.threshold, "floor": rules.confidence_floor}
@@ -209,6 +228,50 @@ def dissent(state: Conversation, judged: Judgement) -> list[Objection]:
                 )
             )
     return found
+
+
+def doubts(judged: Judgement) -> list[Doubt]:
+    """Return what makes a verdict doubtful; nothing where fewer than two have spoken.
+
+    Source: HR-019.
+    """
+    verdict = judged.verdict
+    if verdict.spoke < 2 or not verdict.agree:
+        return []
+    found = []
+    if verdict.contested:
+        found.append(Doubt(kind="contested", agents=tuple(verdict.contested)))
+    final = {one: judged.last[one].position for one in judged.agents if one in judged.last}
+    decision = final.get(verdict.reference, "")
+    if verdict.reached and decision:
+        found += _other_positions(judged, final, decision)
+    elif not verdict.reached:
+        found += [
+            Doubt(kind="equal", agents=one.agents, position=one.position)
+            for one in tally(final)
+            if len(one.agents) >= max(verdict.threshold, 2)
+        ]
+    present = [one for one in verdict.towards if one not in verdict.silent]
+    others = [judged.confidence.get(one, 0) for one in present if one != verdict.reference]
+    own = judged.confidence.get(verdict.reference, 0)
+    if own and others and min(others) > own:
+        found.append(Doubt(kind="least-sure", agents=(verdict.reference,)))
+    return found
+
+
+def _other_positions(judged: Judgement, final: Mapping[str, str], decision: str) -> Iterator[Doubt]:
+    """Yield what most agents hold or held that is not what was decided."""
+    said = same_position(decision)
+    same = [one for one in tally(final) if same_position(one.position) != said]
+    otherwise = [one for one in final if not are_alike(final[one], decision, SAME_POSITION)]
+    together = [agent for one in same if 2 * len(one.agents) > len(final) for agent in one.agents]
+    if together or 2 * len(otherwise) > len(final):
+        yield Doubt(kind="otherwise", agents=tuple(together or otherwise))
+    groups = judged.blind or []
+    most = groups[0] if groups else None
+    is_largest = len(groups) == 1 or (most and len(groups[1].agents) < len(most.agents))
+    if most and is_largest and len(most.agents) > 1 and same_position(most.position) != said:
+        yield Doubt(kind="blind", agents=most.agents, position=most.position)
 
 
 def _comment(played: Sequence[Played], agent: str, stance: str, towards: str) -> str:

@@ -8,9 +8,9 @@ Source: DL-082, DL-083, DL-094, DL-097, DL-099, DL-102, A-88.
 
 from __future__ import annotations
 
-import unicodedata
-from itertools import combinations, pairwise
+from itertools import combinations
 
+from council.core.deliberation.likeness import are_alike, distance, same_position
 from council.core.deliberation.played import present_in, stances_until, stated
 from council.core.record import Record
 
@@ -27,11 +27,6 @@ DOMINANT = 1.5
 
 # Rounds 1 and 2 are the first look and the first reaction to it: nothing is repeated yet (DL-082).
 _FIRST_ROUNDS = 2
-
-# They belong to the word they touch: C++ is not C#, and 40% is not 40.
-_PART_OF_WORD = frozenset("#%&")
-_MARKUP = frozenset("|~")
-_MINUS = "\u2212"
 
 
 class Group(Record):
@@ -56,64 +51,6 @@ class Weighted(Record):
         return self.agree / whole if whole else 0.0
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a text, without case and punctuation.
-
-    Signs that change what a word says stay with it: `C++`, `40%`, `-5`, `<`.
-    Where words are not spaced, as in Chinese and Japanese, each character is one.
-
-    >>> words_of("**Yes**: use C++, not `C#`!")
-    ['yes', 'use', 'c++', 'not', 'c#']
-    """
-    plain = _with_minus(unicodedata.normalize("NFC", text).casefold())
-    table = {ord(letter): _apart(letter) for letter in set(plain) if not letter.isalnum()}
-    table.update({ord(letter): f" {letter} " for letter in set(plain) if _is_unspaced(letter)})
-    return [word for word in plain.translate(table).split() if word.strip("#")]
-
-
-def _with_minus(text: str) -> str:
-    """Tell minus from hyphen: `-5` keeps a sign of its own, `e-mail` and `GPT-4` none."""
-    parts = text.replace(_MINUS, "-").split("-")
-    pieces = [parts[0]]
-    for before, after in pairwise(parts):
-        is_minus = after[:1].isdigit() and not before[-1:].isalnum()
-        pieces += [_MINUS if is_minus else " ", after]
-    return "".join(pieces)
-
-
-def _apart(letter: str) -> str:
-    """Return what stands for a sign: itself when it is part of a word, else a space."""
-    category = unicodedata.category(letter)
-    if letter in _MARKUP or category == "Sk":
-        return " "
-    return " " if category[0] in "PZC" and letter not in _PART_OF_WORD else letter
-
-
-def _is_unspaced(letter: str) -> bool:
-    return letter.isalnum() and ("\u3040" <= letter <= "\u9fff" or letter >= "\U00020000")
-
-
-def likeness(one: str, other: str) -> float:
-    """Return how alike two texts are by their words in any order, from 0 to 1 (Dice).
-
-    >>> likeness("We should wait.", "should we WAIT?")
-    1.0
-    """
-    left = words_of(one)
-    right = words_of(other)
-    if not left or not right:
-        return 0.0
-    remaining: dict[str, int] = {}
-    for word in left:
-        remaining[word] = remaining.get(word, 0) + 1
-    shared = 0
-    for word in right:
-        if remaining.get(word, 0):
-            remaining[word] -= 1
-            shared += 1
-    return 2 * shared / (len(left) + len(right))
-
-
 def repeats(before: Played, last: Played, *, alike: float = ALIKE) -> bool:
     """Tell whether most agents argue in round `last` as they did in the round before.
 
@@ -132,8 +69,8 @@ def repeats(before: Played, last: Played, *, alike: float = ALIKE) -> bool:
 
 def _argue_alike(before: Turn, last: Turn, alike: float) -> bool:
     if before.reasoning or last.reasoning:
-        return likeness(before.reasoning, last.reasoning) >= alike
-    return likeness(before.position, last.position) >= alike
+        return are_alike(before.reasoning, last.reasoning, alike)
+    return are_alike(before.position, last.position, alike)
 
 
 def is_stable(before: Played, last: Played) -> bool:
@@ -184,19 +121,13 @@ def dominating(words: Mapping[str, int], *, factor: float = DOMINANT) -> tuple[s
 def diversity(positions: Sequence[str]) -> float:
     """Return the mean distance of positions from each other, from 0 (equal) to 1 (disjoint).
 
-    The distance of two is 1 minus the share of words they have in common;
-    fewer than two positions have none.
+    The distance of two is 1 minus the share of words they have in common, and
+    1 where one denies the other; fewer than two positions have none.
 
-    Source: DL-094, A-88.
+    Source: DL-094, HR-021, A-88.
     """
-    pairs = list(combinations([frozenset(words_of(position)) for position in positions], 2))
-    if not pairs:
-        return 0.0
-    return sum(1 - _overlap(one, other) for one, other in pairs) / len(pairs)
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 1.0
+    pairs = list(combinations(positions, 2))
+    return sum(distance(one, other) for one, other in pairs) / len(pairs) if pairs else 0.0
 
 
 def tally(positions: Mapping[str, str]) -> list[Group]:
@@ -214,11 +145,6 @@ def tally(positions: Mapping[str, str]) -> list[Group]:
             group = groups.setdefault(said, Group(position=position.strip(), agents=()))
             group.agents += (agent,)
     return sorted(groups.values(), key=lambda group: -len(group.agents))
-
-
-def same_position(position: str) -> str:
-    """Return what two positions have in common when they are the same; "" for an empty one."""
-    return " ".join(words_of(position))
 
 
 def weighted(verdict: Verdict, confidence: Mapping[str, int]) -> Weighted:

@@ -7,7 +7,7 @@ said they were. What follows from them is decided elsewhere.
 A stance counts as stated when it is one of the three words, towards somebody
 else, and not in a blind round: there nobody has seen what it would judge.
 
-Source: DL-044, DL-047, DL-097.
+Source: DL-044, DL-047, DL-097, HR-018.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ class Played(Record):
     """One round: its number and the turn of each agent that took one, in order of speaking.
 
     In a `blind` round nobody saw the others before it closed; a `vote` is the
-    round in which each gave its final position.
+    round in which each gave its final position. `asked` names about whom each
+    was asked for a stance. The answers of those in `unreadable` could not be
+    read, also after they were asked again.
     """
 
     tour: int
     turns: dict[str, Turn]
     blind: bool = False
     vote: bool = False
+    asked: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - Record copies it
+    unreadable: tuple[str, ...] = ()
 
 
 def stated(played: Played) -> Stances:
@@ -57,6 +61,15 @@ def stances_until(history: Sequence[Played]) -> Stances:
         for agent, stances in stated(played).items():
             latest.setdefault(agent, {}).update(stances)
     return latest
+
+
+def asked_until(history: Sequence[Played]) -> dict[str, set[str]]:
+    """Return about whom each agent was asked in any round (HR-018)."""
+    asked: dict[str, set[str]] = {}
+    for played in history:
+        for agent, others in played.asked.items():
+            asked.setdefault(agent, set()).update(others)
+    return asked
 
 
 def first_stances(history: Sequence[Played]) -> Stances:

@@ -259,9 +259,9 @@ def _is_alike(channel: Channel, agent: str, text: str, rules: FloorRules) -> boo
         return False
     if before == now:
         return True
-    from council.core.deliberation.measures import likeness  # only who speaks again needs it
+    from council.core.deliberation.likeness import are_alike  # only who speaks again needs it
 
-    return likeness(before, now) >= rules.alike
+    return are_alike(before, now, rules.alike)
 
 
 def check_not_archived(channel: Channel) -> None:

@@ -6,13 +6,18 @@ Source: DL-016, DL-041 to DL-047, DL-085, `cli.md` section 2 (`show --consensus`
 
 from __future__ import annotations
 
+from council.core.conversations.account import display_name
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.owed import round_number
 from council.core.conversations.procedures import PROCEDURES
-from council.core.deliberation import deliberation
+from council.core.deliberation import deliberation, judgement
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.deliberation import Question
+from council.core.deliberation.judgement import Doubt, Judgement
 from council.core.record import Record
+from council.store.minutes.minute_summary import round_name
+from council.store.minutes.minute_verdict import doubt_lines, tally_lines, verdict_line
+from council.store.minutes.verdict_words import verdict_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +46,8 @@ class Standing(Record):
     blockers: list[str]
     verdict: Verdict | None = None
     rounds: list[Judged] = []  # noqa: RUF012 - Record copies it
+    doubts: list[Doubt] = []  # noqa: RUF012 - Record copies it
+    lines: list[str] = []  # noqa: RUF012 - Record copies it
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `show --consensus --json`."""
@@ -53,6 +60,11 @@ class Standing(Record):
         }
         if self.verdict is not None:
             record |= self.verdict.to_record()
+            record["judged"] = self.verdict.spoke > 1
+            record["doubts"] = [
+                {"kind": one.kind, "agents": list(one.agents), "position": one.position or None}
+                for one in self.doubts
+            ]
             record["rounds"] = [
                 {"tour": one.tour, "phase": one.phase, **one.verdict.to_record()}
                 for one in self.rounds
@@ -66,33 +78,7 @@ class Standing(Record):
             return "\n".join(
                 [f"{self.name}: {said}", *(f"blocking: {one}" for one in self.blockers)]
             )
-        closed = [
-            f"round {one.tour} ({one.phase.lower()}): {_said(one.verdict)}" for one in self.rounds
-        ]
-        lines = [f"{self.name}: {_said(self.verdict)}"]
-        if len(closed) > 1 or (self.rounds and self.rounds[-1].tour != self.tour):
-            lines += [f"  {line}" for line in closed]
-        lines += [f"  {agent}: {stance}" for agent, stance in self.verdict.towards.items()]
-        return "\n".join(lines)
-
-
-def _said(verdict: Verdict) -> str:
-    total = len(verdict.towards)
-    parts = [
-        f"{count} {word}"
-        for count, word in (
-            (verdict.agree, "agree"),
-            (verdict.partial, "partly"),
-            (verdict.disagree, "disagree"),
-            (verdict.absent, "absent"),
-        )
-        if count
-    ]
-    kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(
-        verdict.type, "no consensus"
-    )
-    with_whom = f" with {verdict.reference}" if verdict.reference else ""
-    return f"{kind}{with_whom}: {', '.join(parts)} of {total}, {verdict.threshold} needed"
+        return "\n".join(self.lines)
 
 
 def standing(state: Conversation) -> Standing:
@@ -112,7 +98,40 @@ def standing(state: Conversation) -> Standing:
             for one in state.rounds
             if one.verdict
         ]
+        heard = [one for one in judgement.named_history(state) if one.turns]
+        judged = judgement.judge(state, heard)
+        stands.doubts = judgement.doubts(judged)
+        stands.lines = _lines(state, stands, judged)
     return stands
+
+
+def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str]:
+    """Return the lines for people, in the language of the conversation."""
+    words = verdict_words(state.lang)
+    verdict = judged.verdict
+
+    def said(one: Verdict) -> str:
+        line = verdict_line(state, one, words)
+        if one.spoke < 2:
+            return line
+        needed = words["tally.needed"].format(threshold=one.threshold, all=len(one.towards))
+        counted = ", ".join(tally_lines(state, one, words))
+        return f"{line}{words['colon']}{counted}{words['semicolon']}{needed}"
+
+    lines = [f"{state.name}{words['colon']}{said(verdict)}"]
+    if verdict.spoke > 1 and verdict.agree:
+        lines.append(
+            f"  {words['consensus-with'].format(who=display_name(state, verdict.reference))}"
+        )
+    lines += [
+        f"  {words['doubts']}{words['colon']}{one}" for one in doubt_lines(state, judged, words)
+    ]
+    if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1].tour != stands.tour):
+        lines += [
+            f"  {round_name(one.tour, one.phase, words)}{words['colon']}{said(one.verdict)}"
+            for one in stands.rounds
+        ]
+    return lines
 
 
 def questions_record(state: Conversation) -> dict[str, Any]:

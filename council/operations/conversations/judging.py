@@ -82,9 +82,14 @@ class WhatIf(Record):
 
 def said(verdict: Verdict) -> str:
     """Return a verdict in one line."""
+    contested = f" ({len(verdict.contested)} contested)" if verdict.contested else ""
+    unread, silent = len(verdict.unreadable), len(verdict.silent)
+    unstated = verdict.absent - unread - silent
     counts = (
-        f"{verdict.agree} agree, {verdict.partial} partly, {verdict.disagree} disagree, "
-        f"{verdict.absent} silent; threshold {verdict.threshold}"
+        f"{verdict.agree} agree, {verdict.partial} partly{contested}, {verdict.disagree} disagree, "
+        f"{silent} silent{f', {unread} unreadable' if unread else ''}"
+        f"{f', {unstated} without a stance that counts' if unstated else ''}"
+        f"; threshold {verdict.threshold}"
     )
     on = f" on the position of {verdict.reference}" if verdict.reference else ""
     return f"{verdict.type}{on if verdict.reached else ''} ({counts})"
@@ -171,9 +176,10 @@ def _check(state: Conversation, without: Sequence[str], threshold: int) -> None:
             raise UsageError(
                 f"{agent} does not count in {state.name}", f"those who do: {', '.join(agents)}"
             )
-    left = len(agents) - len(set(without))
-    if left < 1:
-        raise UsageError("nobody would be left", "leave fewer out")
+    left = [agent for agent in agents if agent not in without]
+    if len(left) < 2 and without:
+        who = f"{left[0]} alone" if left else "nobody"
+        raise UsageError(f"{who} would be left, and a verdict needs two", "leave fewer out")
     if not 0 <= threshold <= len(agents):
         raise UsageError(
             f"--threshold {threshold} is not from 1 to {len(agents)}",

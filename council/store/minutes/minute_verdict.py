@@ -3,20 +3,21 @@
 All of it follows by rule from the votes; the words of the synthesis stand
 beside it as what they are. A long text is cut here and stands whole below.
 
-Source: DL-027, DL-084, DL-097, DL-098, DL-101, DL-102, DL-104, C0-063, C0-073.
+Source: DL-027, DL-084, DL-097, DL-098, DL-101, DL-102, DL-104, C0-063, C0-073,
+HR-018 to HR-020.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.account import display_name, writers
+from council.core.conversations.account import display_name
 from council.core.conversations.conversation import ClosedReason, Conversation, Origin
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
-from council.core.deliberation.judgement import Judgement, Objection, dissent
+from council.core.deliberation.judgement import Judgement, Objection, dissent, doubts
 from council.core.excerpts import excerpt
 from council.store.minutes.minute_summary import (
     absent_sections,
@@ -36,6 +37,7 @@ from council.store.statefile.quoting import inline, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.core.deliberation.consensus import Verdict
     from council.core.deliberation.counterfactual import Variant
     from council.core.deliberation.measures import Group
 
@@ -72,7 +74,7 @@ def title_words(state: Conversation, judged: Judgement, words: dict[str, str]) -
     return words[f"title.{outcome}"]
 
 
-def verdict_line(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
+def opening_line(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
     """Return the line below the title that says what stands."""
     return f"**{words['verdict']}**{words['colon']}{_verdict(state, judged, words)}"
 
@@ -123,6 +125,8 @@ def _box(
 ) -> list[str]:
     """Return the rows of the box: how sure the verdict is, who took part; `odd` warnings."""
     rows = []
+    if doubtful := doubt_lines(state, judged, words):
+        rows.append(("doubts", words["semicolon"].join(doubtful)))
     if judged.last:
         rows.append(("tally", _tally(state, judged, words)))
     if judged.last and outcome_of_deliberation(state, judged) not in _UNDECIDED:
@@ -139,28 +143,73 @@ def _box(
 
 
 def _verdict(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
-    verdict = judged.verdict
-    key = f"verdict.{verdict.type}" if judged.last else "verdict.unheard"
-    if not judged.last and writers(state):
-        key = "verdict.unread"
-    so_far = words[key].format(who=inline(display_name(state, verdict.reference)))
+    so_far = verdict_line(state, judged.verdict, words)
     outcome = outcome_of_deliberation(state, judged)
     if outcome in _UNDECIDED:
         return words[f"verdict.{outcome}"].format(so_far=so_far)
     return so_far
 
 
-def _tally(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
-    verdict = judged.verdict
+def verdict_line(state: Conversation, verdict: Verdict, words: dict[str, str]) -> str:
+    """Return the kind of a verdict and on whose position; nothing is judged of one alone."""
+    key, who = f"verdict.{verdict.type}", verdict.reference
+    heard = [agent for agent in verdict.towards if agent not in verdict.silent]
+    if not heard:
+        key = "verdict.unheard"
+    elif len(heard) < 2:
+        key, who = "verdict.alone", heard[0]
+    elif not verdict.agree:
+        key = "verdict.unread"
+    return words[key].format(who=inline(display_name(state, who)) if who else "")
+
+
+def doubt_lines(state: Conversation, judged: Judgement, words: dict[str, str]) -> list[str]:
+    """Return what makes the verdict doubtful, one clause each (HR-019)."""
+    reference = inline(display_name(state, judged.verdict.reference))
+    return [
+        words[f"doubt.{one.kind}"].format(
+            who=names(state, [*one.agents], words),
+            reference=reference,
+            position=_in_marks(one.position, _GROUP_MAX_CHARS, words),
+        )
+        for one in doubts(judged)
+    ]
+
+
+def tally_lines(state: Conversation, verdict: Verdict, words: dict[str, str]) -> list[str]:
+    """Return how many stand how to the reference, and who; contested and absent ones apart."""
+    apart = {
+        "contested": verdict.contested,
+        "silent": verdict.silent,
+        "unreadable": verdict.unreadable,
+    }
     counts = []
-    for stance in MARKS:
-        who = [agent for agent, towards in verdict.towards.items() if towards == stance]
-        if who or stance not in (ABSENT, PARTIAL):
+    for stance in (AGREE, PARTIAL, "contested", DISAGREE, "silent", "unreadable", "unstated"):
+        who = apart.get(stance) or [
+            agent for agent in verdict.towards if absent_as(verdict, agent) == stance
+        ]
+        if who or stance in (AGREE, DISAGREE):
             told = words[f"tally.{stance}"].format(
-                count=len(who), who=names(state, who, words) if who else ""
+                count=len(who), who=names(state, [*who], words) if who else ""
             )
             counts.append(told.removesuffix(" ()"))
-    needed = words["tally.needed"].format(threshold=verdict.threshold, all=len(judged.agents))
+    return counts
+
+
+def absent_as(verdict: Verdict, agent: str) -> str:
+    """Return how an agent stands to the reference; for an absent one, why it is absent."""
+    stance = verdict.towards.get(agent, ABSENT)
+    if stance != ABSENT:
+        return stance
+    kinds = (("silent", verdict.silent), ("unreadable", verdict.unreadable))
+    return next((kind for kind, agents in kinds if agent in agents), "unstated")
+
+
+def _tally(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:
+    needed = words["tally.needed"].format(
+        threshold=judged.verdict.threshold, all=len(judged.agents)
+    )
+    counts = tally_lines(state, judged.verdict, words)
     return f"{', '.join(counts)}{words['semicolon']}{needed}"
 
 
@@ -321,7 +370,12 @@ def _dissenter(
 
 def _stance(state: Conversation, judged: Judgement, one: Objection, words: dict[str, str]) -> str:
     reference = judged.verdict.reference
-    said = words[f"stance.{one.stance}"].format(who=inline(display_name(state, reference)))
+    stance = one.stance
+    if one.agent in judged.verdict.contested:
+        stance = "contested"
+    elif stance == ABSENT and one.counts:
+        stance = absent_as(judged.verdict, one.agent).replace("silent", ABSENT)
+    said = words[f"stance.{stance}"].format(who=inline(display_name(state, reference)))
     if not one.beside:
         return said
     others = [

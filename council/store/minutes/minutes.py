@@ -127,9 +127,9 @@ def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
     from council.core.deliberation.judgement import judge  # only where stances are judged
     from council.store.minutes.minute_turns import turns_transcript
     from council.store.minutes.minute_verdict import (
+        opening_line,
         outcome_of_deliberation,
         title_words,
-        verdict_line,
         verdict_summary,
     )
     from council.store.minutes.verdict_words import verdict_words
@@ -139,7 +139,7 @@ def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
     return _Page(
         words=words,
         title=title_words(state, judged, words),
-        verdict=verdict_line(state, judged, words),
+        verdict=opening_line(state, judged, words),
         outcome=outcome_of_deliberation(state, judged),
         tags=[state.procedure],
         blocks=[

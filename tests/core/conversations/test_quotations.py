@@ -93,10 +93,58 @@ def test_a_name_inside_a_quotation_does_not_take_over_what_follows():
 
 
 def test_scare_quotes_and_unknown_names_are_no_quotations():
-    assert found('@sage: a "so called" bot. @nobody: "these are many words here"') == [
-        ("these are many words here", "sage", "missing")
-    ]
+    assert found('@sage: a "so called" bot. @nobody: "these are many words here"') == []
     assert found('@nobody: "these are many words here" and an e-mail me@sage "a b c d e f g"') == []
+
+
+@pytest.mark.req("HR-022", "DL-103")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@henry, would you accept "functions in the package" as the wording?',
+        '@henry: would you accept "functions in the package" as the wording?',
+        '@henry: agree — I would say "functions in the package" here.',
+        '@henry, I propose "functions in the package" as the wording.',
+        '@henry said it well. Mine is "functions in the package" then.',
+        '@henry, "functions in the package" is what I would write.',
+        '@henry: partial — but "functions in the package" reads better.',
+        'I propose "functions in the package". @henry, do you agree?',
+        'I propose "functions in the package" — @henry, do you agree?',
+        "@henry, accepterais-tu « functions in the package » comme formule ?",
+        "@henry, würdest du „functions in the package“ als Satz annehmen?",
+        ">5 ms is slow, @henry",
+        ">= 5 ms is slow, @henry",
+    ],
+)
+def test_an_own_proposal_in_marks_is_no_quotation(text: str):
+    assert found(text) == []
+
+
+@pytest.mark.req("HR-022", "DL-103")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@henry: "the data is a gift"',
+        '@henry "the data is a gift"',
+        '**@henry** — "the data is a gift"',
+        '@henry\'s "the data is a gift" is wrong.',
+        'As @henry said, "the data is a gift".',
+        '@henry wrote that "the data is a gift", and I doubt it.',
+        '"The data is a gift" (@henry) is wrong.',
+        '"The data is a gift", as @henry wrote.',
+        '"The data is a gift" — @henry',
+        "Comme @henry dit : « the data is a gift ».",
+        "@henry schrieb: „the data is a gift“.",
+        "@Jean Luc: “the data is a gift”",
+        "@henry\n> the data is a gift",
+        "@henry\n>\n> the data is a gift",
+    ],
+)
+def test_words_in_marks_beside_the_name_credited_with_them_are_a_quotation(text: str):
+    names = {"Jean Luc": "henry"}
+    assert [(one.casefold(), *rest) for one, *rest in found(text, names=names)] == [
+        ("the data is a gift", "henry", "missing")
+    ]
 
 
 def test_display_names_stand_for_their_agents():

@@ -15,6 +15,7 @@ from council.core.deliberation.consensus import (
     verdict,
     verdict_of_counts,
 )
+from council.core.deliberation.played import Played
 from council.core.reading_answers.turns import Turn
 from tests.core.deliberations import Matrix, all_say, of_stances, played, turn
 
@@ -49,18 +50,29 @@ def any_matrix(chance: random.Random, agents: tuple[str, ...]) -> dict[str, dict
 def as_written(
     agents: tuple[str, ...], matrix: Matrix, confidence: dict[str, int], threshold: int
 ) -> tuple[str, str, list[int]]:
-    """Return type, reference and counts, straight from the three sentences of the rule."""
-    best: list[tuple[int, int, int, int]] = []
+    """Return type, reference and counts, straight from the sentences of the rule."""
+    best: list[tuple[int, int, int, int, int]] = []
+
+    def view(one: str, other: str) -> str:
+        return matrix.get(one, {}).get(other, "")
+
     for place, one in enumerate(agents):
-        views = [matrix.get(other, {}).get(one) for other in agents if other != one]
-        support, against = 1 + views.count("agree"), views.count("disagree")
-        best.append((-support, against, -confidence.get(one, 0), place))
-    reference = agents[min(best)[3]]
-    views = [matrix.get(other, {}).get(reference) for other in agents if other != reference]
-    agree, partial = 1 + views.count("agree"), views.count("partial")
-    disagree = views.count("disagree")
+        others = [other for other in agents if other != one]
+        support = [
+            other
+            for other in others
+            if view(other, one) == "agree" and view(one, other) != "disagree"
+        ]
+        mutual = [other for other in support if view(one, other) in ("agree", "")]
+        against = [other for other in others if view(other, one) == "disagree"]
+        best.append((-len(mutual), -len(support), len(against), -confidence.get(one, 0), place))
+    reference = agents[min(best)[4]]
+    views = [(view(one, reference), view(reference, one)) for one in agents if one != reference]
+    agree = 1 + sum(to == "agree" and back != "disagree" for to, back in views)
+    partial = sum(to == "partial" or (to, back) == ("agree", "disagree") for to, back in views)
+    disagree = sum(to == "disagree" for to, _ in views)
     absent = len(agents) - agree - partial - disagree
-    said = {matrix.get(a, {}).get(b) for a in agents for b in agents if a != b}
+    said = {view(a, b) for a in agents for b in agents if a != b}
     if agree == len(agents) and not said & {"partial", "disagree"}:
         kind = "strong"
     else:
@@ -255,13 +267,13 @@ def test_a_circle_of_preferences_is_no_consensus(count: int):
     assert (found.type, counts_of(found)) == ("none", [1, 1, count - 2, 0])
 
 
-@pytest.mark.req("DL-045")
-def test_a_circle_of_agreement_is_never_strong_and_none_from_four_on():
+@pytest.mark.req("DL-045", "HR-018")
+def test_a_circle_of_agreement_is_no_consensus():
+    """Each agrees with the next one, which refuses it: all agreement is contested."""
     for count in range(3, 8):
         found = verdict(NAMES[:count], circle(NAMES[:count], "agree", "disagree"), {})
-        assert counts_of(found) == [2, 0, count - 2, 0]
-        # With three, two agree and one disagrees: soft, as A-85 says, with the dissent on record.
-        assert found.type == ("soft" if count == 3 else "none")
+        assert (found.type, counts_of(found)) == ("none", [1, 1, count - 2, 0])
+        assert found.contested == [NAMES[count - 1]]
 
 
 @pytest.mark.req("DL-044", "DL-045")
@@ -313,7 +325,8 @@ def test_the_advocate_that_is_not_counted_spoils_no_agreement_and_adds_none():
 def test_rounds_and_votes_are_judged_by_one_rule_over_the_latest_stances():
     agents = NAMES[:3]
     apart = of_stances(1, agents, all_say("disagree", agents))
-    joined = of_stances(2, agents, {"gpt": {"claude": "agree"}, "glm": {"claude": "agree"}})
+    support = {"claude": "agree"}
+    joined = of_stances(2, agents, {"claude": {"gpt": "agree"}, "gpt": support, "glm": support})
     vote = of_stances(3, agents, all_say("agree", agents), vote=True)
     assert standing(agents, [apart]).type == "none"
     assert standing(agents, [apart, joined]).type == "soft"
@@ -374,7 +387,125 @@ def test_the_record_of_a_verdict_gives_it_back():
         "absent": 0,
         "threshold": 2,
         "towards": {"claude": "agree", "gpt": "agree", "glm": "partial"},
+        "contested": [],
+        "silent": [],
+        "unreadable": [],
     }
     assert Verdict.from_record({**record, "later": 1}) == found
     record["towards"].clear()
     assert found.towards
+    older = {name: found.to_record()[name] for name in list(record)[:9]}
+    assert Verdict.from_record(older) == found
+
+
+POLITE = {**all_say("agree", "abcd"), "d": dict.fromkeys("abc", "disagree")}
+CAST = ("a", "b", "c", "d")
+
+
+@pytest.mark.req("HR-018")
+def test_who_refuses_all_others_never_leads_them():
+    """The others agree with it as often as they like, in any order, and however sure it is."""
+    chance = random.Random(18)
+    for _ in range(500):
+        agents = NAMES[: chance.randint(3, 7)]
+        lone = chance.choice(agents)
+        others = [one for one in agents if one != lone]
+        matrix = all_say("agree", agents)
+        matrix[lone] = dict.fromkeys(others, "disagree")
+        for one in others:
+            # Any one of them may see some other one differently, but not all of them at once.
+            matrix[one][chance.choice([other for other in agents if other != one])] = chance.choice(
+                CELLS
+            )
+        if not any(matrix[a].get(b) == matrix[b].get(a) == "agree" for a in others for b in others):
+            continue
+        found = verdict(agents, matrix, {lone: 5})
+        assert found.reference != lone, (agents, lone, matrix)
+
+
+@pytest.mark.req("HR-018")
+def test_agreement_that_the_reference_refuses_is_contested_and_counts_as_partial():
+    found = verdict(("a", "b"), {"a": {"b": "agree"}, "b": {"a": "disagree"}}, {})
+    assert (found.reference, found.type, counts_of(found)) == ("b", "none", [1, 1, 0, 0])
+    assert (found.towards["a"], found.contested) == ("partial", ["a"])
+    assert verdict(CAST, POLITE, {"d": 5}).contested == []
+    partial = verdict(("a", "b"), {"a": {"b": "partial"}, "b": {"a": "disagree"}}, {})
+    assert (partial.partial, partial.contested) == (1, [])
+
+
+@pytest.mark.req("HR-018")
+def test_support_counts_as_mutual_only_where_it_is_returned_or_was_not_asked_for():
+    matrix = {"a": {"c": "agree"}, "b": {"c": "agree"}, "c": {}, "d": {"a": "agree"}}
+    assert verdict(CAST, matrix, {}).reference == "c"
+    asked = {"c": ["a", "b", "d"]}
+    assert verdict(CAST, {**matrix, "c": {"d": "partial"}}, {}, asked=asked).reference == "a"
+
+
+@pytest.mark.req("HR-018")
+def test_a_stance_that_was_asked_for_and_is_missing_is_no_strong_consensus():
+    agents = NAMES[:3]
+    matrix = {"gpt": {"claude": "agree"}, "glm": {"claude": "agree"}}
+    assert verdict(agents, matrix, {}).type == "strong"
+    assert verdict(agents, matrix, {}, asked={"glm": ["claude", "gpt"]}).type == "soft"
+    assert verdict(agents, matrix, {}, asked={"glm": ["claude"]}).type == "strong"
+
+
+@pytest.mark.req("HR-018")
+def test_silent_unreadable_and_unasked_are_told_apart_and_none_of_them_agrees():
+    def judged(*rounds: Played) -> Verdict:
+        return standing(CAST, rounds)
+
+    agreed = turn({"a": "agree", "b": "agree"})
+    both = {"a": turn({"b": "agree"}), "b": turn({"a": "agree"})}
+    silent = judged(played(1, {**both, "c": agreed}))
+    assert (silent.silent, silent.unreadable, silent.absent) == (["d"], [], 1)
+    prose = judged(played(1, {**both, "c": agreed, "d": Turn()}))
+    assert (prose.silent, prose.unreadable, prose.towards["d"]) == ([], ["d"], "absent")
+    unasked = judged(played(1, {**both, "c": agreed, "d": turn()}))
+    assert (unasked.silent, unasked.unreadable, unasked.absent) == ([], [], 1)
+    asked = played(1, {**both, "c": agreed, "d": turn()}, asked={"d": ("a", "b", "c")})
+    assert judged(asked).unreadable == ["d"]
+    marked = played(1, {**both, "c": agreed, "d": turn()}, unreadable=("d",))
+    assert judged(marked).unreadable == ["d"]
+    assert {silent.type, prose.type, unasked.type} == {"soft"}
+
+
+@pytest.mark.req("HR-018")
+def test_an_unreadable_answer_does_not_stand_for_what_was_said_before_it():
+    agents = NAMES[:3]
+    first = of_stances(1, agents, all_say("agree", agents))
+    last = {one: turn(views) for one, views in all_say("agree", agents).items()}
+    whole = played(2, last)
+    assert standing(agents, [first, whole]).type == "strong"
+    last["glm"] = turn({"claude": "agree"})
+    part = standing(agents, [first, played(2, last, unreadable=("glm",))])
+    assert (part.towards["glm"], part.unreadable) == ("agree", [])
+    last["glm"] = turn()
+    found = standing(agents, [first, played(2, last, unreadable=("glm",))])
+    assert (found.type, found.unreadable, found.towards["glm"]) == ("soft", ["glm"], "absent")
+
+
+@pytest.mark.req("HR-018")
+def test_one_that_could_not_be_read_leads_nobody():
+    matrix = {"a": {"b": "disagree", "c": "agree"}, "b": {"a": "disagree", "c": "agree"}}
+    assert verdict("abc", matrix, {}).reference == "c"
+    found = verdict("abc", matrix, {}, unreadable=["c"])
+    assert (found.reference, found.unreadable, found.type) == ("a", ["c"], "none")
+    nobody = verdict("abc", {}, {}, unreadable="abc")
+    assert (nobody.type, nobody.agree, nobody.unreadable) == ("none", 0, ["a", "b", "c"])
+
+
+@pytest.mark.req("HR-020")
+def test_nothing_is_judged_while_only_one_has_spoken():
+    alone = standing(NAMES[:3], [played(1, {"gpt": turn(confidence=5)})], threshold=1)
+    assert (alone.type, alone.reached, alone.spoke) == ("none", False, 1)
+    both = played(1, {"gpt": turn(), "glm": turn({"gpt": "agree"})})
+    assert (standing(NAMES[:3], [both]).type, standing(NAMES[:3], [both]).spoke) == ("soft", 2)
+
+
+@pytest.mark.req("DL-102")
+def test_who_states_no_confidence_at_all_is_below_any_floor():
+    agents = NAMES[:2]
+    last = {one: turn(views, confidence=0) for one, views in all_say("agree", agents).items()}
+    assert standing(agents, [played(1, last)]).type == "strong"
+    assert standing(agents, [played(1, last)], floor=1).absent == 2

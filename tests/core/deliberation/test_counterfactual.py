@@ -83,10 +83,21 @@ def brute(
             return ""
         return about[0] if without_flips else about[-1]
 
-    support = {
-        one: 1 + sum(view(other, one) == "agree" for other in left if other != one) for one in there
-    }
-    most = max(support.values(), default=0)
+    if len(there) < 2 <= len(left):
+        return "none"
+    best: tuple[Any, ...] = ()
+    for place, one in enumerate(there):
+        others = [other for other in there if other != one]
+        support = [
+            other
+            for other in others
+            if view(other, one) == "agree" and view(one, other) != "disagree"
+        ]
+        mutual = [other for other in support if view(one, other) in ("agree", "")]
+        against = [other for other in others if view(other, one) == "disagree"]
+        found = (len(mutual), len(support), -len(against), sure[one], -place, 1 + len(support))
+        best = max(best, found)
+    most = best[-1] if best else 0
     views = {view(one, other) for one in left for other in left if one != other}
     if most and most == len(left) and not views & {"partial", "disagree"}:
         return "strong"
@@ -206,10 +217,10 @@ def test_undoing_the_flips_shows_the_first_word_and_the_first_look_the_first_rou
     history = [first, second]
     assert standing(THREE, history).type == "strong"
     first_word = replay(THREE, history, without_flips=True)
-    assert (first_word.type, first_word.reference, first_word.agree) == ("soft", "gpt", 3)
+    assert (first_word.type, first_word.reference, first_word.agree) == ("soft", "gpt", 2)
     look = replay(THREE, history, blind=True)
-    assert (look.type, look.reference) == ("soft", "gpt")
-    assert look.towards == {"claude": "agree", "gpt": "agree", "glm": "absent"}
+    assert (look.type, look.reference, look.contested) == ("none", "gpt", ["claude"])
+    assert look.towards == {"claude": "partial", "gpt": "agree", "glm": "absent"}
     names = [one.name for one in hangs_on(THREE, history)]
     assert names == ["without flips"]
     assert hangs_on(THREE, history)[0].size == 2
@@ -242,3 +253,23 @@ def test_a_thousand_variants_take_a_moment():
             replay(NAMES[:6], history, without=without)
 
     assert_cheap(replay_all, within_s=2)
+
+
+@pytest.mark.req("HR-018", "DL-104")
+def test_the_position_of_one_who_refuses_all_is_the_decision_of_no_variant():
+    agents = NAMES[:4]
+    matrix = {**all_say("agree", agents), "kimi": dict.fromkeys(agents[:3], "disagree")}
+    views = {one: turn(matrix[one], confidence=5) for one in agents}
+    history = [played(1, views), played(2, views, vote=True)]
+    found = [
+        standing(agents, history),
+        replay(agents, history, blind=True),
+        replay(agents, history, without_flips=True),
+        *(replay(agents, history, without=(one,)) for one in agents),
+        *(replay(agents, history, threshold=number) for number in (2, 3, 4)),
+        *(one.verdict for one in hangs_on(agents, history)),
+    ]
+    assert {one.reference for one in found if one.reached} == {"claude", "gpt"}
+    assert [one.reached for one in found].count(False) >= 2
+    pair = replay(agents, history, without=("claude", "gpt"))
+    assert (pair.type, pair.contested) == ("none", ["glm"])

@@ -168,6 +168,67 @@ def test_a_citation_is_a_name_of_its_own_outside_quotations(reasoning: str, cite
     assert changed(reasoning=reasoning).cites == cites
 
 
+@pytest.mark.req("HR-021", "DL-098")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("We should ship on Friday.", "We should not ship on Friday."),
+        ("Il faut livrer vendredi.", "Il ne faut pas livrer vendredi."),
+    ],
+)
+def test_a_negation_is_a_change_of_position(before: str, after: str):
+    history = [of_texts(1, {"claude": before}), of_texts(2, {"claude": after})]
+    assert [(one.kind, one.after) for one in flips(history, {})] == [("position", after)]
+
+
+@pytest.mark.req("HR-021", "DL-098")
+@pytest.mark.parametrize(
+    ("reasoning", "cites", "is_moved"),
+    [
+        ("I was moved by @glm here.", ("glm",), True),
+        ("Thanks to @glm, I see the cost.", ("glm",), True),
+        ("Thanks to @glm: why should we wait?", ("glm",), True),
+        ("@glm convinced me.", ("glm",), True),
+        ("Convaincu par @glm, je change d'avis.", ("glm",), True),
+        ("@glm m'a convaincu.", ("glm",), True),
+        ("Moved by the figures that @glm gave.", ("glm",), True),
+        ("I am not moved by @glm.", ("glm",), False),
+        ("@glm did not convince me, but time did.", ("glm",), False),
+        ("@glm is right.", ("glm",), False),
+        ("@glm, what does it cost?", (), False),
+        ("@glm, would you\naccept that?", (), False),
+        ("Go is known here.\n\n- @glm: is that so?\n- It is cheap.", (), False),
+        ("Is it so, @glm? As @gpt says, it is.", ("gpt",), False),
+    ],
+)
+def test_credit_is_given_in_words_and_a_question_gives_none(
+    reasoning: str, cites: tuple[str, ...], is_moved: bool
+):
+    flip = changed(reasoning=reasoning)
+    assert (flip.cites, flip.reasoned, flip.peer_moved) == (cites, bool(cites), is_moved)
+
+
+@pytest.mark.req("HR-021", "DL-098")
+def test_a_position_that_says_who_moved_it_names_that_peer():
+    after = GO + " I was moved by @glm, moved by @glm alone."
+    history = [of_texts(1, {"claude": RUST, "glm": GO}), of_texts(2, {"claude": after})]
+    (flip,) = flips(history, {})
+    assert (flip.cites, flip.peer_moved, flip.is_suspect) == (("glm",), True, False)
+
+
+@pytest.mark.req("HR-021")
+def test_a_stance_is_moved_by_the_peer_that_is_credited_and_by_no_other():
+    def is_moved(reasoning: str) -> bool:
+        history = [
+            of_stances(1, THREE, {"gpt": {"claude": "disagree"}}),
+            played(2, {"gpt": turn({"claude": "agree"}, reasoning=reasoning)}),
+        ]
+        return flips(history, NAMES)[-1].peer_moved
+
+    assert is_moved("Moved by @claude.")
+    assert not is_moved("Moved by @glm.")
+
+
 @pytest.mark.req("DL-098")
 def test_a_pseudonym_stands_for_whom_its_author_knows_by_it():
     history = [

@@ -67,14 +67,16 @@ def test_who_did_not_vote_is_absent_from_the_verdict_and_keeps_its_last_position
 
 
 @pytest.mark.req("DL-027")
-def test_who_holds_the_position_and_rejects_its_supporters_stands_in_the_dissent() -> None:
+def test_who_holds_the_position_and_doubts_a_supporter_stands_in_the_dissent() -> None:
     debate = Debate("ann", "bob", "cid", rules=Rules(max_rounds=1))
     debate.round("Yes.", {})
-    debate.vote("Yes.", {"cid": {"ann": "disagree", "bob": "disagree"}})
+    debate.vote("Yes.", {"bob": {"ann": "partial"}, "cid": {"ann": "partial"}})
     judged = judge(debate.state)
-    assert (judged.verdict.reference, judged.verdict.type) == ("cid", "soft")
-    (one,) = dissent(debate.state, judged)
-    assert (one.agent, one.beside) == ("cid", {"ann": "disagree", "bob": "disagree"})
+    assert (judged.verdict.reference, judged.verdict.type) == ("bob", "soft")
+    assert [(one.agent, one.beside) for one in dissent(debate.state, judged)] == [
+        ("bob", {"ann": "partial"}),
+        ("cid", {"ann": "partial"}),
+    ]
 
 
 @st.composite

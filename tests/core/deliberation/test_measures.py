@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from council.core.conversations.speaking import rotated
 from council.core.deliberation.consensus import verdict
+from council.core.deliberation.likeness import likeness, words_of
 from council.core.deliberation.measures import (
     Group,
     diversity,
     dominating,
     is_settled,
     is_stable,
-    likeness,
     repeats,
     tally,
     weighted,
-    words_of,
 )
 from council.core.deliberation.played import Played
 from tests.core.deliberations import Matrix, all_say, of_stances, of_texts, played, turn
@@ -268,3 +267,13 @@ def test_weights_are_shown_beside_the_counts_and_change_none():
     assert heavy.share == pytest.approx(2 / 7)
     assert (found.type, found.agree) == ("soft", 2)
     assert weighted(found, {}).share == 0
+
+
+@pytest.mark.req("HR-021", "DL-082", "DL-094")
+def test_a_denial_repeats_nothing_and_lies_as_far_apart_as_can_be():
+    before = argued(2, dict.fromkeys(THREE, ARGUMENT + "We should ship it."))
+    assert repeats(before, argued(3, dict.fromkeys(THREE, ARGUMENT + "We should ship it.")))
+    assert not repeats(before, argued(3, dict.fromkeys(THREE, ARGUMENT + "We should not ship it.")))
+    assert diversity(["We should ship it.", "We should not ship it."]) == 1
+    assert diversity(["Il faut livrer.", "Il ne faut pas livrer."]) == 1
+    assert diversity(["We should ship it.", "we should ship it"]) == 0

@@ -115,7 +115,8 @@ def test_without_flips_and_by_the_first_look_old_stances_count(place: Place) -> 
     assert without_flips.changed is not None
     assert (without_flips.changed.type, without_flips.changed.reference) == ("soft", "cid")
     assert blind.changed is not None
-    assert (blind.changed.type, blind.changed.reference) == ("soft", "bob")
+    assert (blind.changed.type, blind.changed.reference) == ("none", "bob")
+    assert blind.changed.contested == ["ann"]
     with pytest.raises(UsageError, match="exclude each other"):
         what_if(place, name, blind=True, without_flips=True)
 
@@ -155,6 +156,7 @@ def test_text_names_each_agent_the_verdict_hangs_on(place: Place) -> None:
     [
         ({"without": ("zoe",)}, "zoe does not count"),
         ({"without": ("ann", "bob", "cid")}, "nobody would be left"),
+        ({"without": ("ann", "bob")}, "cid alone would be left"),
         ({"threshold": 4}, "--threshold 4 is not from 1 to 3"),
         ({"threshold": -1}, "--threshold -1"),
     ],
@@ -165,6 +167,18 @@ def test_a_change_that_cannot_be_made_is_refused(
     name = opened(place, soft_debate())
     with pytest.raises(UsageError, match=why):
         what_if(place, name, **change)  # type: ignore[arg-type]
+
+
+@pytest.mark.req("HR-020")
+def test_of_two_participants_none_can_be_left_out(place: Place) -> None:
+    debate = Debate("ann", "bob", rules=Rules(max_rounds=1))
+    debate.round("Yes.", {})
+    debate.vote("Yes.", {})
+    name = opened(place, debate)
+    with pytest.raises(UsageError, match="nobody would be left"):
+        what_if(place, name, without=("ann", "bob"))
+    with pytest.raises(UsageError, match="bob alone would be left"):
+        what_if(place, name, without=("ann",))
 
 
 def test_a_council_has_no_stances_and_an_unknown_name_no_verdict(place: Place) -> None:

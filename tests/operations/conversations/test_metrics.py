@@ -136,7 +136,7 @@ def test_ratings_are_stored_and_their_mean_is_shown(place: Place) -> None:
     [
         ("Build it now.", 0.0),
         ({"ann": "Build it now.", "bob": "Wait for spring."}, 1.0),
-        ({"ann": "Build it.", "bob": "Build nothing."}, 0.6667),
+        ({"ann": "Build it.", "bob": "Build boats."}, 0.6667),
     ],
 )
 def test_diversity_is_0_for_equal_final_positions_and_1_for_disjoint_ones(
