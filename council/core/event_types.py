@@ -70,7 +70,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     ),
     "consensus.checked": ("The stances of a round were judged.", f"{_ROUND} {_VERDICT}"),
     "contribution.recorded": (
-        "An answer was recorded.",
+        "An answer was recorded; faults of a sealed one are left out.",
         f"{_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag",
     ),
     "contribution.late": ("An answer came after its round.", f"{_ROUND} entry:text"),

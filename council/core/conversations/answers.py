@@ -172,15 +172,15 @@ def refuse_empty_agreement(state: Conversation) -> None:
     Raises:
         RefusedError: In a blind phase, or where agreement is stated as a stance.
     """
-    if is_blind(state):
-        raise RefusedError(
-            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
-            "answer without --status agreed; agreement is possible from the next phase on",
-        )
     if current_phase(state).form != "text":
         raise RefusedError(
             f"agreement in {state.phase} is a stance towards somebody, not a status",
             "state it: --stance PEER=agree",
+        )
+    if is_blind(state):
+        raise RefusedError(
+            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
+            "answer without --status agreed; agreement is possible from the next phase on",
         )
 
 
@@ -247,10 +247,10 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     status = _STATUSES[answer.status]
     faults = _ask_again(new, participant, answer, status)
     seal: list[SealedText] = []
+    _set_aside(new, answer.agent)
     if is_blind(new):
         seal.append(_seal(new, participant, answer))
     else:
-        _set_aside(new, answer.agent)
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
         entry.status = str(status)
         entry.blocking = blocking_lines(answer.text)
@@ -270,10 +270,19 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
         "origin": str(answer.origin),
         "sealed": bool(seal),
     }
-    if current_phase(new).form != "text":
-        data |= {"faults": faults, "askedAgain": is_asked_again(new, answer.agent)}
+    has_form = current_phase(new).form != "text"
+    if has_form:
+        # What is wrong with a sealed text would tell of what stands in it.
+        data |= {} if seal else {"faults": faults}
+        data["askedAgain"] = is_asked_again(new, answer.agent)
     event = Event(type="contribution.recorded", agent=answer.agent, data=data)
-    return Step(state=new, events=[event], outcome="recorded", seal=seal)
+    return Step(
+        state=new,
+        events=[event],
+        outcome="recorded",
+        seal=seal,
+        faults=faults if has_form else None,
+    )
 
 
 def _ask_again(

@@ -302,7 +302,7 @@ def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
 
 
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
-    sealed = state.sealed.get(one.id)
+    sealed = state.sealed.pop(one.id, None)
     if sealed is None or sealed.tour != state.tour:
         events.append(
             Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
@@ -311,23 +311,22 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     issues = blocking_lines(sealed.text)
     if sealed.draft:
         state.entries.append(_revealed_draft(state, sealed))
-    state.entries.append(
-        Entry(
-            id=state.free_id(f"{state.tour}-{one.id}"),
-            kind=EntryKind.CONTRIBUTION,
-            agent=one.id,
-            phase=state.phase,
-            tour=state.tour,
-            at=sealed.at,
-            text=sealed.text,
-            digest=one.sealed,
-            nonce=sealed.nonce,
-            status=sealed.status,
-            origin=sealed.origin,
-            task=sealed.task,
-            blocking=issues,
-        )
+    entry = Entry(
+        id=state.free_id(f"{state.tour}-{one.id}"),
+        kind=EntryKind.CONTRIBUTION,
+        agent=one.id,
+        phase=state.phase,
+        tour=state.tour,
+        at=sealed.at,
+        text=sealed.text,
+        digest=one.sealed,
+        nonce=sealed.nonce,
+        status=sealed.status,
+        origin=sealed.origin,
+        task=sealed.task,
+        blocking=issues,
     )
+    state.entries.append(entry)
     raise_blockers(state, issues)
     events.append(
         Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})

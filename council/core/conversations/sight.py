@@ -197,7 +197,7 @@ def may_see(state: Conversation, agent: str, entry: Entry) -> bool:
 def _sees_this_round(state: Conversation, agent: str) -> bool:
     phase = current_phase(state)
     participant = state.participants.get(agent)
-    if is_blind(state) or phase.sight == "earlier" or participant is None:
+    if is_blind(state) or participant is None:
         return False
     if phase.sight == "blind" or takes_turns(state):
         return True

@@ -83,7 +83,8 @@ def take_in(session: Session, theirs: bytes) -> None:
     if not merged.changed and not merged.events:
         return  # other line ends, say: the file is left as its owner likes it
     recovery.affirm(session)
-    snapshots.keep(session.places.history, theirs)
+    # What it says of a blind phase nobody shall find among the earlier texts.
+    snapshots.keep(session.places.sealed if merged.seal else session.places.history, theirs)
     session.commit(
         merged.state,
         merged.page,
