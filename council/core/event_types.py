@@ -79,6 +79,10 @@ EVENTS: dict[str, tuple[str, str]] = {
         "entry:text reason:text",
     ),
     "answer.refused": ("An answer was refused.", "name:text code:text message:text"),
+    "person.asked": (
+        "An agent put a question to the people who steer.",
+        f"{_ROUND} entry:text text:text",
+    ),
     "guidance.added": ("A person put in a word.", "entry:text target:text- tour:whole"),
     "synthesis.written": ("The synthesis was written.", "tour:whole origin:text"),
     "digest.written": ("Nobody wrote a synthesis; an automatic digest stands in.", "tour:whole"),

@@ -30,7 +30,7 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.conversations.machine import DIGEST_AUTHOR
+from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
 from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
@@ -247,6 +247,7 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     status = _STATUSES[answer.status]
     faults = _ask_again(new, participant, answer, status)
     seal: list[SealedText] = []
+    events: list[Event] = []
     _set_aside(new, answer.agent)
     if is_blind(new):
         seal.append(_seal(new, participant, answer))
@@ -258,6 +259,7 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)
         raise_blockers(new, entry.blocking)
+        events = questions_to_people(new, entry)
     participant.status = status
     participant.last_action = answer.now
     passed_over(new).pop(answer.agent, None)
@@ -278,7 +280,7 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     event = Event(type="contribution.recorded", agent=answer.agent, data=data)
     return Step(
         state=new,
-        events=[event],
+        events=[event, *events],
         outcome="recorded",
         seal=seal,
         faults=faults if has_form else None,
@@ -404,7 +406,7 @@ def _synthesize(state: Conversation, answer: _Answer) -> Step:
 def inject(
     state: Conversation, message: str, *, author: str, now: datetime, target: str = ""
 ) -> Step:
-    """Add a person's guidance; all agents read it in their next prompt, or only `target`.
+    """Add a person's guidance; all agents read it in their next prompt, and `target` answers it.
 
     Raises:
         InvalidInputError: The text cannot be kept.

@@ -331,6 +331,27 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     events.append(
         Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})
     )
+    events += questions_to_people(state, entry)
+
+
+def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
+    """Return an event for each question that an entry puts to the people who steer.
+
+    Source: HR-024.
+    """
+    if "@" not in entry.text:
+        return []
+    from council.core.conversations.handles import may_ask_people  # few texts speak to anybody
+
+    if not may_ask_people(state, entry.text):
+        return []
+    from council.core.deliberation.questions import asked_of_people
+
+    data = {"phase": entry.phase, "tour": entry.tour, "entry": entry.id}
+    return [
+        Event(type="person.asked", agent=entry.agent, data={**data, "text": text})
+        for text in asked_of_people(state, entry)
+    ]
 
 
 def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:
