@@ -118,10 +118,26 @@ def test_a_vote_written_into_the_file_is_moved_out_of_sight(voting):
     assert "VOTE" in before
     vote = turn("bob=agree cid=agree", position=POSITION)
     section = section.replace('"status": "WAITING"', '"status": "RESPONDED"', 1)
-    file.write_text(f"{before}{heading}\n[Tour 2]: {vote}\n{section}", encoding="utf-8")
-
-    assert voting("heartbeat").code == 0
-
-    assert is_seen(voting, POSITION) == []
+    saved = f"{before}{heading}\n[Tour 2]: {vote}\n{section}"
+    for _ in range(2):  # an editor that saves its old copy again brings the vote back
+        file.write_text(saved, encoding="utf-8")
+        assert voting("heartbeat").code == 0
+        assert is_seen(voting, POSITION) == []
     voting("stop")
     assert POSITION in voting("show").out
+
+
+@pytest.mark.req("HR-023", "XC-001")
+def test_a_program_that_goes_on_writing_into_the_file_that_held_a_vote_loses_nothing(voting):
+    file = voting.root / "memory" / "shared" / "council-active-conversation.md"
+    before, heading, section = file.read_text(encoding="utf-8").rpartition(" Ann\n")
+    vote = turn("bob=agree cid=agree", position=POSITION)
+    section = section.replace('"status": "WAITING"', '"status": "RESPONDED"', 1)
+    file.write_text(f"{before}{heading}\n{vote}\n{section}", encoding="utf-8")
+    with file.open("a", encoding="utf-8") as still_open:
+        assert voting("heartbeat").code == 0
+        still_open.write("\nThe chair is late.\n")
+    assert voting("heartbeat").code == 0
+
+    assert "The chair is late." in file.read_text(encoding="utf-8")
+    assert is_seen(voting, POSITION) == []
