@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test slow check bench bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test slow test-all check bench bench-answers bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -15,10 +15,14 @@ demo: venv-demo ## Set up what is needed, then play a whole council before your 
 	@$(BIN)/council demo --root .
 
 test: venv ## Set up what is needed, then run the tests
-	@$(BIN)/python -m pytest -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -n 2 -m "not slow" --suite test
+	@$(BIN)/python tests/coverage_of_requirements.py --after test
 
 slow: venv ## Run the tests that take long: gigabytes, a million messages, storms
-	@$(BIN)/python -m pytest -m "slow and not faults"
+	@$(BIN)/python -m pytest -m "slow and not faults" --suite slow
+	@$(BIN)/python tests/coverage_of_requirements.py --after slow
+
+test-all: test slow faults ## Run every test there is; EVERY=8 tries a part of the faults
 
 check: venv ## Style, types, layers, and which requirements the tests show
 	@$(BIN)/ruff check .
@@ -30,6 +34,9 @@ check: venv ## Style, types, layers, and which requirements the tests show
 bench: venv ## Measure what a command costs
 	@$(BIN)/python -m benchmarks
 
+bench-answers: venv ## Read answers as language models write them, and count what is misread
+	@$(BIN)/python -m benchmarks.answers
+
 bench-judgement: venv ## Simulate what listening does to a verdict
 	@$(BIN)/python -m benchmarks.judgement
 
@@ -38,7 +45,9 @@ EVERY ?= 1
 SECONDS ?= 300
 
 faults: venv fault-tools ## Kill it, fail it, fill its disk, cut its power; EVERY=8 tries a part
-	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1
+	@FAULTS_EVERY=$(EVERY) $(BIN)/python -m pytest tests/faults -m faults -s -n 2 --maxschedchunk=1 \
+		--suite faults
+	@$(BIN)/python tests/coverage_of_requirements.py --after faults
 
 fuzz: venv fault-tools ## Feed any bytes to the codec for SECONDS=300
 	@$(BIN)/python -m tests.faults.fuzz_codec $(SECONDS)

@@ -19,7 +19,7 @@ from functools import cache, cached_property
 from council.core.conversations.speaking import rotated
 from council.core.deliberation.consensus import AGREE, DISAGREE
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import Response, Turn
+from council.core.reading_answers.turns import Response, Turn
 
 RIGHT = "A"
 OPTIONS = "ABCDEFGH"

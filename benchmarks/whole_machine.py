@@ -19,7 +19,7 @@ from council.core.conversations.owed import owing
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
 from council.core.conversations.rules import Rules
 from council.core.deliberation.consensus import Verdict, standing
-from council.core.deliberation.turns import render_turn
+from council.core.reading_answers.rendering import render_turn
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 PHASES = tuple(phase.name for phase in PROCEDURES["deliberation"].phases)

@@ -20,6 +20,9 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.coverage_of_requirements import SUITES
+from tests.shown_requirements import ShownRequirements, note_citations
+
 BIN = Path(sys.executable).parent
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
@@ -33,6 +36,21 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("house")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--suite", choices=SUITES, help="keep which requirements this run of a whole suite shows"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--suite") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(ShownRequirements(config, config.getoption("--suite")))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    note_citations(item)
 
 
 class Ran(NamedTuple):
@@ -135,9 +153,14 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory):
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         # A shell that runs us in the background has it ignored, by all whom we start as well.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        # `nohup` does the same with this one. A handler of ours is reset where a program starts.
+        hangup = signal.getsignal(signal.SIGHUP)
+        if hangup is signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, lambda *_: None)
         mask = os.umask(0o022)
         yield
         os.umask(mask)
+        signal.signal(signal.SIGHUP, hangup)
         signal.signal(signal.SIGINT, before)
 
 

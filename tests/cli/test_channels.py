@@ -241,6 +241,36 @@ def test_a_report_channel_has_a_name_and_the_members_that_are_given(room, now):
     assert (made["mode"], made["turnState"]) == ("report", "dead")
 
 
+@pytest.mark.req("DG-053")
+def test_a_work_channel_has_a_name_and_members_if_any_are_given_and_is_locked_for_ever(room, now):
+    bare = room("channel", "create", "work", "desk", "--json", now=now).json()
+    words = ("channel", "create", "work", "night shift", "--members", "gecko,alice", "--json")
+    made = room(*words, now=now).json()
+
+    assert list(bare["members"]) == ["moderator"]
+    assert (made["name"], made["channelId"]) == ("night shift", "night-shift")
+    assert list(made["members"]) == ["moderator", "gecko", "alice"]
+    for mode in ("chat", "report", "discussion", "none"):
+        assert room("channel", "mode", "night-shift", mode, now=now).code == 6
+    assert room("channel", "show", "night-shift", "--json", now=now).json()["mode"] == "work"
+
+
+@pytest.mark.req("DG-036")
+def test_a_chat_is_set_by_its_creation_and_by_a_command_and_goes_on(room, now):
+    def weather() -> tuple[str, str, str | None]:
+        seen = room("channel", "show", "weather", "--json", now=now).json()
+        return seen["mode"], seen["turnState"], seen["currentSpeaker"]
+
+    assert weather() == ("chat", "normal", "owl")
+    assert room("channel", "mode", "weather", "report", now=now).code == 0
+    assert weather() == ("report", "dead", None)
+    assert room("channel", "mode", "weather", "chat", now=now).code == 0
+    assert weather() == ("chat", "normal", "owl")
+    for agent in ("owl", "gecko", "owl", "gecko"):
+        assert room("channel", "post", "weather", "Rain.", "--as", agent, now=now).code == 0
+        assert weather()[0] == "chat"
+
+
 @pytest.mark.req("DG-055")
 def test_a_channel_is_made_in_the_workspace_of_the_caller(room, now, tmp_path: Path):
     other = tmp_path / "other"

@@ -64,6 +64,20 @@ def test_convene_with_run_stays_until_the_minutes_are_written(council):
     assert council("list", "--json").json() == []
 
 
+@pytest.mark.req("C0-005")
+def test_convene_takes_the_five_modes_and_ends_with_2_for_any_other(council):
+    for mode in ("debate", "prd", "analysis", "review", "synthesis"):
+        words = ("--agents", "owl,gecko", "--mode", mode, "--name", mode)
+        assert council("convene", "A bot?", *words).code == 0
+        assert council("show", mode, "--json").json()["mode"] == mode
+    words = ("--agents", "owl,gecko", "--name", "none", "--mode")
+    for mode in ("quarrel", "Debate2", "discussion"):
+        refused = council("convene", "A bot?", *words, mode)
+        assert refused.code == 2
+        assert mode in refused.err
+    assert len(council("list", "--json").json()) == 5
+
+
 @pytest.mark.parametrize(
     ("words", "code", "named"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import Response, Turn
+from council.core.reading_answers.turns import Response, Turn
 
 Matrix = Mapping[str, Mapping[str, str]]
 

@@ -12,8 +12,8 @@ from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import handles, pseudonyms
 from council.core.conversations.owed import owing
 from council.core.conversations.sight import parts
-from council.core.deliberation.syntheses import parse_synthesis
-from council.core.deliberation.turns import parse_turn
+from council.core.reading_answers.syntheses import parse_synthesis
+from council.core.reading_answers.turns import parse_turn
 from council.operations.conversations.prompts import (
     boundary,
     cached_prompt,

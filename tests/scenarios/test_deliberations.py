@@ -159,6 +159,8 @@ def test_run_to_the_end_and_heartbeat_by_heartbeat_give_the_same_file(forum: For
     stepwise = forum.minutes()
     two = forum.record()
 
+    labels = {run["data"]["label"] for run in forum.events("task.started")}
+    assert labels == {f"council-{two['conversationId']}-{agent}" for agent in ("ada", "bob")}
     ids = (one["conversationId"], two["conversationId"], one["id"], two["id"])
     assert said(one) == said(two)
     assert without_times(at_once, *ids) == without_times(stepwise, *ids)

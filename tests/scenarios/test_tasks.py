@@ -38,6 +38,18 @@ def test_a_request_goes_to_the_best_worker_and_its_result_to_the_user(office):
     assert office.inbox("User") == [office.inbox("User")[0]]
 
 
+@pytest.mark.req("PR-560")
+def test_the_standard_sequence_is_request_progress_success_and_the_result_for_the_user(office):
+    progress = "M2|W1>O1|U|T1|P1|R|-|0|S1|B400|progress=50%"
+    success = "M3|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5"
+    office.hire(scout=(["prints", f"{progress}\n{success}"], "web_search"))
+    context = office.ask("What is new?", "--caps", "web_search")
+    assert office.answer(context) == "results: 5"
+    assert office.messages(context) == ["O1>W1 R", "W1>O1 U", "W1>O1 S", "O1>User S"]
+    states = [one["data"]["to"] for one in office.events("attempt.changed")]
+    assert states == ["R", "D"]
+
+
 @pytest.mark.req("PR-553", "PR-585")
 def test_the_steps_of_a_request_are_told_in_the_order_in_which_the_document_names_them(office):
     office.hire(scout=(["result", "results=5"], "web_search"))

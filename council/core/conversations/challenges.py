@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Entry
 from council.core.conversations.handles import names
-from council.core.conversations.quotations import Names
+from council.core.reading_answers.names import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import islice, pairwise
 
+from council.core.reading_answers.names import Names
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -36,7 +37,6 @@ _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
 _MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
-_JOINTS = frozenset("-_")
 _SAME = str.maketrans(
     {
         **dict.fromkeys("“”„«»‟″", '"'),
@@ -180,44 +180,6 @@ class Heard:
 def may_quote(text: str) -> bool:
     """Tell whether a text holds a mark of quotation at all; most hold none."""
     return ">" in text or any(mark in text for mark in _CLOSING)
-
-
-class Names:
-    """The words after `@` that stand for agents: their ids and their display names.
-
-    Looking one up costs the number of different lengths, not of names.
-    """
-
-    def __init__(self, known: Iterable[tuple[str, str]]) -> None:
-        self._by_length: dict[int, dict[str, str]] = {}
-        for name, agent in known:
-            if name:
-                self._by_length.setdefault(len(name), {})[name.casefold()] = agent
-        self._lengths = sorted(self._by_length, reverse=True)
-
-    def mentions(self, line: str) -> Iterator[tuple[int, str]]:
-        """Yield the place of each `@` that names an agent, and the agent."""
-        at = line.find("@")
-        while at >= 0:
-            if at == 0 or not line[at - 1].isalnum():
-                agent = self.at(line, at + 1)
-                if agent:
-                    yield at, agent
-            at = line.find("@", at + 1)
-
-    def at(self, line: str, start: int) -> str:
-        """Return the agent whose name stands at `start`, the longest one first, "" for none."""
-        for length in self._lengths:
-            agent = self._by_length[length].get(line[start : start + length].casefold())
-            if agent and _ends_a_name(line, start + length):
-                return agent
-        return ""
-
-
-def _ends_a_name(line: str, end: int) -> bool:
-    """Tell whether a name may end at `end`: `@ann` is not named by `@anna` nor by `@ann-x`."""
-    after = line[end : end + 2]
-    return not after[:1].isalnum() and not (after[:1] in _JOINTS and after[1:].isalnum())
 
 
 def _passages(text: str, known: Names) -> list[_Passage]:

@@ -15,7 +15,7 @@ Source: DL-041 to DL-047, DL-095, DL-102, A-85.
 from __future__ import annotations
 
 from council.core.deliberation.played import confidences, present_in, stances_until
-from council.core.deliberation.turns import STANCES
+from council.core.reading_answers.stances import STANCES
 from council.core.record import Record
 
 TYPE_CHECKING = False

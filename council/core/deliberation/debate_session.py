@@ -17,9 +17,10 @@ from council.core.deliberation.consensus import threshold_for
 from council.core.deliberation.deliberation import counted, rules_of
 from council.core.deliberation.judgement import named_history
 from council.core.deliberation.questions import guidance
-from council.core.deliberation.turns import STANCES, parse_synthesis
 from council.core.excerpts import first_paragraph
 from council.core.ids import cuid
+from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.syntheses import parse_synthesis
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from council.core.agents import Agent
     from council.core.conversations.conversation import Round
     from council.core.deliberation.played import Played
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
 _STATUS = {VOTE: "voting", SYNTHESIZE: "synthesizing"}
 

@@ -27,13 +27,8 @@ from council.core.conversations.rules import Rules
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import (
-    Fault,
-    Turn,
-    missing_responses,
-    parse_turn,
-    word_count,
-)
+from council.core.reading_answers.structure import word_count
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, parse_turn
 
 
 def rules_of(state: Conversation) -> Rules:

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
 
 def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[Entry]) -> None:

@@ -11,11 +11,11 @@ Source: DL-098, DL-097, `peers.md`.
 
 from __future__ import annotations
 
-from council.core.conversations.quotations import Names
 from council.core.deliberation.consensus import AGREE, standing
 from council.core.deliberation.measures import likeness, same_position, tally
 from council.core.deliberation.played import stances_until, stated
-from council.core.deliberation.turn_parts import own_lines
+from council.core.reading_answers.names import Names
+from council.core.reading_answers.structure import own_lines
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from council.core.deliberation.played import Played
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
 STANCE = "stance"
 POSITION = "position"

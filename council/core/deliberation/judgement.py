@@ -18,7 +18,7 @@ from council.core.deliberation.deliberation import counted, history, rules_of
 from council.core.deliberation.flips import Flip, collapses, flips
 from council.core.deliberation.measures import Group, Weighted, diversity, tally, weighted
 from council.core.deliberation.played import Played, confidences, present_in, stances_until
-from council.core.deliberation.turns import Response
+from council.core.reading_answers.turns import Response
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from council.core.deliberation.consensus import Verdict
     from council.core.deliberation.played import Played
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
 ALIKE = 0.9
 DOMINANT = 1.5

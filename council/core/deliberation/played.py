@@ -12,14 +12,14 @@ Source: DL-044, DL-047, DL-097.
 
 from __future__ import annotations
 
-from council.core.deliberation.turns import STANCES
+from council.core.reading_answers.stances import STANCES
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
     Stances = dict[str, dict[str, str]]
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
 from council.core.conversations.handles import HUMAN, handles, may_ask_people
 from council.core.conversations.procedures import PROCEDURES
-from council.core.conversations.quotations import Names
 from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation.deliberation import form_of, turn_of, was_blind
-from council.core.deliberation.turn_lines import ANY_DEPTH, line_about, stance_of
-from council.core.deliberation.turn_parts import own_lines
-from council.core.deliberation.turns import questions
+from council.core.reading_answers.names import Names
+from council.core.reading_answers.questions import questions
+from council.core.reading_answers.responses import about
+from council.core.reading_answers.stances import stance_of
+from council.core.reading_answers.structure import own_lines
 from council.core.record import Record
 
 _BARE = frozenset(("yes", "no", "yep", "nope", "oui", "non", "ja", "nein", "si", "sí"))
@@ -132,13 +133,11 @@ def _all_at_once(state: Conversation, entry: Entry) -> bool:
 def _spoken_to(text: str, known: dict[str, str]) -> set[str]:
     """Return to whom a line of a text says something, wherever in the text it stands."""
     named = Names(known.items())
-    lines = [
-        line_about(line, named, known, ANY_DEPTH) for line, is_own in own_lines(text) if is_own
-    ]
+    spoken = [one for line, is_own in own_lines(text) if is_own for one in about(line, named)]
     return {
         one.agent
-        for one in lines
-        if one is not None and _is_said(one.comment if one.stance else one.rest)
+        for one in spoken
+        if _is_said(one.comment if one.stance else f"{one.token} {one.comment}")
     }
 
 

@@ -28,7 +28,8 @@ _TAG = (
 )
 _FORM_TAGS = ("<position", "<final", "<confidence", "<responses")
 _PROSE = ("", "markdown", "md", "text", "txt", "json", "plaintext", "xml")
-_BREAKS = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")
+_BREAKS = ("\r\n", "\r")
+_BLANKS = ("\x0b", "\x0c", "\x85", "\u2028", "\u2029")
 _ESCAPE = "\x1b"
 _DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _UNSEEN = "\ufeff\u200b\u2060"
@@ -62,6 +63,8 @@ def _without_controls(text: str) -> str:
         return text
     for mark in _BREAKS:
         text = text.replace(mark, "\n")
+    for mark in _BLANKS:
+        text = text.replace(mark, " ")
     text = text.replace("\x9b", _ESCAPE + "[")
     if _ESCAPE in text:
         first, *others = text.split(_ESCAPE)

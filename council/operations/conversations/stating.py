@@ -11,8 +11,10 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import handles
 from council.core.conversations.procedures import PROCEDURES
-from council.core.deliberation.turns import STANCES, Response, render_turn
 from council.core.errors import RefusedError, UsageError
+from council.core.reading_answers.rendering import render_turn
+from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.turns import Response
 from council.core.record import Record
 
 

@@ -19,9 +19,10 @@ from council.core.deliberation.flips import STANCE
 from council.core.deliberation.judgement import Judgement, round_of
 from council.core.deliberation.played import stances_until
 from council.core.deliberation.questions import asked_questions, guidance
-from council.core.deliberation.turn_parts import json_object, unwrapped
-from council.core.deliberation.turns import STANCES, Fault, missing_responses
 from council.core.excerpts import excerpt
+from council.core.reading_answers.forms import json_object
+from council.core.reading_answers.stances import STANCES
+from council.core.reading_answers.turns import Fault, missing_responses, own_answer
 from council.store.minutes.minute_summary import (
     minute,
     names,
@@ -37,7 +38,7 @@ from council.store.statefile.quoting import cell, inline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.deliberation.questions import Guidance
-    from council.core.deliberation.turns import Turn
+    from council.core.reading_answers.turns import Turn
 
 _FOUND_MAX_CHARS = 60
 
@@ -225,7 +226,7 @@ def _read_out(state: Conversation, entry: Entry, turn: Turn, words: dict[str, st
             )
         )
     if (
-        turn.position and json_object(unwrapped(entry.text)) is not None
+        turn.position and json_object(own_answer(entry.text)) is not None
     ):  # JSON hides it from people
         said = inline(excerpt(turn.position, POSITION_MAX_CHARS))
         told.append(f"**{words['position']}**{words['colon']}{said}")

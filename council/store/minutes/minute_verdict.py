@@ -17,8 +17,8 @@ from council.core.conversations.procedures import VOTE
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.judgement import Judgement, Objection, dissent
-from council.core.deliberation.turns import parse_synthesis
 from council.core.excerpts import excerpt
+from council.core.reading_answers.syntheses import parse_synthesis
 from council.core.times import render_duration
 from council.store.minutes.minute_summary import (
     absent_lines,

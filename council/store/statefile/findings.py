@@ -52,7 +52,7 @@ def remarks(state: Conversation) -> list[str]:
     if PROCEDURES[state.procedure].verdict != "stances":
         return []
     from council.core.deliberation.deliberation import history
-    from council.core.deliberation.turns import missing_responses
+    from council.core.reading_answers.turns import missing_responses
 
     found = []
     heard: dict[str, None] = {}

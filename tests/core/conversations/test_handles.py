@@ -15,7 +15,7 @@ from council.core.conversations.handles import (
     pseudonyms,
     translate,
 )
-from council.core.deliberation.turns import parse_turn
+from council.core.reading_answers.turns import parse_turn
 from tests.core.conversations.samples import NOW, convened
 from tests.core.talks import FIVE, debate, form
 

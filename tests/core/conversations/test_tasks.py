@@ -27,6 +27,19 @@ def started(state, wake, now=NOW):
     return task_started(state, wake, driver="command", now=now, ends_at=now + LEASE)
 
 
+@pytest.mark.req("DL-032")
+def test_each_run_bears_the_label_of_its_conversation_and_its_agent():
+    state = convened()
+    labels = {
+        wake.agent: event.data["label"]
+        for wake in wakes(state)
+        for event in started(state, wake).events
+        if event.type == "task.started"
+    }
+    assert labels == {agent: f"council-{state.conversation_id}-{agent}" for agent in labels}
+    assert list(labels) == list(state.participants)
+
+
 def test_a_queued_task_stands_in_the_state_under_its_derived_id():
     state = convened()
     wake = wakes(state)[0]

@@ -15,7 +15,7 @@ from council.core.deliberation.consensus import (
     verdict,
     verdict_of_counts,
 )
-from council.core.deliberation.turns import Turn
+from council.core.reading_answers.turns import Turn
 from tests.core.deliberations import Matrix, all_say, of_stances, played, turn
 
 WORDS = ("agree", "partial", "disagree")

@@ -12,7 +12,7 @@ import pytest
 from council.core.deliberation.consensus import standing
 from council.core.deliberation.counterfactual import hangs_on, replay
 from council.core.deliberation.played import Played
-from council.core.deliberation.turns import Turn
+from council.core.reading_answers.turns import Turn
 from tests.core.deliberations import all_say, of_stances, played, turn
 from tests.timing import assert_cheap
 

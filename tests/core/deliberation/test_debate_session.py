@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from council.core.agents import Agent, AgentSettings
 from council.core.conversations import steering
 from council.core.conversations.rules import Rules
 from council.core.deliberation.debate_session import session_status, to_session
+from council.core.ids import cuid
 from tests.core.debates import REASONS, SYNTHESIS, Debate, soft_debate, turn_text
 
 INSTANT = "an instant"
@@ -150,6 +152,16 @@ def test_it_is_cancelled_from_any_open_state(steps: int) -> None:
     whole = session(debate)
     assert whole["status"] == "cancelled"
     assert "completedAt" in whole
+
+
+@pytest.mark.req("DL-051")
+@pytest.mark.parametrize("kept", ["cm6v0f8o0abcdefghijklmnop", ""])
+def test_its_id_is_a_cuid_and_not_the_id_of_the_conversation(kept: str) -> None:
+    debate = Debate("ann", "bob")
+    debate.state.session_id = kept
+    found = session(debate)["id"]
+    assert re.fullmatch(r"c[0-9a-z]{24}", found)
+    assert found == (kept or cuid(debate.state.conversation_id, debate.state.created_at))
 
 
 @pytest.mark.req("DL-051")

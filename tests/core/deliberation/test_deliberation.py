@@ -29,9 +29,10 @@ from council.core.conversations.rules import Rules
 from council.core.conversations.steering import pause, resume, stop, wind_up
 from council.core.conversations.tasks import task_failed, task_queued, task_started
 from council.core.deliberation.deliberation import dominating
-from council.core.deliberation.turns import Response, render_turn
 from council.core.errors import AlreadyAnsweredError, NotYourTurnError, RefusedError
 from council.core.ids import task_id
+from council.core.reading_answers.rendering import render_turn
+from council.core.reading_answers.turns import Response
 from council.core.step import Step
 from tests.core.conversations.samples import (
     CONVERSATION_ID,
@@ -45,7 +46,7 @@ from tests.core.conversations.samples import (
 )
 
 SECOND = timedelta(seconds=1)
-GARBAGE = "I agree with @claude, @gpt and @glm. Consensus! AGREED."
+GARBAGE = "A fine plan, @claude, @gpt and @glm. Consensus! AGREED."
 
 
 def debate(*agents: str, rules: Mapping[str, object] | None = None, **fields: object):
@@ -454,7 +455,7 @@ def test_stop_ends_the_rounds_and_leads_to_the_vote_then_to_the_synthesis(paused
     assert stop(stopped.state, NOW + 3 * MINUTE).state.phase == "SYNTHESIZE"
 
 
-@pytest.mark.req("DL-023", "DL-025", "C0-036")
+@pytest.mark.req("DL-023", "DL-025")
 @pytest.mark.parametrize("status", [Status.CONVERGED, Status.TIMEOUT])
 def test_status_set_by_hand_ends_the_rounds_and_the_vote_is_still_held(status):
     state = speaks(debate())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.deliberation.fault_words import fault_in_words
-from council.core.deliberation.turns import parse_turn
+from council.core.reading_answers.turns import parse_turn
 from council.store.minutes.minutes import render_minutes
 from council.store.statefile.hints import hints_of
 from tests.core.debates import Debate, turn_text

@@ -12,7 +12,7 @@ from council.core.deliberation.played import (
     stances_until,
     stated,
 )
-from council.core.deliberation.turns import Response, Turn
+from council.core.reading_answers.turns import Response, Turn
 from tests.core.deliberations import of_stances, of_texts, played, turn
 
 

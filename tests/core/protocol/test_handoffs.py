@@ -43,7 +43,14 @@ def test_the_flow_of_the_document_goes_there_and_back():
     )  # fmt: skip
     assert (second.source, second.parent, second.result) == ("W1", 1, "tests=3;coverage=85%")
     assert [one.attempt.state for one in context.task().hops] == ["D", "D"]
-    assert [line.split("|")[0] for line in context.lines] == ["M1", "M2", "M3", "M4", "M5"]
+    steps = [line.split("|") for line in context.lines]
+    assert [(number, route, kind, depth) for number, route, kind, *_, depth, _, _, _ in steps] == [
+        ("M1", "O1>W1", "R", "0"),
+        ("M2", "W1>W2", "X", "1"),
+        ("M3", "W1>O1", "U", "0"),
+        ("M4", "W2>W1", "S", "1"),
+        ("M5", "W1>O1", "S", "0"),
+    ]
     assert [type(one) for one in context.owed()] == [Answer]
 
 

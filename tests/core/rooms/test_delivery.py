@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from council.core.errors import InvalidInputError
@@ -108,6 +110,20 @@ def test_a_last_fragment_shorter_than_the_fingerprint_is_read_on_from_those_befo
         if TEXT[cut:].strip():
             assert not has_arrived(tail_of(TEXT), parts[:1], anchor=10, author="u-ann")
     assert not has_arrived("", [message(11, "x")], anchor=10, author="u-ann")
+
+
+@pytest.mark.req("DG-081")
+def test_a_fragment_in_the_midst_of_the_fingerprint_is_not_the_last_one():
+    start = len(TEXT) - len(tail_of(TEXT))
+    for cut in range(start + 1, len(TEXT)):
+        edges = (0, start, cut, len(TEXT))
+        texts = [TEXT[one:other].strip() for one, other in pairwise(edges)]
+        parts = [message(number, text) for number, text in enumerate(texts, start=11)]
+        seen = [
+            has_arrived(tail_of(TEXT), parts[:count], anchor=10, author="u-ann")
+            for count in (1, 2, 3)
+        ]
+        assert seen == [False, not texts[2], True], texts
 
 
 def test_a_gist_is_short_and_keeps_beginning_and_end():

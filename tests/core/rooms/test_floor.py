@@ -244,7 +244,7 @@ def test_the_moderator_never_interrupts_a_delivery():
     assert room.channel.cycle == 1
 
 
-@pytest.mark.req("DG-087")
+@pytest.mark.req("DG-087", "XC-008")
 def test_a_text_that_does_not_come_in_15_seconds_is_warned_of_and_passed_over():
     room = Room("ann", "bob")
     room.end("ann", LONG)
@@ -314,7 +314,7 @@ def test_a_newcomer_resets_the_results():
     assert room.channel.speaker == room.channel.speakers[0]
 
 
-@pytest.mark.req("DG-097")
+@pytest.mark.req("DG-097", "XC-008")
 def test_who_leaves_is_skipped_and_taken_out_at_the_boundary():
     room = Room("ann", "bob", "cyd")
     room.take(members_changed(room.channel, members("ann", "cyd"), room.now))

@@ -81,7 +81,7 @@ def test_a_channel_never_seen_has_no_mode_and_looking_makes_none(at):
     assert rooms.open_channels(at()) == []
 
 
-@pytest.mark.req("DG-037", "DG-040", "DG-053")
+@pytest.mark.req("DG-037", "DG-040")
 def test_work_is_locked_and_cannot_be_chosen(at):
     channels.create(at(), "work", "bench", ["owl"])
     chat(at())
@@ -270,7 +270,7 @@ def test_a_real_turn_waits_until_its_text_lies_in_the_channel(at):
     assert len(events(at(), "delivery.confirmed")) == 1
 
 
-@pytest.mark.req("DG-087")
+@pytest.mark.req("DG-087", "XC-008")
 def test_whoever_comes_after_the_patience_goes_on_and_says_so(at):
     chat(at())
     turns.end(at(), "weather", "owl", "r1", "It never comes.")

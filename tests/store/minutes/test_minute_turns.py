@@ -215,8 +215,11 @@ def test_quotations_are_checked_beside_the_turn() -> None:
     debate = Debate("ann", "bob")
     debate.turn("ann", "We should wait for one season.")
     reasoning = '@ann: "wait for one season"\n\n@ann: "never build it at all"'
-    debate.turn("bob", "No.", reasoning=reasoning, ann="disagree")
+    debate.turn(
+        "bob", "No.", reasoning=f"{reasoning}\n\n@ann\n> WAIT for *one* season", ann="disagree"
+    )
     lines = section(debate, "Round 1")
+    assert "- ≈ “WAIT for *one* season”: nearly so in what Ann said" in lines
     assert "- ✓ “wait for one season”: found in what Ann said" in lines
     assert "- ✗ “never build it at all”: NOT FOUND in what Ann said" in lines
 

@@ -12,6 +12,7 @@ from council.core.conversations.conversation import Conversation
 from council.core.conversations.machine import enter_phase
 from council.core.conversations.records import to_record
 from council.core.errors import InvalidStateError
+from council.core.ids import is_uuid4
 from council.store.statefile import handwritten, statefile
 from tests.core.conversations.samples import answer, convened
 
@@ -190,3 +191,14 @@ def test_marked_texts_are_entries_also_where_the_state_block_is_lost():
     again = statefile.render(back, page)
     assert statefile.load(again, "file")[0] == back
     assert again.count("Be brief.") == 1
+
+
+@pytest.mark.req("C0-016")
+def test_a_file_without_an_id_gets_a_uuid_that_follows_from_what_it_says():
+    text = FRENCH.replace('  "conversationId": "uuid-v4",\n', "")
+    first, again = (handwritten.import_page(text, "active")[0] for _ in range(2))
+    other = handwritten.import_page(text.replace("On a besoin", "Il faut"), "active")[0]
+    assert is_uuid4(first.conversation_id)
+    assert first.conversation_id == again.conversation_id
+    assert is_uuid4(other.conversation_id)
+    assert other.conversation_id != first.conversation_id

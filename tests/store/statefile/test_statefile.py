@@ -224,8 +224,14 @@ def test_each_phase_has_a_section_with_every_participant():
         for agent, _, _ in PEOPLE:
             state = said(state, agent, f"{state.phase} of {agent}")
         state = entered(state, phase)
-    page = statefile.parse(statefile.render(state))
+    text = statefile.render(state)
+    page = statefile.parse(text)
     for tour, phase in enumerate(("COLLECT", "CHALLENGE", "RESOLVE"), 1):
+        section = text.partition(f"\n## Responses - Phase {phase}\n")[2].partition("\n## ")[0]
+        for agent, name, emoji in PEOPLE:
+            own = section.partition(f"### {emoji} {name}\n")[2].partition("\n### ")[0]
+            assert f"\n[Tour {tour}]: {phase} of {agent}\n" in f"\n{own}\n"
+            assert own.count("[Tour ") == 1
         for agent, _, _ in PEOPLE:
             assert f"a:{phase}:{agent}" in page.order
             assert page.order.index(f"e:{tour}-{agent}") == (

@@ -1,23 +1,22 @@
 """What a synthesis states: consensus, disagreement, insights, recommendation.
 
-Source: DL-027 to DL-029.
+Source: DL-027 to DL-029, HR-001.
 """
 
 from __future__ import annotations
 
-from council.core.conversations.quotations import Names
-from council.core.deliberation.turn_lines import ANY_DEPTH, line_about
-from council.core.deliberation.turn_parts import (
-    json_items,
+from council.core.reading_answers.cleaning import clean
+from council.core.reading_answers.forms import (
+    forms_of,
     json_object,
-    json_text,
-    labels_of,
-    own_lines,
-    plain,
-    prose,
-    sections,
-    unwrapped,
+    last_json_object,
+    own_text,
+    untagged,
 )
+from council.core.reading_answers.names import Names
+from council.core.reading_answers.responses import ANY_DEPTH, about
+from council.core.reading_answers.structure import labels_of, plain, prose
+from council.core.reading_answers.turns import json_items, json_text
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -25,18 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from council.core.deliberation.turn_parts import Line
+    from council.core.reading_answers.structure import Line
 
 _SECTIONS = labels_of(
     {
         "consensus": "consensus summary|consensus|summary of consensus|agreed position"
-        "|résumé du consensus|synthèse du consensus",
+        "|points of agreement|areas of agreement|résumé du consensus|synthèse du consensus"
+        "|konsens|zusammenfassung des konsenses|consenso|resumen del consenso",
         "disagreement": "disagreement summary|disagreement|disagreements|dissent"
         "|summary of disagreement|summary of disagreements|désaccord|désaccords"
-        "|résumé du désaccord|résumé des désaccords|synthèse des désaccords",
+        "|points of disagreement|areas of disagreement|open disagreements|dissens|uneinigkeit"
+        "|desacuerdo|desacuerdos|resumen del desacuerdo|résumé du désaccord"
+        "|résumé des désaccords|synthèse des désaccords",
         "insights": "key insights|key insight|insights|points clés|idées clés|apports"
+        "|erkenntnisse|ideas clave"
         "|enseignements|enseignements clés|idées clefs|points clefs",
-        "recommendation": "recommendation|recommendations|final recommendation|conclusion"
+        "recommendation": "recommendation|recommendations|final recommendation|conclusion|decision"
+        "|empfehlung|recomendación|décision"
         "|recommandation|recommandations|recommandation finale",
     }
 )
@@ -44,7 +48,6 @@ _FIELDS = ("consensusSummary", "disagreementSummary", "keyInsights", "recommenda
 _NOTHING = frozenset(
     ("none", "n/a", "na", "not applicable", "nothing", "rien", "aucun", "aucune", "sans objet")
 )
-_SCALES = ("/5", "/ 5", "out of 5", "sur 5")
 
 
 class Synthesis(Record):
@@ -65,11 +68,13 @@ def parse_synthesis(text: str, names: Mapping[str, str]) -> Synthesis:
         text: The synthesis as it was given.
         names: Every word that stands for somebody, casefolded, and whom it stands for.
     """
-    whole = unwrapped(text)
+    whole = own_text(untagged(clean(text), _SECTIONS), _SECTIONS)
+    found = forms_of(whole, _SECTIONS, single=())[0].bodies
     fields = json_object(whole)
+    if fields is None and len(found) == 1:
+        fields = last_json_object(whole)
     if fields is not None and not fields.keys().isdisjoint(_FIELDS):
         return _from_json(fields, names)
-    found = sections(own_lines(whole), _SECTIONS)
     if len(found) == 1:
         return Synthesis(recommendation=whole.strip())
     parts = {
@@ -93,10 +98,10 @@ def _insights(body: list[Line], names: Mapping[str, str]) -> list[tuple[str, str
     found: list[tuple[str, list[Line]]] = []
     depth = ANY_DEPTH
     for line, is_own in body:
-        one = line_about(line, known, names, depth) if is_own else None
-        if one is not None:
-            found.append((one.agent, [(one.rest, True)]))
-            depth = one.depth
+        here = about(line, known, depth) if is_own else []
+        if here:
+            found.extend([(one.agent, [(one.said, True)]) for one in here])
+            depth = here[0].depth
         elif found:
             found[-1][1].append((line.strip(), is_own))
     texts = [(agent, prose(lines, _SECTIONS)) for agent, lines in found]

@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.deliberation.turns import (
-    ACK,
-    STANCES,
+from council.core.reading_answers.questions import questions
+from council.core.reading_answers.rendering import render_turn
+from council.core.reading_answers.stances import ACK, STANCES
+from council.core.reading_answers.structure import word_count
+from council.core.reading_answers.syntheses import parse_synthesis
+from council.core.reading_answers.turns import (
     Fault,
     Response,
     Turn,
     missing_responses,
-    parse_synthesis,
     parse_turn,
-    questions,
-    render_turn,
-    word_count,
 )
 from tests.timing import assert_cheap, assert_linear
 
@@ -238,7 +237,7 @@ def test_a_line_may_be_written_in_many_ways(line: str):
     assert turn.faults == []
 
 
-@pytest.mark.req("DL-013")
+@pytest.mark.req("DL-013", "HR-005")
 @pytest.mark.parametrize(
     ("stance", "words"),
     [
@@ -246,6 +245,12 @@ def test_a_line_may_be_written_in_many_ways(line: str):
         ("partial", ["partial", "partially agree", "partly", "partiel", "partiellement"]),
         ("partial", ["partiellement d’accord", "en partie", "Partially", "partly agree"]),
         ("disagree", ["disagree", "disagreed", "disagrees", "pas d'accord", "désaccord"]),
+        ("disagree", ["do not agree", "I don't agree", "je ne suis pas d'accord", "不同意"]),
+        ("disagree", ["nicht einverstanden", "stimme nicht zu", "no estoy de acuerdo"]),
+        ("agree", ["strongly agree", "I fully agree", "✅ agree", "einverstanden", "同意"]),
+        ("agree", ["stimme zu", "ich stimme voll zu", "de acuerdo", "estoy de acuerdo"]),
+        ("partial", ["partially disagree", "I only partially agree", "disagree → partial"]),
+        ("partial", ["teilweise", "stimme teilweise zu", "parcialmente de acuerdo", "部分同意"]),
         ("disagree", ["Desaccord", "de\u0301saccord", "PAS  D’ACCORD"]),
         (ACK, ["acknowledged", "ack", "noted", "vu", "pris en compte"]),
     ],
@@ -260,8 +265,10 @@ def test_a_stance_has_its_words_in_both_languages(stance: str, words: list[str])
 @pytest.mark.parametrize(
     "token",
     [
-        "do not agree",
         "I do not approve",
+        "do not fully agree",
+        "mostly agree",
+        "agree with reservations",
         "not disagree",
         "I agree?",
         "agree?",
@@ -280,7 +287,7 @@ def test_a_stance_has_its_words_in_both_languages(stance: str, words: list[str])
         "approve",
         "5",
         "agree if they pay",
-        "je ne suis pas d'accord",
+        "je ne suis pas tout à fait d'accord",
         "no",
         "¬agree",
     ],
@@ -297,7 +304,7 @@ def test_anything_else_is_no_stance_but_a_fault(token: str):
 @pytest.mark.req("DL-013")
 def test_a_refusal_in_the_words_of_agreement_is_none():
     for text in ("I do not approve.", "- @gpt: I do not agree", "@gpt: I cannot agree with you"):
-        assert parse_turn(text, NAMES).stance_to("gpt") == ""
+        assert parse_turn(text, NAMES).stance_to("gpt") in ("", "disagree")
 
 
 @pytest.mark.req("DL-013", "DL-017")
@@ -415,7 +422,7 @@ def test_an_acknowledgement_with_a_stance_behind_it_is_neither():
     assert codes(turn) == ["bad-stance"]
 
 
-@pytest.mark.req("DL-013")
+@pytest.mark.req("DL-013", "HR-007")
 @pytest.mark.parametrize(
     "line",
     [
@@ -439,6 +446,16 @@ def test_an_acknowledgement_with_a_stance_behind_it_is_neither():
         "- 4",
         "4, fairly sure",
         "4/5 – up from 3",
+        "4 of 5",
+        "four",
+        "Four out of five",
+        "High (4)",
+        "High – 4/5",
+        "3 → 4",
+        "I'm at 4 out of 5: the data is good",
+        "**Level: 4**",
+        "4. I have seen it work.",
+        "4 because it works",
         "`4`",
         "> 5\n\n4",
         "```\n5\n```\n4",
@@ -473,7 +490,6 @@ def test_confidence_may_be_written_in_many_ways(line: str):
         "8/10",
         "4/50",
         "80%",
-        "four",
         "²",
         "٤",
         "4 5",
@@ -481,6 +497,10 @@ def test_confidence_may_be_written_in_many_ways(line: str):
         "1=very uncertain, 5=highly confident",
         "1 (very uncertain) to 5 (highly confident)",
         "4, maybe 3",
+        "4 – no, 3",
+        "4 – actually 3",
+        "~~3~~ 4",
+        "I'd be at 5 if we had numbers",
         "not 4",
     ],
 )
@@ -591,10 +611,40 @@ def test_an_unclosed_fence_hides_what_follows_and_is_asked_about():
     assert codes(turn) == ["no-confidence"]
 
 
-def test_of_two_sections_of_one_name_the_first_counts():
+@pytest.mark.req("HR-003", "HR-006")
+def test_of_two_forms_that_contradict_each_other_neither_counts():
     turn = parse_turn(TYPICAL + "\n## Position\nNo.\n\n## Confidence\n1\n", NAMES)
 
+    assert (turn.position, turn.confidence) == ("", 0)
+    assert turn.stance_to("gpt") == "agree"  # only one of the two says it
+    assert codes(turn) == ["two-positions", "bad-confidence"]
+
+
+@pytest.mark.req("HR-003")
+@pytest.mark.parametrize(
+    "between",
+    [
+        "Wait, on reflection the data is free. Here is my final answer:",
+        "**Revised:**",
+        "# Final version",
+        "Scratch that.",
+    ],
+)
+def test_a_form_marked_as_the_last_word_counts(between: str):
+    draft = "## Position\nNo.\n\n## Responses to Others\n- @gpt: disagree\n\n## Confidence\n1\n"
+    turn = parse_turn(f"{draft}\n{between}\n\n{TYPICAL}", NAMES)
+
     assert (turn.position, turn.confidence) == ("We should build it now.", 4)
+    assert turn.stance_to("gpt") == "agree"
+    assert turn.faults == []
+
+
+@pytest.mark.req("HR-003")
+def test_the_same_form_twice_is_one():
+    turn = parse_turn(TYPICAL + "\n" + TYPICAL, NAMES)
+
+    assert (turn.position, turn.confidence) == ("We should build it now.", 4)
+    assert turn.faults == []
 
 
 def test_headings_of_lower_rank_are_text_where_the_higher_one_stands():
@@ -751,6 +801,9 @@ SPECIAL = st.sampled_from(
         "**Responses**",
         "Confidence: 5",
         "1. Position: no",
+        "---",
+        "\\---",
+        "Position",
         "- **Agreement**: none",
         "- @gpt: disagree — no",
         "@glm: disagree",
@@ -769,10 +822,12 @@ SPECIAL = st.sampled_from(
         "plain words",
     ]
 )
-LINES = st.lists(SPECIAL | st.text(max_size=12), max_size=8).map("\n".join)
+# What is set aside before reading is no part of an answer.
+WORDS = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=12)
+LINES = st.lists(SPECIAL | WORDS, max_size=8).map("\n".join)
 FREE = LINES.map(lambda text: text.replace("\r", " ").strip())
 COMMENT = st.one_of(
-    st.text(max_size=20),
+    WORDS,
     st.sampled_from([*STANCES, "partial: no", "**bold** so", "— so", "## Position"]),
 ).map(lambda text: " ".join(text.split()))
 
@@ -790,6 +845,7 @@ COMMENT = st.one_of(
             comment=COMMENT,
         ),
         unique_by=lambda one: one.agent,
+        min_size=1,  # without a response, lines elsewhere may be one
         max_size=3,
     ),
     vote=st.booleans(),
