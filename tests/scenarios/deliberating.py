@@ -93,5 +93,6 @@ def without_times(text: str, *ids: str) -> str:
     for drawn in ids:
         text = text.replace(drawn, "ID")
     text = re.sub(r"\b[0-9a-f]{64}\b|(?<=sha256=)[0-9a-f]{16}\b", "DIGEST", text)
+    text = re.sub(r'(?<="nonce": ")[0-9a-f]{32}\b', "NONCE", text)
     text = re.sub(r"\b(c[0-9a-z]{24}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", "ID", text)
     return TIMES.sub("TIME", text)
