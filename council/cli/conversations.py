@@ -29,7 +29,9 @@ File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text
 def inject(
     message: Text = "",
     file: File = "",
-    to: Annotated[str, typer.Option("--to", metavar="ID", help="Only for this agent.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="ID", help="This agent is to answer it; all read it.")
+    ] = "",
     as_: As = "",
     name: Name = "",
     root: Root = "",
@@ -43,9 +45,13 @@ def inject(
 
         text = read_text(message, file, place.settings.max_text_bytes)
         step = add(place, conversation_name(place, name), text, author=as_, target=to)
-        return _steered(step, f"guidance added; {to or 'all'} will read it")
+        return _steered(step, f"guidance added; {_readers(to)}")
 
     do("inject", json, root, now, command)
+
+
+def _readers(target: str) -> str:
+    return "all will read it" + (f", {target} is to answer it" if target else "")
 
 
 def say(
@@ -76,7 +82,7 @@ def say(
             return answered(place, to, text)
         done, whom = tell(place, text, to=to, name=name, author=as_)
         if isinstance(done, Steered):
-            return _steered(done, f"said; {whom or 'all'} will read it")
+            return _steered(done, f"said; {_readers(whom)}")
         from council.cli.room_views import posted_output
 
         return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)

@@ -92,10 +92,13 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
         )
         for agent, path in one.logs.items()
     ]
+    asked = [Text(plain_line(f"{ask.asker} asks a person: {ask.text}")) for ask in one.asked]
+    if asked:
+        asked.append(Text(f'→ council say "…" --to {state.name}', style="yellow"))
     names = f"id {state.conversation_id}  ctx {context_of(state.conversation_id)}"
     ids = [Text(one, style="dim") for one in (names, f"trace {state.trace}")]
     heading = (Text(state.topic, style="bold"), Text(stands, style="italic"))
-    return Group(*heading, table, *ids, *logs)
+    return Group(*heading, table, *asked, *ids, *logs)
 
 
 def _round(state: Conversation) -> str:

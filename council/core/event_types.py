@@ -71,7 +71,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     ),
     "consensus.checked": ("The stances of a round were judged.", f"{_ROUND} {_VERDICT}"),
     "contribution.recorded": (
-        "An answer was recorded.",
+        "An answer was recorded; faults of a sealed one are left out.",
         f"{_ROUND} status:text origin:text sealed:flag faults?:list askedAgain?:flag stated?:text",
     ),
     "contribution.late": ("An answer came after its round.", f"{_ROUND} entry:text"),
@@ -80,6 +80,10 @@ EVENTS: dict[str, tuple[str, str]] = {
         "entry:text reason:text",
     ),
     "answer.refused": ("An answer was refused.", "name:text code:text message:text"),
+    "person.asked": (
+        "An agent put a question to the people who steer.",
+        f"{_ROUND} entry:text text:text",
+    ),
     "guidance.added": ("A person put in a word.", "entry:text target:text- tour:whole"),
     "synthesis.written": ("The synthesis was written.", "tour:whole origin:text"),
     "digest.written": ("Nobody wrote a synthesis; an automatic digest stands in.", "tour:whole"),

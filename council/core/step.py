@@ -15,13 +15,15 @@ class Step(Record):
 
     `outcome` is `recorded`, `already-recorded` or `late` for an answer, ""
     otherwise. `seal` holds the texts that must lie in `sealed/` before the
-    state is committed.
+    state is committed. `faults` are what the form of an answer lacks, None
+    where no form is asked for; those of a sealed answer are for its author alone.
     """
 
     state: Conversation
     events: list[Event] = []  # noqa: RUF012 - Record copies it
     outcome: str = ""
     seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+    faults: list[dict[str, str]] | None = None
 
     def then(self, following: Step) -> Step:
         """Return this step followed by another one that started from its state."""
@@ -30,4 +32,5 @@ class Step(Record):
             events=self.events + following.events,
             outcome=self.outcome or following.outcome,
             seal=self.seal + following.seal,
+            faults=self.faults,
         )

@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from council.core.bounds import Lapse
     from council.core.deliberation.flips import Flip
     from council.core.deliberation.measures import Group
+    from council.core.deliberation.questions import Question
     from council.operations.halting import Halt
     from council.operations.protocol.tasks import Row
     from council.operations.rooms.room_standings import RoomStanding
 
 
 class Standing(Record):
-    """How one open conversation stands; `logs` are those of the last failed runs, by agent."""
+    """How one open conversation stands; `logs` are those of the last failed runs, by agent.
+
+    `asked` are the questions that wait for an answer of people.
+    """
 
     state: Conversation
     path: str
@@ -44,6 +48,7 @@ class Standing(Record):
     logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     running: tuple[str, ...] = ()
     queued: tuple[str, ...] = ()
+    asked: list[Question] = []  # noqa: RUF012 - Record copies it
 
     def to_record(self) -> dict[str, Any]:
         """Return the conversation's part of `status --json`."""
@@ -71,6 +76,9 @@ class Standing(Record):
             "waiting": list(self.owing),
             "running": list(self.running),
             "queued": list(self.queued),
+            "questionsToPeople": [
+                {"asker": one.asker, "tour": one.tour, "text": one.text} for one in self.asked
+            ],
             "failures": self.failures,
             "logs": self.logs,
             "path": self.path,
@@ -179,6 +187,8 @@ def standing(place: Place, state: Conversation) -> Standing:
                 log = place.paths.run_file(task.id, "log")
                 if os.path.isfile(log):
                     logs[agent] = log
+    from council.core.deliberation.questions import open_to_people
+
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
@@ -187,6 +197,7 @@ def standing(place: Place, state: Conversation) -> Standing:
         logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),
         queued=tuple(agent for agent, one in states.items() if one is TaskState.N),
+        asked=open_to_people(state),
     )
 
 

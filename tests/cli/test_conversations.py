@@ -194,17 +194,18 @@ def test_pause_resume_and_extend_tell_where_the_conversation_stands(opened, now)
     assert opened("status", now="2026-02-08T20:30:00Z").out.count("3h30m left") == 1
 
 
-def test_guidance_reaches_those_it_is_for(opened, now):
+@pytest.mark.req("HR-025")
+def test_guidance_reaches_all_and_says_whom_it_is_for(opened, now):
     assert opened("inject", "Think of the cost.", now=now).code == 0
-    assert opened("inject", "-", "--to", "owl", stdin="Owl alone.", now=now).code == 0
+    assert opened("inject", "-", "--to", "owl", stdin="Owl, answer.", now=now).code == 0
 
     owl = opened("context", "--as", "owl", now=now).out
     gecko = opened("context", "--as", "gecko", now=now).out
 
     assert "Think of the cost." in owl
     assert "Think of the cost." in gecko
-    assert "Owl alone." in owl
-    assert "Owl alone." not in gecko
+    assert "| for you]]\nOwl, answer." in owl
+    assert "| for @owl]]\nOwl, answer." in gecko
     assert opened("inject", "x", "--to", "stranger", now=now).code == 6
 
 

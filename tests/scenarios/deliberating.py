@@ -92,6 +92,7 @@ def without_times(text: str, *ids: str) -> str:
     """Return a text without its instants, durations and ids, for comparing two conversations."""
     for drawn in ids:
         text = text.replace(drawn, "ID")
-    text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
+    text = re.sub(r"\b[0-9a-f]{64}\b|(?<=sha256=)[0-9a-f]{16}\b", "DIGEST", text)
+    text = re.sub(r'(?<="nonce": ")[0-9a-f]{32}\b', "NONCE", text)
     text = re.sub(r"\b(c[0-9a-z]{24}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", "ID", text)
     return TIMES.sub("TIME", text)

@@ -163,6 +163,7 @@ class _Mask:
             "id": _renamed(item["id"], item["agent"], HUMAN),
             "agent": HUMAN,
             "label": HUMAN,
+            "target": self.named(item["target"]),
             "text": translate(item["text"], self.words_to_reader("")),
         }
 

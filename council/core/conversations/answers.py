@@ -29,7 +29,7 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.conversations.machine import DIGEST_AUTHOR
+from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
 from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
@@ -201,15 +201,15 @@ def refuse_empty_agreement(state: Conversation) -> None:
     Raises:
         RefusedError: In a blind phase, or where agreement is stated as a stance.
     """
-    if is_blind(state):
-        raise RefusedError(
-            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
-            "answer without --status agreed; agreement is possible from the next phase on",
-        )
     if current_phase(state).form != "text":
         raise RefusedError(
             f"agreement in {state.phase} is a stance towards somebody, not a status",
             "state it: --stance PEER=agree",
+        )
+    if is_blind(state):
+        raise RefusedError(
+            f"nobody can agree in {state.phase}: the answers are sealed until it closes",
+            "answer without --status agreed; agreement is possible from the next phase on",
         )
 
 
@@ -327,10 +327,11 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     status = _STATUSES[answer.status]
     faults = _ask_again(new, participant, answer, status)
     seal: list[SealedText] = []
+    events: list[Event] = []
+    _set_aside(new, answer.agent)
     if is_blind(new):
         seal.append(_seal(new, participant, answer))
     else:
-        _set_aside(new, answer.agent)
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
         entry.status = str(status)
         entry.blocking = blockers_in(answer.text)
@@ -338,7 +339,8 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)
         raise_blockers(new, entry.blocking)
-    return _recorded(new, participant, answer, seal, faults)
+        events = questions_to_people(new, entry)
+    return _recorded(new, participant, answer, seal, faults, events)
 
 
 def _ask_how_it_stands(state: Conversation, participant: Participant, answer: _Answer) -> _Answer:
@@ -362,6 +364,7 @@ def _recorded(
     answer: _Answer,
     seal: list[SealedText],
     faults: Sequence[dict[str, str]] = (),
+    events: Sequence[Event] = (),
 ) -> Step:
     """Return the step after an answer that stands by now. Changes `new`."""
     status = _STATUSES[answer.status]
@@ -377,15 +380,24 @@ def _recorded(
         "origin": str(answer.origin),
         "sealed": bool(seal),
     }
+    has_form = current_phase(new).form != "text"
     asked = is_asked_again(new, answer.agent)
-    if current_phase(new).form != "text":
-        data |= {"faults": list(faults), "askedAgain": asked}
+    if has_form:
+        # What is wrong with a sealed text would tell of what stands in it.
+        data |= {} if seal else {"faults": list(faults)}
+        data["askedAgain"] = asked
     elif asked:
         data["askedAgain"] = True
     if answer.wished != answer.status:
         data["stated"] = answer.wished.upper()
     event = Event(type="contribution.recorded", agent=answer.agent, data=data)
-    return Step(state=new, events=[event], outcome="recorded", seal=seal)
+    return Step(
+        state=new,
+        events=[event, *events],
+        outcome="recorded",
+        seal=seal,
+        faults=list(faults) if has_form else None,
+    )
 
 
 def _ask_again(
@@ -507,7 +519,7 @@ def _synthesize(state: Conversation, answer: _Answer) -> Step:
 def inject(
     state: Conversation, message: str, *, author: str, now: datetime, target: str = ""
 ) -> Step:
-    """Add a person's guidance; all agents read it in their next prompt, or only `target`.
+    """Add a person's guidance; all agents read it in their next prompt, and `target` answers it.
 
     Raises:
         InvalidInputError: The text cannot be kept.

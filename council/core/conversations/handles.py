@@ -60,16 +60,30 @@ def handles(state: Conversation, author: str) -> dict[str, str]:
 
     People who gave guidance stand there as `HUMAN`, unless a participant has that name.
     """
-    known = dict.fromkeys(_HUMANS, HUMAN)
-    for entry in state.entries:
-        if entry.kind is EntryKind.INJECTION and entry.agent:
-            known[entry.agent.casefold()] = HUMAN
+    known = dict.fromkeys(_words_for_people(state), HUMAN)
     if is_anonymous(state):
         for agent, pseudonym in pseudonyms(state, author).items():
             known[pseudonym] = agent
     for word, agent in names(state).items():
         known[word.casefold()] = agent
     return known
+
+
+def _words_for_people(state: Conversation) -> list[str]:
+    """Return every word, casefolded, that stands for the people who steer."""
+    authors = [one.agent for one in state.entries if one.kind is EntryKind.INJECTION and one.agent]
+    return [*_HUMANS, *(author.casefold() for author in authors)]
+
+
+def may_ask_people(state: Conversation, text: str) -> bool:
+    """Return false if no question to the people who steer can stand in a text.
+
+    Quick to answer, so that only texts that name people are read for questions.
+    """
+    if "@" not in text or not ("?" in text or "？" in text):
+        return False
+    folded = text.casefold()
+    return any(f"@{word}" in folded for word in _words_for_people(state))
 
 
 def human_handle(state: Conversation) -> str:

@@ -307,7 +307,7 @@ def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
 
 
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
-    sealed = state.sealed.get(one.id)
+    sealed = state.sealed.pop(one.id, None)
     if sealed is None or sealed.tour != state.tour:
         events.append(
             Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
@@ -316,27 +316,47 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     issues = blockers_in(sealed.text)
     if sealed.draft:
         state.entries.append(_revealed_draft(state, sealed))
-    state.entries.append(
-        Entry(
-            id=state.free_id(f"{state.tour}-{one.id}"),
-            kind=EntryKind.CONTRIBUTION,
-            agent=one.id,
-            phase=state.phase,
-            tour=state.tour,
-            at=sealed.at,
-            text=sealed.text,
-            digest=one.sealed,
-            nonce=sealed.nonce,
-            status=sealed.status,
-            origin=sealed.origin,
-            task=sealed.task,
-            blocking=issues,
-        )
+    entry = Entry(
+        id=state.free_id(f"{state.tour}-{one.id}"),
+        kind=EntryKind.CONTRIBUTION,
+        agent=one.id,
+        phase=state.phase,
+        tour=state.tour,
+        at=sealed.at,
+        text=sealed.text,
+        digest=one.sealed,
+        nonce=sealed.nonce,
+        status=sealed.status,
+        origin=sealed.origin,
+        task=sealed.task,
+        blocking=issues,
     )
+    state.entries.append(entry)
     raise_blockers(state, issues)
     events.append(
         Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})
     )
+    events += questions_to_people(state, entry)
+
+
+def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
+    """Return an event for each question that an entry puts to the people who steer.
+
+    Source: HR-024.
+    """
+    if "@" not in entry.text:
+        return []
+    from council.core.conversations.handles import may_ask_people  # few texts speak to anybody
+
+    if not may_ask_people(state, entry.text):
+        return []
+    from council.core.deliberation.questions import asked_of_people
+
+    data = {"phase": entry.phase, "tour": entry.tour, "entry": entry.id}
+    return [
+        Event(type="person.asked", agent=entry.agent, data={**data, "text": text})
+        for text in asked_of_people(state, entry)
+    ]
 
 
 def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:

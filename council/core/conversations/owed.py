@@ -56,10 +56,15 @@ def current_phase(state: Conversation) -> Phase:
 
 
 def is_blind(state: Conversation) -> bool:
-    """Tell whether contributions of this round are sealed until it closes (C0-048, DL-097)."""
-    if not state.sealed_phases:
-        return False
+    """Return true if contributions of this round are sealed until it closes.
+
+    Votes always are; the rest only where the conversation is sealed.
+
+    Source: C0-048, DL-097, HR-023.
+    """
     phase = current_phase(state)
+    if phase.sight == "secret" or not state.sealed_phases:
+        return phase.sight == "secret"
     return phase.sight == "blind" or round_number(state) <= phase.sealed_rounds
 
 

@@ -26,8 +26,9 @@ class Phase(Record):
     Args:
         order: `parallel` (all at once), or who speaks after whom: `fixed`,
             `rotate`, `shuffle`.
-        sight: `blind` (nobody sees this round before it closes), `earlier`
-            (the closed rounds) or `everything` (also this round's answers).
+        sight: `secret` (no answer is seen before the round closes: all are sealed),
+            `blind` (the same if the conversation is sealed) or `everything` (also
+            this round's answers).
         max_rounds: How many rounds it may take, unless the conversation says otherwise.
         speakers: `participants`, or `synthesizer` for the one who sums up.
         ends_early: `agreed` (all who are not DONE have AGREED), `consensus` (a
@@ -103,7 +104,7 @@ PROCEDURES: dict[str, Procedure] = {
                 sealed_rounds=1,
                 skips=True,
             ),
-            Phase(name=VOTE, sight="earlier", ends_early="never", form="vote", skips=True),
+            Phase(name=VOTE, sight="secret", ends_early="never", form="vote", skips=True),
             Phase(name=SYNTHESIZE, speakers="synthesizer", ends_early="never", skips=True),
         ),
         early_modes=MODES,

@@ -10,7 +10,7 @@ have answered. Where all speak at once, with sight of everything, the others'
 answers of this round are seen after one's own; where one speaks after the
 other, at once. Earlier rounds are always seen. Who does not take part sees the
 closed rounds; who writes the synthesis sees everything, late contributions
-included.
+included. Guidance of people is seen by all, with the name of the one who is to answer it.
 
 Source: C0-041, C0-047 to C0-051, DL-018, DL-100, DL-103, A-05, `trust.md`.
 """
@@ -113,7 +113,11 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
             for entry in seen
             if entry.kind is EntryKind.LATE and entry.agent != agent
         ],
-        "injections": [_item(state, entry) for entry in seen if entry.kind is EntryKind.INJECTION],
+        "injections": [
+            {**_item(state, entry), "target": entry.target, "forYou": entry.target == agent}
+            for entry in seen
+            if entry.kind is EntryKind.INJECTION
+        ],
         "challenges": challenges(state, agent, others),
         "blockers": _blockers(state, [*mine, *seen]),
         "absent": _absent(state),
@@ -201,12 +205,12 @@ def _sums_up(state: Conversation, agent: str) -> bool:
 def may_see(state: Conversation, agent: str, entry: Entry) -> bool:
     """Tell whether `agent` may read `entry` now.
 
-    Source: C0-047, C0-048, C0-051, A-05.
+    Source: C0-047, C0-048, C0-051, A-05, HR-025.
     """
     if entry.agent == agent or state.finished_at is not None:
         return True
     if entry.kind is EntryKind.INJECTION:
-        return entry.target in ("", agent)
+        return True
     if entry.kind is EntryKind.LATE:
         return _sums_up(state, agent)
     return entry.tour < state.tour or _sees_this_round(state, agent)
@@ -215,7 +219,7 @@ def may_see(state: Conversation, agent: str, entry: Entry) -> bool:
 def _sees_this_round(state: Conversation, agent: str) -> bool:
     phase = current_phase(state)
     participant = state.participants.get(agent)
-    if is_blind(state) or phase.sight == "earlier" or participant is None:
+    if is_blind(state) or participant is None:
         return False
     if phase.sight == "blind" or takes_turns(state):
         return True

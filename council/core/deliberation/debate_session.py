@@ -14,8 +14,9 @@ from council.core.conversations.handles import handles, named
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.casting import role_parts
 from council.core.deliberation.consensus import threshold_for
-from council.core.deliberation.deliberation import counted, guidance, rules_of
+from council.core.deliberation.deliberation import counted, rules_of
 from council.core.deliberation.judgement import named_history
+from council.core.deliberation.questions import guidance
 from council.core.excerpts import first_paragraph
 from council.core.ids import cuid
 from council.core.reading_answers.stances import STANCES

@@ -6,8 +6,8 @@ the reading of one text (`turns`), the rules of judgement (`consensus`,
 `measures`) and the state; it decides whether the rounds end and whether an
 agent is asked for its answer once more.
 
-Source: DL-013 to DL-016, DL-022, DL-023, DL-047, DL-082, DL-083, DL-085, DL-088,
-DL-095, DL-099, A-86, A-88.
+Source: DL-013 to DL-015, DL-022, DL-023, DL-047, DL-082, DL-083, DL-088, DL-095,
+DL-099, A-88.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from council.core.conversations.conversation import (
     Participant,
     ParticipantStatus,
 )
-from council.core.conversations.handles import HUMAN, handles
+from council.core.conversations.handles import handles
 from council.core.conversations.owed import current_phase, round_number, takes_turns
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.rules import Rules
@@ -28,10 +28,8 @@ from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
-from council.core.reading_answers.questions import questions
 from council.core.reading_answers.structure import word_count
 from council.core.reading_answers.turns import Fault, Turn, missing_responses, parse_turn
-from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def history(state: Conversation) -> list[Played]:
         Played(
             tour=one.tour,
             turns=turns.get(one.tour, {}),
-            blind=_was_blind(state, one.tour, one.phase),
+            blind=was_blind(state, one.tour, one.phase),
             vote=form_of(state, one.phase) == "vote",
         )
         for one in state.rounds
@@ -92,7 +90,8 @@ def _asked(played: Played, heard: Sequence[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _was_blind(state: Conversation, tour: int, phase: str) -> bool:
+def was_blind(state: Conversation, tour: int, phase: str) -> bool:
+    """Return true if a round of turns was sealed (DL-097)."""
     before = [one for one in state.rounds if one.phase == phase and one.tour < tour]
     sealed = PROCEDURES[state.procedure].phase(phase).sealed_rounds
     return state.sealed_phases and len(before) < sealed
@@ -190,73 +189,6 @@ def examine(
     leaves = status is ParticipantStatus.DONE
     participant.again = state.tour if faults and not asked and not leaves else 0
     return faults
-
-
-class Question(Record):
-    """A direct question; `answered` is the round of the reply, 0 while there is none (DL-016)."""
-
-    asker: str
-    asked: str
-    tour: int
-    text: str
-    answered: int = 0
-
-
-def asked_questions(state: Conversation) -> list[Question]:
-    """Return all direct questions between participants, oldest first.
-
-    A question is answered by the first turn after it in which the one who was
-    asked responds to the asker.
-    """
-    found: list[Question] = []
-    for entry in _contributions(state):
-        known = handles(state, entry.agent)
-        responded = {one.agent for one in turn_of(state, entry, known).responses}
-        for one in found:
-            if one.asked == entry.agent and one.asker in responded and not one.answered:
-                one.answered = entry.tour
-        for asked, sentence in questions(entry.text, known, entry.agent):
-            if asked in state.participants and asked != entry.agent:
-                found.append(
-                    Question(asker=entry.agent, asked=asked, tour=entry.tour, text=sentence)
-                )
-    return found
-
-
-class Guidance(Record):
-    """A person's injection: who acknowledged it, in which round, and who spoke and did not.
-
-    `entry` is its id; `owed` are those who should and have not yet.
-    """
-
-    entry: str
-    tour: int
-    target: str
-    text: str
-    acknowledged: dict[str, int] = {}  # noqa: RUF012 - Record copies it
-    owed: tuple[str, ...] = ()
-
-
-def guidance(state: Conversation) -> list[Guidance]:
-    """Return every injection with its acknowledgements (DL-085, A-86).
-
-    All acknowledge it in a turn after it; one with a target is owed by the target alone.
-    """
-    found: list[Guidance] = []
-    for entry in state.entries:
-        if entry.kind is EntryKind.INJECTION:
-            found.append(
-                Guidance(entry=entry.id, tour=entry.tour, target=entry.target, text=entry.text)
-            )
-        elif entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
-            turn = turn_of(state, entry)
-            if any(one.agent == HUMAN for one in turn.responses):
-                for one in found:
-                    one.acknowledged.setdefault(entry.agent, entry.tour)
-    for one in found:
-        wanted = (one.target,) if one.target else tuple(state.participants)
-        one.owed = tuple(agent for agent in wanted if agent not in one.acknowledged)
-    return found
 
 
 def dominating(state: Conversation) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from council.core.conversations.owed import (
 )
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
+from council.core.deliberation.questions import asked_questions, guidance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[Entry]) -> None:
     """Add to `parts` what `agent` may know of a deliberation; `seen` is all it may read."""
-    _number_items(state, agent, parts)
+    _number_items(state, parts)
     rules = deliberation.rules_of(state)
     before = _before_answer(state, agent)
     takes_part = agent in state.participants
@@ -47,7 +48,7 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         mustAnswer=_must_answer(state, agent, seen) if takes_part else [],
         questions=_questions(before, agent, seen),
         human=human_handle(state),
-        guidance=[one.entry for one in deliberation.guidance(before) if agent in one.owed],
+        guidance=[one.entry for one in guidance(before) if one.waits_for(agent)],
         askedAgain=is_asked_again(state, agent),
         faults=_faults(state, agent),
         dominating=list(deliberation.dominating(state)),
@@ -68,18 +69,15 @@ def _before_answer(state: Conversation, agent: str) -> Conversation:
     return state.copy(entries=[one for one in state.entries if one is not standing])
 
 
-def _number_items(state: Conversation, agent: str, parts: dict[str, Any]) -> None:
+def _number_items(state: Conversation, parts: dict[str, Any]) -> None:
     """Give each text its round and its place in the ledger. Changes `parts`."""
     place = {entry.id: number for number, entry in enumerate(state.entries)}
-    targets = {entry.id: entry.target for entry in state.entries}
     # An answer that was given once more takes the place of its draft.
     parts["own"] = [one for one in parts["own"] if one["kind"] != EntryKind.DRAFT]
     for key in ("own", "contributions", "late", "injections"):
         for item in parts[key]:
             item["round"] = _round_of(state, item["tour"])
             item["nth"] = place.get(item["id"], len(place))
-            if key == "injections":
-                item["forYou"] = targets.get(item["id"]) == agent
     for one in parts["absent"]:
         one["round"] = _round_of(state, one["tour"])
 
@@ -108,7 +106,7 @@ def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[
     readable = {(entry.agent, entry.tour) for entry in seen}
     return [
         {"asker": one.asker, "tour": one.tour, "text": one.text}
-        for one in deliberation.asked_questions(state)
+        for one in asked_questions(state)
         if one.asked == agent and not one.answered and (one.asker, one.tour) in readable
     ]
 

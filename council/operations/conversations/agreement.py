@@ -12,8 +12,8 @@ from council.core.conversations.owed import round_number
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation import deliberation, judgement
 from council.core.deliberation.consensus import Verdict
-from council.core.deliberation.deliberation import Question
 from council.core.deliberation.judgement import Doubt, Judgement
+from council.core.deliberation.questions import Guidance, Question, asked_questions, guidance
 from council.core.record import Record
 from council.store.minutes.minute_summary import round_name
 from council.store.minutes.minute_verdict import doubt_lines, tally_lines, verdict_line
@@ -148,6 +148,7 @@ def questions_record(state: Conversation) -> dict[str, Any]:
                 "text": one.text,
                 "acknowledged": one.acknowledged,
                 "owed": list(one.owed),
+                "answered": one.answered or None,
             }
             for one in _guidance(state)
         ],
@@ -156,11 +157,19 @@ def questions_record(state: Conversation) -> dict[str, Any]:
 
 def questions_text(state: Conversation) -> str:
     """Return the lines for people."""
-    lines = [f"round {one.tour}: {one.asker} asks {one.asked}: {one.text}" for one in _open(state)]
+    asked = _open(state)
+    lines = [f"round {one.tour}: {one.asker} asks {_who(one)}: {one.text}" for one in asked]
+    if state.finished_at is None and any(one.to_people for one in asked):
+        lines.append(f'a person answers with: council say "…" --to {state.name}')
     lines += [
         f"round {one.tour}: guidance not acknowledged by {', '.join(one.owed)}: {one.text}"
         for one in _guidance(state)
         if one.owed
+    ]
+    lines += [
+        f"round {one.tour}: guidance not answered by {one.target}: {one.text}"
+        for one in _guidance(state)
+        if one.target and not one.answered
     ]
     return "\n".join(lines) or f"{state.name}: nothing that was asked is open"
 
@@ -169,14 +178,16 @@ def _is_structured(state: Conversation) -> bool:
     return PROCEDURES[state.procedure].verdict == "stances"
 
 
+def _who(one: Question) -> str:
+    return "a person" if one.to_people else one.asked
+
+
 def _open(state: Conversation) -> list[Question]:
-    if not _is_structured(state):
-        return []
-    return [one for one in deliberation.asked_questions(state) if not one.answered]
+    return [one for one in asked_questions(state) if not one.answered]
 
 
-def _guidance(state: Conversation) -> list[deliberation.Guidance]:
-    return deliberation.guidance(state) if _is_structured(state) else []
+def _guidance(state: Conversation) -> list[Guidance]:
+    return guidance(state) if _is_structured(state) else []
 
 
 def _question(one: Question) -> dict[str, Any]:

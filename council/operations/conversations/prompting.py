@@ -113,6 +113,8 @@ def _prompt(
     if lang:
         lang = language(place.settings, lang, place.environ)
     folder = place.paths.conversation_folder(state.conversation_id)
+    if seen["blind"] and any(one["tour"] == state.tour for one in seen["own"]):
+        keep = False  # it shows a sealed text
     return cached_prompt(
         f"{folder}/prompts" if keep else "",
         kind or prompt_kind(seen),

@@ -102,6 +102,7 @@ def record_answer(
         CouncilError: The answer is refused; the refusal is an event.
     """
     before: list[Conversation] = []
+    lacking: list[list[dict[str, str]] | None] = []
 
     def change(state: Conversation) -> Step:
         before[:] = [state]
@@ -125,6 +126,7 @@ def record_answer(
         )
         if printed and step.outcome == "recorded" and _is_done(state, task):
             raise AlreadyAnsweredError(agent, state.phase, state.tour)
+        lacking[:] = [step.faults]
         return step.then(machine.advance(step.state, place.now(), ours=True))
 
     try:
@@ -148,7 +150,7 @@ def record_answer(
     )
     for event in edited.events:
         if event["type"] == "contribution.recorded" and event["agentId"] == agent:
-            answered.faults = _seen_by(agent, edited.state, event["data"].get("faults"))
+            answered.faults = _seen_by(agent, edited.state, lacking[-1])
             answered.asked_again = event["data"].get("askedAgain", False)
     return answered, edited.state
 

@@ -51,7 +51,7 @@ class Posted(Record):
 
 
 def inject(place: Place, name: str, message: str, *, author: str = "", target: str = "") -> Steered:
-    """Add guidance that all agents, or `target`, read in their next prompt.
+    """Add guidance that all agents read in their next prompt; `target` is to answer it.
 
     Raises:
         InvalidInputError: The author is no legal name, or the text cannot be kept.

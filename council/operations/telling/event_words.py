@@ -79,6 +79,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "sa contribution modifiée dans le fichier ({reason}) est rétablie",
     ),
     "answer.refused": ("answer refused: {message}", "réponse refusée : {message}"),
+    "person.asked": ("asks a person: {text}", "demande à une personne : {text}"),
     "guidance.added": (
         "a person put in a word[ to {target}]",
         "une personne intervient[ pour {target}]",

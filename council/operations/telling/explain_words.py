@@ -84,6 +84,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "an answer of {agent}, of whom no other run is started",
         "une réponse de {agent}, dont rien n'est plus lancé",
     ),
+    "people": (
+        'a person: {agent} asks “{question}” (answer with: council say "…" --to {name})',
+        "une personne : {agent} demande « {question} » "
+        '(répondre par : council say "…" --to {name})',
+    ),
     "resumption": ("a person: it is paused", "une personne : en pause"),
     "minutes": ("its minutes", "son compte rendu"),
     "message": ("a message: nobody has said anything new", "un message : rien de neuf n'a été dit"),

@@ -70,9 +70,19 @@ def explain_conversation(place: Place, about: Subject) -> Explained:
         found.then("next-person")
     else:
         _under_way(place, found, state)
+    _of_questions(found, state)
     lock = f"{place.paths.conversation_folder(state.conversation_id)}/lock"
     of_lock(found, lock)
     return found
+
+
+def _of_questions(found: Explained, state: Conversation) -> None:
+    """Add the questions that wait for an answer of people; they hold up nothing."""
+    from council.core.deliberation.questions import open_to_people
+
+    asked_at = {one.id: one.at for one in state.entries}
+    for one in open_to_people(state):
+        found.wait_for("people", one.asker, asked_at.get(one.entry), question=one.text)
 
 
 def _of_file(place: Place, found: Explained) -> None:

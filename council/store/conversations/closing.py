@@ -148,15 +148,18 @@ def _prune(session: Session) -> None:
         if name not in kept:
             files.remove(f"{places.history}/{name}")
     known = {record[key] for record in records for key in ("digest", "seen")}
-    unmerged = live.late_writes(places.displaced, places.history, known.__contains__)
-    spared = {late.path for late in unmerged}
+    spared = {
+        late.path
+        for folder in session.displaced
+        for late in live.late_writes(folder, places.history, known.__contains__)
+    }
     for name in os.listdir(places.displaced):
         path = f"{places.displaced}/{name}"
         if path not in spared and stat.S_ISREG(os.lstat(path).st_mode):
             files.remove(path)
     used = sealed.names_of(session.state) if hasattr(session, "state") else set()
     for name in os.listdir(places.sealed):
-        if name not in used:
+        if name not in used and f"{places.sealed}/{name}" not in spared:
             files.remove(f"{places.sealed}/{name}")
 
 

@@ -131,7 +131,8 @@ class Conversations:
         from council.store.conversations import live
 
         places = Places(self.workspace, view.name, view.state.conversation_id)
-        return view.standing != "clean" or live.has_late_writes(places.displaced)
+        aside = (places.displaced, places.sealed)
+        return view.standing != "clean" or any(live.has_late_writes(one) for one in aside)
 
     def create(
         self,

@@ -175,10 +175,21 @@ class Document:
         if not record["parent"]:
             files.sync_folder(self.places.folder)  # the first line: the file has just been made
 
+    @property
+    def displaced(self) -> tuple[str, ...]:
+        """The folders that may hold files which gave way to a newer text."""
+        return (self.places.displaced,)
+
+    def displaced_for(self, _: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        return self.places.displaced
+
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
         facts = prepared.facts
-        live.publish(prepared.path, self.places.live, self.places.displaced, self.reading)
+        seen = self.reading
+        aside = self.places.displaced if seen is None else self.displaced_for(seen.digest)
+        live.publish(prepared.path, self.places.live, aside, seen)
         self.reading = files.Reading(
             data=data,
             device=facts.st_dev,

@@ -290,11 +290,16 @@ def _is_ours(data: bytes, digest: str, history: str, is_known: Callable[[str], b
         return True
 
 
-def settle(late: Late) -> None:
+def settle(late: Late, displaced: str = "") -> None:
     """Say that this text of a displaced file is dealt with; only a further one is news.
+
+    Args:
+        late: The text.
+        displaced: The folder in which it lies from now on, "" to leave it where it is.
 
     Raises:
         OSError: The system refuses.
     """
     digest, size = snapshots.digest_of(late.data), len(late.data)
-    os.rename(late.path, _fingerprint(os.path.dirname(late.path), digest, size, late.modified_ns))
+    folder = displaced or os.path.dirname(late.path)
+    os.rename(late.path, _fingerprint(folder, digest, size, late.modified_ns))

@@ -42,6 +42,15 @@ class Places:
                 files.make_folder(path, mode)
 
 
+def foreign_folder(places: Places, digest: str) -> str:
+    """Return the folder of the text that somebody saved, if it is kept, by its digest.
+
+    One that held an answer of a blind phase lies beside the sealed texts.
+    """
+    found = snapshots.has(places.sealed, digest)
+    return places.sealed if found else places.history
+
+
 def is_closed(tail: Tail | None) -> bool:
     """Tell whether a conversation is archived, by the last line of its journal."""
     return tail is not None and bool(tail.record.get("closing", {}).get("done"))

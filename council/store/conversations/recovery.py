@@ -17,7 +17,7 @@ from council.core.events import Event
 from council.core.record import Record
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations import journal, live
+from council.store.conversations import journal, live, snapshots
 from council.store.conversations.places import snapshot_of
 
 TYPE_CHECKING = False
@@ -100,11 +100,14 @@ def affirm(session: Any) -> None:
 
 
 def _take_in_late_writes(session: Any, kind: Kind) -> None:
-    for late in live.late_writes(
-        session.places.displaced,
-        session.places.history,
-        lambda digest: kind.is_known(session, digest),
-    ):
+    found = [
+        late
+        for folder in session.displaced
+        for late in live.late_writes(
+            folder, session.places.history, lambda digest: kind.is_known(session, digest)
+        )
+    ]
+    for late in found:
         fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
         if fresh and not kind.is_complete(late.data):
             continue  # its writer is not done yet
@@ -115,7 +118,7 @@ def _take_in_late_writes(session: Any, kind: Kind) -> None:
             session.keep_bytes(newer.message, late.data)
             data = {"field": "schemaVersion", "value": newer.found, "reason": "of a newer version"}
             session.say([Event(type="edit.refused", data=data)])
-        live.settle(late)
+        live.settle(late, session.displaced_for(snapshots.digest_of(late.data)))
 
 
 def read_live(session: Any, kind: Kind) -> Reading | None:

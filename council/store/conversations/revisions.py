@@ -11,7 +11,7 @@ from council.core.errors import NotFoundError
 from council.core.record import Record
 from council.store import files
 from council.store.conversations import journal, naming, snapshots
-from council.store.conversations.places import Places, decoded
+from council.store.conversations.places import Places, decoded, foreign_folder
 from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False
@@ -99,7 +99,8 @@ def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
     with files.explaining("read", places.journal):
         for record in journal.records(places.journal):
             if record["rev"] == rev and record["seen"] not in ("", record["parent"]):
-                return decoded(snapshots.get(places.history, record["seen"]))
+                folder = foreign_folder(places, record["seen"])
+                return decoded(snapshots.get(folder, record["seen"]))
     raise NotFoundError(f"revision {rev} of {name} took in no other text")
 
 

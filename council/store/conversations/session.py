@@ -19,7 +19,7 @@ from council.core.times import render_instant
 from council.store import events as event_log
 from council.store.conversations import journal, sealed, snapshots, untouched
 from council.store.conversations.document import Document
-from council.store.conversations.places import Places
+from council.store.conversations.places import Places, foreign_folder
 from council.store.conversations.twins import twin
 from council.store.lock import DEFAULT_TIMEOUT_S
 
@@ -158,6 +158,16 @@ class Session(Document):
         )
         self.write(data, digest, record, before_publishing)
         self.stand(state, page, data, digest)
+
+    @property
+    def displaced(self) -> tuple[str, ...]:
+        """The folders that may hold files which gave way to a newer text."""
+        return (self.places.displaced, self.places.sealed)
+
+    def displaced_for(self, digest: str) -> str:
+        """Return the folder into which a file goes that gives way, by the digest of its text."""
+        is_hidden = foreign_folder(self.places, digest) == self.places.sealed
+        return self.places.sealed if is_hidden else self.places.displaced
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
         """Take a revision for the one that stands, and remember it for the next session."""

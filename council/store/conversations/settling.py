@@ -19,6 +19,7 @@ from council.store.conversations.places import decoded, is_lost_revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.core.conversations.conversation import SealedText
     from council.store.conversations.session import Session
     from council.store.files import Reading
 
@@ -80,10 +81,12 @@ def take_in(session: Session, theirs: bytes) -> None:
     merged = merge(session.places, theirs, session.text, hidden, session.now)
     for kept in merged.kept:
         session.keep(kept.what, kept.text)
-    if not merged.changed and not merged.events:
+    # A sealed text that stands in it must not be found there, nor among the earlier texts.
+    is_hidden = _shows_one_of([*hidden.values(), *merged.seal], theirs)
+    if not (merged.changed or merged.events or is_hidden):
         return  # other line ends, say: the file is left as its owner likes it
     recovery.affirm(session)
-    snapshots.keep(session.places.history, theirs)
+    snapshots.keep(session.places.sealed if is_hidden else session.places.history, theirs)
     session.commit(
         merged.state,
         merged.page,
@@ -92,6 +95,15 @@ def take_in(session: Session, theirs: bytes) -> None:
         seal=merged.seal,
         seen=snapshots.digest_of(theirs),
     )
+
+
+def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
+    """Return true if one of these texts, or its draft, stands in a file."""
+    text = "\n".join(decoded(data).splitlines())
+    said = [
+        "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, one.draft)
+    ]
+    return any(part in text for part in said if part)
 
 
 def _begin_from_file(session: Session) -> None:

@@ -14,11 +14,11 @@ from council.core.conversations.conversation import Conversation, Entry, EntryKi
 from council.core.conversations.handles import is_anonymous, named, pseudonyms
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.deliberation.consensus import ABSENT
-from council.core.deliberation.deliberation import asked_questions, guidance
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.deliberation.flips import STANCE
 from council.core.deliberation.judgement import Judgement, round_of
 from council.core.deliberation.played import stances_until
+from council.core.deliberation.questions import asked_questions, guidance
 from council.core.excerpts import excerpt
 from council.core.reading_answers.forms import json_object
 from council.core.reading_answers.stances import STANCES
@@ -35,7 +35,7 @@ from council.store.statefile.quoting import cell, inline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.deliberation.deliberation import Guidance
+    from council.core.deliberation.questions import Guidance
     from council.core.reading_answers.turns import Turn
 
 _FOUND_MAX_CHARS = 60

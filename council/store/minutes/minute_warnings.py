@@ -10,9 +10,10 @@ from __future__ import annotations
 from council.core.conversations.account import display_name
 from council.core.conversations.conversation import Conversation, EntryKind, Origin
 from council.core.conversations.quotations import MISSING
-from council.core.deliberation.deliberation import guidance, rules_of
+from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.flips import STANCE, Flip
 from council.core.deliberation.judgement import Judgement, below_floor, unreadable
+from council.core.deliberation.questions import guidance
 from council.core.excerpts import excerpt
 from council.store.minutes.minute_quotations import checked_quotations
 from council.store.minutes.minute_summary import round_name
@@ -62,7 +63,7 @@ def warnings(state: Conversation, judged: Judgement, words: dict[str, str]) -> l
     lines += [
         words["warning.guidance"].format(who=name(one.target), author=name(authors[one.entry]))
         for one in guidance(state)
-        if one.target and one.owed
+        if one.target and not one.answered
     ]
     return lines
 

@@ -16,6 +16,7 @@ from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.events import Event
 from council.core.record import Record
 from council.store.conversations import journal, snapshots
+from council.store.conversations.places import foreign_folder
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
@@ -113,8 +114,9 @@ def _base_of(places: Places, theirs: bytes, ours: bytes) -> bytes:
         return ours
     base = snapshots.get(places.history, named)
     for seen in reversed(taken_in[-_SAVES:]):
-        if snapshots.has(places.history, seen):
-            save = snapshots.get(places.history, seen)
+        folder = foreign_folder(places, seen)
+        if snapshots.has(folder, seen):
+            save = snapshots.get(folder, seen)
             if _goes_on_from(save, base, theirs):
                 return save
     return base

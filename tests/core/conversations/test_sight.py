@@ -126,14 +126,19 @@ def test_agreeing_is_not_offered_in_a_blind_phase():
     assert parts(challenged(), "henry", NOW)["mayAgree"] is True
 
 
-def test_guidance_reaches_its_addressee_alone_or_everybody():
+@pytest.mark.req("HR-025")
+def test_guidance_reaches_all_with_the_name_of_the_one_it_is_for():
     state = inject(convened(), "for all", author="p", now=NOW).state
     state = inject(state, "for sage", author="p", now=NOW, target="sage").state
     heard = {
-        agent: [one["text"] for one in parts(state, agent, NOW)["injections"]]
+        agent: [(one["text"], one["forYou"]) for one in parts(state, agent, NOW)["injections"]]
         for agent in ("henry", "sage")
     }
-    assert heard == {"henry": ["for all"], "sage": ["for all", "for sage"]}
+    assert heard == {
+        "henry": [("for all", False), ("for sage", False)],
+        "sage": [("for all", False), ("for sage", True)],
+    }
+    assert [one["target"] for one in parts(state, "henry", NOW)["injections"]] == ["", "sage"]
 
 
 @pytest.mark.req("C0-050")

@@ -28,7 +28,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.rules import Rules
 from council.core.conversations.steering import pause, resume, stop, wind_up
 from council.core.conversations.tasks import task_failed, task_queued, task_started
-from council.core.deliberation.deliberation import asked_questions, dominating, guidance
+from council.core.deliberation.deliberation import dominating
 from council.core.errors import AlreadyAnsweredError, NotYourTurnError, RefusedError
 from council.core.ids import task_id
 from council.core.reading_answers.rendering import render_turn
@@ -280,7 +280,8 @@ def test_answer_without_the_form_is_kept_and_asked_for_once_more_and_aborts_noth
     step = say(state, "claude", GARBAGE)
     asked = step.state
     assert step.events[0].data["askedAgain"] is True
-    assert [one["code"] for one in step.events[0].data["faults"]][:1] == ["no-form"]
+    assert [one["code"] for one in step.faults][:1] == ["no-form"]
+    assert ("faults" in step.events[0].data) is not sealed, "others read the events"
     assert "claude" in woken(asked), "the same agent is asked again"
     assert sealed or owing(asked) == ("claude",)
 
@@ -330,7 +331,7 @@ def test_missing_response_is_asked_for_once_and_then_stored_with_the_gap():
 def test_nobody_owes_a_response_to_who_has_not_spoken_yet_or_cannot_be_seen():
     assert say(debate(), "claude", form()).events[0].data["faults"] == []
     sealed = say(debate(sealed_phases=True), "claude", form()).state
-    assert say(sealed, "gpt", form()).events[0].data["faults"] == []
+    assert say(sealed, "gpt", form()).faults == []
 
 
 @pytest.mark.req("DL-013", "DL-087")
@@ -395,45 +396,7 @@ def test_agreement_as_a_status_is_refused_where_it_is_a_stance():
         respond(debate(), "claude", form(), now=NOW, status="agreed")
 
 
-# --- questions, guidance, domination -----------------------------------------------------------
-
-
-@pytest.mark.req("DL-016")
-def test_direct_question_stays_open_until_a_turn_responds_to_who_asked():
-    state = debate(rules={"max_rounds": 5})
-    state = say(state, "claude", form(position="Ship. @glm, can you pay?")).state
-    state = say(state, "gpt", form({"claude": "agree"})).state
-    (question,) = asked_questions(state)
-    assert question.answered == 0
-    assert (question.asker, question.asked, question.tour) == ("claude", "glm", 1)
-    assert question.text.endswith("@glm, can you pay?")
-
-    dodged = say(state, "glm", form({"gpt": "agree"})).state
-    assert asked_questions(dodged)[0].answered == 0
-    answered = say(dodged, "glm", form({"gpt": "agree", "claude": "partial"})).state
-    assert asked_questions(answered)[0].answered == 1
-
-
-@pytest.mark.req("DL-085")
-def test_guidance_in_mid_round_is_acknowledged_by_each_and_stands_where_it_came():
-    state = say(debate(rules={"max_rounds": 2}), "claude", form()).state
-    state = inject(state, "Mind the budget.", author="ann", now=NOW + MINUTE).state
-    state = inject(state, "You pay?", author="ann", now=NOW + MINUTE, target="glm").state
-
-    assert [one.owed for one in guidance(state)] == [("claude", "gpt", "glm"), ("glm",)]
-    state = say(state, "gpt", form({"claude": "agree", "human": "acknowledged"})).state
-    state = say(state, "glm", form({"claude": "agree", "gpt": "agree"})).state
-    assert state.tour == 2, "an acknowledgement that is missing holds up nobody"
-    assert [str(one.kind) for one in state.entries] == [
-        "contribution", "injection", "injection", "contribution", "contribution",
-    ]  # fmt: skip
-    everybody, one = guidance(state)
-    assert (everybody.acknowledged, everybody.owed) == ({"gpt": 1}, ("claude", "glm"))
-    assert (one.acknowledged, one.owed) == ({"gpt": 1}, ("glm",))
-    state = say(state, "gpt", form({"claude": "agree", "glm": "agree"})).state
-    answer = {"claude": "agree", "gpt": "agree", "ann": "acknowledged"}
-    state = say(state, "glm", form(answer)).state
-    assert [one.owed for one in guidance(state)] == [("claude",), ()]
+# --- domination ------------------------------------------------------------------------------
 
 
 @pytest.mark.req("DL-083")

@@ -8,6 +8,7 @@ import pytest
 
 from council.core.conversations.answers import inject, respond
 from council.core.conversations.conversation import Conversation
+from council.core.conversations.handles import pseudonyms
 from council.core.conversations.machine import advance
 from council.core.conversations.sight import parts
 from council.core.conversations.steering import pause
@@ -126,8 +127,10 @@ def test_an_unanswered_question_stays_until_the_asked_one_responds_to_the_asker(
     ignored = say(ignored, "glm", form({"gpt": "agree"}, "No answer."))
     assert ignored.tour == 2
     assert seen(ignored, "glm")["questions"][0]["asker"] == "claude"
-    answered = speaks(speaks(state))
-    assert seen(answered, "glm")["questions"] == []
+    stances = form({"claude": "agree", "gpt": "agree"})
+    said = stances.replace("@claude: agree", "@claude: agree — it costs five euros")
+    assert seen(say(speaks(state), "glm", stances), "glm")["questions"], "a stance answers nothing"
+    assert seen(say(speaks(state), "glm", said), "glm")["questions"] == []
 
 
 @pytest.mark.req("DL-016")
@@ -137,18 +140,29 @@ def test_a_question_is_open_again_for_who_is_asked_for_its_answer_once_more():
     assert [one["asker"] for one in seen(state, "gpt")["questions"]] == ["claude"]
 
 
-@pytest.mark.req("DL-085")
-def test_guidance_is_owed_by_all_or_by_its_target_until_it_is_acknowledged():
+@pytest.mark.req("DL-085", "HR-025")
+def test_guidance_for_one_is_seen_and_acknowledged_by_all_and_the_one_knows_that_it_answers():
     state = inject(debate(), "Mind the cost.", author="jo", now=NOW).state
     state = inject(state, "And you, glm?", author="jo", now=NOW, target="glm").state
-    assert seen(state, "claude")["guidance"] == ["1-jo-injection"]
-    asked = seen(state, "glm")
-    assert asked["guidance"] == ["1-jo-injection", "1-jo-injection-2"]
-    assert [one["forYou"] for one in asked["injections"]] == [False, True]
-    assert "And you" not in json.dumps(seen(state, "gpt"))
+    both = ["1-jo-injection", "1-jo-injection-2"]
+    for agent in ("claude", "gpt", "glm"):
+        asked = seen(state, agent)
+        assert asked["guidance"] == both
+        assert [one["target"] for one in asked["injections"]] == ["", "glm"]
+        assert [one["forYou"] for one in asked["injections"]] == [False, agent == "glm"]
+        assert "And you, glm?" in json.dumps(asked)
     state = speaks(state)
     assert seen(state, "claude")["guidance"] == []
-    assert seen(state, "gpt")["guidance"] == ["1-jo-injection"]
+    assert seen(state, "gpt")["guidance"] == both
+
+
+@pytest.mark.req("HR-025", "DL-100")
+def test_guidance_for_one_hides_its_name_in_an_anonymous_deliberation():
+    state = debate(rules={"anonymous": True})
+    state = inject(state, "And the cost?", author="jo", now=NOW, target="glm").state
+    assert seen(state, "glm")["injections"][0]["target"] == "glm"
+    target = seen(state, "gpt")["injections"][0]["target"]
+    assert target == pseudonyms(state, "gpt")["glm"]
 
 
 @pytest.mark.req("DL-083")

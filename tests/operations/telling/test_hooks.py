@@ -87,6 +87,18 @@ def test_waiting_for_a_person_failure_consensus_and_cancelling_are_told(table: T
     assert sorted(one["name"] for one in told(table, "closed")) == ["one", "two"]
 
 
+@pytest.mark.req("HR-024")
+def test_a_question_to_people_is_told_as_waiting_for_a_person(table: Table):
+    table.seat({"ann": {}, "bob": {}})
+    with_hooks(table, waiting_for_person=["./write-down"])
+    table.convene(agents=PAIR, sealed=False)
+    respond(table.place, "active", "ann", "I would.\n\n@human, what is the budget?")
+    all_is_quiet()
+    asked = [one for one in told(table) if one["type"] == "person.asked"]
+    assert [(one["hook"], one["agentId"]) for one in asked] == [("waiting_for_person", "ann")]
+    assert asked[0]["data"]["text"] == "@human, what is the budget?"
+
+
 def test_what_happened_before_hooks_were_there_is_told_to_nobody(table: Table):
     table.convene(agents=PAIR)
     all_is_quiet()

@@ -1,0 +1,194 @@
+"""What waits for somebody's words: direct questions, to participants and people, and guidance.
+
+It is read from the texts whenever it is needed, as the rest of their structure.
+It decides what counts as an answer; who is told of it is decided elsewhere.
+
+Source: DL-016, DL-085, A-86, HR-024, HR-025.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Entry, EntryKind
+from council.core.conversations.handles import HUMAN, handles, may_ask_people
+from council.core.conversations.procedures import PROCEDURES
+from council.core.conversations.speaking import PARALLEL
+from council.core.deliberation.deliberation import form_of, turn_of, was_blind
+from council.core.reading_answers.names import Names
+from council.core.reading_answers.questions import questions
+from council.core.reading_answers.responses import about
+from council.core.reading_answers.stances import stance_of
+from council.core.reading_answers.structure import own_lines
+from council.core.record import Record
+
+_BARE = frozenset(("yes", "no", "yep", "nope", "oui", "non", "ja", "nein", "si", "sí"))
+
+
+class Question(Record):
+    """A direct question; `answered` is the round of the reply, 0 while there is none (DL-016).
+
+    `asked` is a participant, or `HUMAN` for the people who steer, if it is `to_people`.
+    `entry` is the id of the contribution in which it stands.
+    """
+
+    asker: str
+    asked: str
+    tour: int
+    text: str
+    entry: str = ""
+    answered: int = 0
+    to_people: bool = False
+
+
+def asked_questions(state: Conversation) -> list[Question]:
+    """Return all direct questions to participants and to people, oldest first.
+
+    A question is answered by the first turn after it in which the one who was
+    asked says something to the asker: a stance by itself, or a bare yes or no,
+    is no answer. Where all speak at once the turn must be of a later round.
+    People answer by guidance for all or for the asker. In a council, where no
+    turn has lines to others, only questions to people count.
+
+    Source: DL-016, HR-024.
+    """
+    found: list[Question] = []
+    for entry in state.entries:
+        if entry.kind is EntryKind.INJECTION:
+            for one in found:
+                if one.to_people and not one.answered and entry.target in ("", one.asker):
+                    one.answered = entry.tour
+        elif entry.kind is EntryKind.CONTRIBUTION:
+            has_form = form_of(state, entry.phase) != "text"
+            if has_form or may_ask_people(state, entry.text):
+                known = handles(state, entry.agent)
+                if has_form:
+                    _settle_by_turn(state, found, entry, known)
+                found += _questions_in(state, entry, known, to_peers=has_form)
+    return found
+
+
+def asked_of_people(state: Conversation, entry: Entry) -> list[str]:
+    """Return the questions that an entry puts to the people who steer."""
+    asked = _questions_in(state, entry, handles(state, entry.agent), to_peers=False)
+    return [one.text for one in asked]
+
+
+def open_to_people(state: Conversation) -> list[Question]:
+    """Return the questions that wait for an answer of people, none once it is over (HR-024)."""
+    if state.finished_at is not None or not any(
+        may_ask_people(state, one.text)
+        for one in state.entries
+        if one.kind is EntryKind.CONTRIBUTION
+    ):
+        return []
+    return [one for one in asked_questions(state) if one.to_people and not one.answered]
+
+
+def _questions_in(
+    state: Conversation, entry: Entry, known: dict[str, str], *, to_peers: bool
+) -> list[Question]:
+    # A participant that is called like the people is asked itself.
+    people = "" if HUMAN in state.participants else HUMAN
+    return [
+        Question(
+            asker=entry.agent,
+            asked=asked,
+            tour=entry.tour,
+            text=text,
+            entry=entry.id,
+            to_people=asked == people,
+        )
+        for asked, text in questions(entry.text, known, entry.agent)
+        if asked == people or (to_peers and asked in state.participants)
+    ]
+
+
+def _settle_by_turn(
+    state: Conversation, found: list[Question], entry: Entry, known: dict[str, str]
+) -> None:
+    """Mark the questions to an author that its turn answers. Changes them."""
+    at_once = _all_at_once(state, entry)
+    waiting = {
+        one.asker
+        for one in found
+        if one.asked == entry.agent and not one.answered
+        if one.tour < entry.tour or not at_once
+    }
+    if not waiting:
+        return
+    told = {
+        one.agent for one in turn_of(state, entry, known).responses if _is_said(one.comment)
+    } | _spoken_to(entry.text, known)
+    for one in found:
+        if one.asked == entry.agent and one.asker in waiting & told and not one.answered:
+            one.answered = entry.tour
+
+
+def _all_at_once(state: Conversation, entry: Entry) -> bool:
+    """Return true if all spoke at once in the round of an entry, and none could hear it."""
+    phase = PROCEDURES[state.procedure].phase(entry.phase)
+    is_blind = phase.form == "vote" or was_blind(state, entry.tour, entry.phase)
+    return is_blind or (state.order or phase.order) == PARALLEL
+
+
+def _spoken_to(text: str, known: dict[str, str]) -> set[str]:
+    """Return to whom a line of a text says something, wherever in the text it stands."""
+    named = Names(known.items())
+    spoken = [one for line, is_own in own_lines(text) if is_own for one in about(line, named)]
+    return {
+        one.agent
+        for one in spoken
+        if _is_said(one.comment if one.stance else f"{one.token} {one.comment}")
+    }
+
+
+def _is_said(text: str) -> bool:
+    """Return true if a text says more than a stance, a yes or a no."""
+    words = "".join(letter if letter.isalnum() else " " for letter in text.casefold()).split()
+    return bool(words) and not stance_of(text.strip(" .!")) and " ".join(words) not in _BARE
+
+
+class Guidance(Record):
+    """A person's injection: who acknowledged it, in which round, and who has not yet (`owed`).
+
+    `entry` is its id. `target` is who has to answer it, "" for nobody; `answered`
+    is the round in which it did, 0 while it has not.
+    """
+
+    entry: str
+    tour: int
+    target: str
+    text: str
+    acknowledged: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    owed: tuple[str, ...] = ()
+    answered: int = 0
+
+    def waits_for(self, agent: str) -> bool:
+        """Return true if an agent has still to acknowledge it, or to answer it."""
+        return agent in self.owed or (agent == self.target and not self.answered)
+
+
+def guidance(state: Conversation) -> list[Guidance]:
+    """Return every injection with its acknowledgements.
+
+    All acknowledge it in a turn after it. One that is for somebody is answered
+    by that agent, in words.
+
+    Source: DL-085, A-86, HR-025.
+    """
+    found: list[Guidance] = []
+    for entry in state.entries:
+        if entry.kind is EntryKind.INJECTION:
+            found.append(
+                Guidance(entry=entry.id, tour=entry.tour, target=entry.target, text=entry.text)
+            )
+        elif (
+            found and entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text"
+        ):
+            said = [one for one in turn_of(state, entry).responses if one.agent == HUMAN]
+            for one in found if said else ():
+                one.acknowledged.setdefault(entry.agent, entry.tour)
+                if entry.agent == one.target and any(_is_said(line.comment) for line in said):
+                    one.answered = one.answered or entry.tour
+    for one in found:
+        one.owed = tuple(agent for agent in state.participants if agent not in one.acknowledged)
+    return found
