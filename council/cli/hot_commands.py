@@ -52,6 +52,7 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
             token=place.environ.get("COUNCIL_TOKEN", ""),
             only=only,
             stated=_stated(values),
+            check=bool(values.get("check")),
         )
     except CouncilError as error:
         _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
@@ -61,7 +62,10 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
         "recorded": f"{agent}: recorded for {where}",
         "already-recorded": f"{agent}: this answer for {where} stands already",
         "late": f"{agent}: {where} is closed; the text is kept among the late contributions",
+        "checked": f"{agent}: nothing is recorded; this would be understood for {where}",
     }[answered.outcome]
+    if values.get("check") and answered.outcome == "late":
+        said = f"{agent}: {where} is closed; the text would be kept among the late contributions"
     if answered.moved_to:
         said += f"; {answered.moved_from} is over, {answered.moved_to} begins"
         if answered.moved_from == answered.moved_to:
@@ -71,7 +75,7 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
     late = answered.outcome == "late"
     return Output(
         record=answered.to_record(),
-        text="" if late else said,
+        text="" if late else "\n".join([said, *_understood(answered)]),
         notes=[f"council: {said}"] if late else _lacks(answered),
         code=ConflictError.exit_code if late else 0,
     )
@@ -100,6 +104,37 @@ def _stated(values: dict[str, Any]) -> Stated | None:
     return stated(values["position"], values["stance"], values["confidence"])
 
 
+def _understood(answered: Answered) -> list[str]:
+    """Return what people are told was understood of an answer (HR-010)."""
+    found = answered.understood
+    if found is None:
+        return []
+    from council.core.excerpts import excerpt
+    from council.core.plain_text import plain_line
+
+    def short(text: str) -> str:
+        return f"“{plain_line(excerpt(text, _SHORT_CHARS))}”"
+
+    told = []
+    if found.form != "text":
+        stances = ", ".join([f"@{peer} {stance}" for peer, stance in found.stances.items()])
+        told += [
+            f"position: {short(found.position) if found.position else 'none'}",
+            f"stances: {stances or 'none'}",
+            f"confidence: {found.confidence or 'none'}",
+        ]
+    told += [f"question to @{to}: {short(text)}" for to, text in found.questions]
+    told += [
+        f"quotation {_FOUND.get(state, state)}: {short(text)}" for text, state in found.quotations
+    ]
+    told += [f"blocker: {short(text)}" for text in found.blockers]
+    if found.form == "text":
+        told.append(f"status: {found.status}")
+    return [f"  {line}" for line in told]
+
+
+_SHORT_CHARS = 100
+_FOUND = {"found": "found", "near": "found nearly", "missing": "not found"}
 _IN_DOUBT = (
     "it raises a blocker, which stays open, so it counts as RESPONDED and not as AGREED;"
     " answer once more: without a blocker to agree, without --status agreed to keep it"

@@ -99,6 +99,13 @@ _ANSWER = (
     ),
 )
 
+_CHECK = Option(
+    name="check",
+    flags=("--check",),
+    flag=True,
+    help="Say what would be understood and what is missing; record nothing.",
+)
+
 # The parts of a structured turn or vote, for who does not write its form by hand (DL-011).
 _STATED = (
     Option(
@@ -277,6 +284,7 @@ HOT: dict[str, Command] = {
         example='council respond --as henry "We should build it, and here is why."',
         options=(
             *_ANSWER,
+            _CHECK,
             Option(
                 name="status",
                 flags=("--status",),
@@ -293,7 +301,7 @@ HOT: dict[str, Command] = {
         panel="Conversations",
         summary="Vote as an agent; only in the voting phase of a deliberation.",
         example='council vote --as glm --position "Build it." --stance gpt=agree',
-        options=(*_ANSWER, *_STATED, *EVERYWHERE),
+        options=(*_ANSWER, _CHECK, *_STATED, *EVERYWHERE),
     ),
     "synthesize": Command(
         name="synthesize",

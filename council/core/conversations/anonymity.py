@@ -65,6 +65,7 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
             {**one, "agent": mask.pseudonym(one["agent"]), "found": mask.text(reader, one["found"])}
             for one in parts["faults"]
         ],
+        "understood": mask.understood(parts["understood"]),
         "dominating": [mask.named(one) for one in mask.sorted(parts["dominating"])],
         "turns": [mask.turn(one) for one in parts["turns"]],
         "votes": [mask.turn(one) for one in parts["votes"]],
@@ -202,6 +203,12 @@ class _Mask:
                 for one in turn["responses"]
             ],
         }
+
+    def understood(self, found: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return what the reader is known to have said, with its peers as it knows them."""
+        if found is None:
+            return None
+        return {**self.turn(found), "wanted": [self.pseudonym(one) for one in found["wanted"]]}
 
     def verdict(self, verdict: dict[str, Any] | None) -> dict[str, Any] | None:
         if verdict is None:

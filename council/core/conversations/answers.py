@@ -178,9 +178,10 @@ def respond(
     text = answer.text
     if standing and again and answer.stated and (answer.bare or standing == text):
         return _restate(state, answer)
-    if standing == text and again and _is_of_another_run(state, answer):
+    is_repeated = text in (standing, *_drafts(state, agent, state.tour))
+    if is_repeated and again and _is_of_another_run(state, answer):
         return _insist(state, answer)
-    if text in (standing, *_drafts(state, agent, state.tour)):
+    if is_repeated:
         return Step(state=state.copy(), outcome="already-recorded")
     left = participant.status is ParticipantStatus.DONE
     if not again and (standing is not None or participant.sealed or left):
@@ -247,7 +248,7 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
 def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:
     """Return the texts of an agent in whose place another one came in that round."""
     sealed = state.sealed.get(agent)
-    hidden = [sealed.draft] if sealed is not None and sealed.tour == tour and sealed.draft else []
+    hidden = sealed.drafts if sealed is not None and sealed.tour == tour else []
     mine = [one for one in state.entries if one.agent == agent and one.tour == tour]
     return hidden + [one.text for one in mine if one.kind is EntryKind.DRAFT]
 
@@ -434,7 +435,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
         status=str(_STATUSES[answer.status]),
         origin=answer.origin,
         task=answer.task,
-        draft=standing.text if standing is not None and participant.sealed else "",
+        drafts=[*standing.drafts, standing.text] if standing and participant.sealed else [],
     )
     participant.sealed = sealed_digest(answer.nonce, answer.text)
     state.sealed[answer.agent] = sealed

@@ -185,7 +185,7 @@ class Round(Record):
 class SealedText(Record):
     """A contribution of a blind phase as it lies in `sealed/`: never part of the file.
 
-    `draft` is the first answer of one that was asked once more, "" of all others.
+    `drafts` is what an author that was asked again had answered before, oldest first.
     """
 
     agent: str
@@ -196,7 +196,7 @@ class SealedText(Record):
     status: str
     origin: Origin
     task: str = ""
-    draft: str = ""
+    drafts: list[str] = []  # noqa: RUF012 - Record copies it
 
 
 class Conversation(Record):

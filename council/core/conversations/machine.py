@@ -314,8 +314,8 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         )
         return
     issues = blockers_in(sealed.text)
-    if sealed.draft:
-        state.entries.append(_revealed_draft(state, sealed))
+    for draft in sealed.drafts:
+        state.entries.append(_revealed_draft(state, sealed, draft))
     entry = Entry(
         id=state.free_id(f"{state.tour}-{one.id}"),
         kind=EntryKind.CONTRIBUTION,
@@ -359,7 +359,7 @@ def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
     ]
 
 
-def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:
+def _revealed_draft(state: Conversation, sealed: SealedText, draft: str) -> Entry:
     return Entry(
         id=state.free_id(f"{state.tour}-{sealed.agent}-draft"),
         kind=EntryKind.DRAFT,
@@ -367,8 +367,8 @@ def _revealed_draft(state: Conversation, sealed: SealedText) -> Entry:
         phase=state.phase,
         tour=state.tour,
         at=sealed.at,
-        text=sealed.draft,
-        digest=text_digest(sealed.draft),
+        text=draft,
+        digest=text_digest(draft),
         origin=sealed.origin,
     )
 

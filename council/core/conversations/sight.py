@@ -275,9 +275,18 @@ def _item(state: Conversation, entry: Entry, quoted: Checker | None = None) -> d
         "at": render_instant(entry.at),
         "status": entry.status,
         "origin": str(entry.origin),
-        "text": clean(entry.text),
+        "text": _shown_text(state, entry),
         "quotations": _quotations(quoted, entry) if quoted is not None else [],
     }
+
+
+def _shown_text(state: Conversation, entry: Entry) -> str:
+    """Return what an entry says, without thoughts and with what its author had said before."""
+    if PROCEDURES[state.procedure].verdict != "stances" or entry.kind is not EntryKind.CONTRIBUTION:
+        return clean(entry.text)
+    from council.core.deliberation.deliberation import whole_text  # only where a form is asked for
+
+    return whole_text(state, entry)
 
 
 def _quotations(quoted: Checker, entry: Entry) -> list[dict[str, str]]:

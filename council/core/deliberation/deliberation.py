@@ -28,12 +28,17 @@ from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
+from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import word_count
-from council.core.reading_answers.turns import Fault, Turn, missing_responses, parse_turn
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, read_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# What a second question, the last one, is still asked for.
+STANCE_FAULTS = ("bad-stance", "two-stances", "missing-response")
 
 
 def rules_of(state: Conversation) -> Rules:
@@ -47,10 +52,48 @@ def form_of(state: Conversation, phase: str) -> str:
 
 
 def turn_of(state: Conversation, entry: Entry, known: dict[str, str] | None = None) -> Turn:
-    """Read the structure of a contribution; `known` are the handles of its author."""
+    """Read the structure of a contribution, laid over what its author had said before (HR-008).
+
+    `known` are the handles of its author.
+    """
     words = handles(state, entry.agent) if known is None else known
     vote = form_of(state, entry.phase) == "vote"
-    return parse_turn(entry.text, words, author=entry.agent, vote=vote)
+    return read_together(
+        [*drafts_of(state, entry), entry.text], words, author=entry.agent, vote=vote
+    )
+
+
+def drafts_of(state: Conversation, entry: Entry) -> list[str]:
+    """Return what an author said before it was asked for what this answer adds, oldest first."""
+    if entry.kind is EntryKind.DRAFT:
+        return []
+    return [
+        one.text
+        for one in state.entries
+        if one.kind is EntryKind.DRAFT and one.agent == entry.agent and one.tour == entry.tour
+    ]
+
+
+def whole_text(state: Conversation, entry: Entry) -> str:
+    """Return an answer as others read it: with what its author had said before, if that counts.
+
+    An answer that only adds what was missing stands below the first one; one that states all
+    anew takes its place.
+    """
+    drafts = drafts_of(state, entry)
+    if not drafts or form_of(state, entry.phase) == "text":
+        return clean(entry.text)
+    known = handles(state, entry.agent)
+    alone = read_together([entry.text], known, author=entry.agent)
+    both = turn_of(state, entry, known)
+    if (alone.position, alone.confidence, len(alone.responses), alone.reasoning) == (
+        both.position,
+        both.confidence,
+        len(both.responses),
+        both.reasoning,
+    ):
+        return clean(entry.text)
+    return "\n\n".join([clean(text).strip() for text in (*drafts, entry.text)])
 
 
 def history(state: Conversation) -> list[Played]:
@@ -146,13 +189,41 @@ def _standstill(state: Conversation, number: int, rules: Rules) -> str:
     return ""
 
 
-def faults_of(state: Conversation, agent: str, text: str) -> list[Fault]:
-    """Return what an answer to the round under way lacks of its form (DL-013, DL-015)."""
-    form = current_phase(state).form
-    if form == "text":
+def faults_of(
+    state: Conversation, agent: str, text: str, before: Sequence[str] = ()
+) -> list[Fault]:
+    """Return what an answer to the round under way lacks of its form (DL-013, DL-015).
+
+    `before` is what its author said in this round until it was asked again, oldest first.
+    """
+    if current_phase(state).form == "text":
         return []
-    turn = parse_turn(text, handles(state, agent), author=agent, vote=form == "vote")
+    return lacking(state, agent, understood_turn(state, agent, [*before, text]))
+
+
+def understood_turn(state: Conversation, agent: str, texts: Sequence[str]) -> Turn:
+    """Read what an agent has said in the round under way, oldest first."""
+    vote = current_phase(state).form == "vote"
+    return read_together(texts, handles(state, agent), author=agent, vote=vote)
+
+
+def lacking(state: Conversation, agent: str, turn: Turn) -> list[Fault]:
+    """Return the faults of a turn of the round under way, and the responses that it lacks."""
     return [*turn.faults, *missing_responses(turn, responses_owed(state, agent))]
+
+
+def said_in_round(state: Conversation, agent: str) -> list[str]:
+    """Return the texts of an agent's answer to the round under way, drafts first, oldest first."""
+    sealed = state.sealed.get(agent)
+    if sealed is not None and sealed.tour == state.tour and state.participants[agent].sealed:
+        return [*sealed.drafts, sealed.text]
+    return [
+        one.text
+        for one in state.entries
+        if one.agent == agent
+        and one.tour == state.tour
+        and one.kind in (EntryKind.DRAFT, EntryKind.CONTRIBUTION)
+    ]
 
 
 def responses_owed(state: Conversation, agent: str) -> tuple[str, ...]:
@@ -179,15 +250,23 @@ def responses_owed(state: Conversation, agent: str) -> tuple[str, ...]:
 def examine(
     state: Conversation, participant: Participant, text: str, status: ParticipantStatus
 ) -> list[Fault]:
-    """Ask once more for an answer that lacks something of its form. Changes `participant`.
+    """Ask again for what an answer lacks of its form. Changes `participant`.
+
+    The first time everything that is missing is asked for, the second time
+    stances alone; after that the answer stands as it is.
 
     Returns:
-        What is missing. An answer that was asked for once more stands as it is.
+        What is missing in all that its author has said in this round.
+
+    Source: DL-013, DL-015, HR-008, HR-009.
     """
-    faults = faults_of(state, participant.id, text)
     asked = participant.again == state.tour
+    before = said_in_round(state, participant.id) if asked else []
+    faults = faults_of(state, participant.id, text, before)
+    lacks_stances = any(one.code in STANCE_FAULTS for one in faults)
+    is_asked = bool(faults) if not before else len(before) == 1 and lacks_stances
     leaves = status is ParticipantStatus.DONE
-    participant.again = state.tour if faults and not asked and not leaves else 0
+    participant.again = state.tour if is_asked and not leaves else 0
     return faults
 
 

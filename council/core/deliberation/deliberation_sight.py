@@ -50,7 +50,7 @@ def complete(state: Conversation, agent: str, parts: dict[str, Any], seen: list[
         human=human_handle(state),
         guidance=[one.entry for one in guidance(before) if one.waits_for(agent)],
         askedAgain=is_asked_again(state, agent),
-        faults=_faults(state, agent),
+        **_asked_again(state, agent),
         dominating=list(deliberation.dominating(state)),
         advocate=takes_part and rules.advocate == agent,
         search=rules.search,
@@ -111,17 +111,29 @@ def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[
     ]
 
 
-def _faults(state: Conversation, agent: str) -> list[dict[str, str]]:
-    """Return what the first answer of an agent that is asked again lacked (DL-013, DL-015)."""
-    if not is_asked_again(state, agent):
-        return []
-    standing = state.entry_of(agent, state.tour)
-    sealed = state.sealed.get(agent)
-    if standing is None and (sealed is None or sealed.tour != state.tour):
-        return []
-    text = standing.text if standing is not None else sealed.text if sealed else ""
-    found = deliberation.faults_of(state, agent, text)
-    return [{"code": one.code, "agent": one.agent, "found": one.found} for one in found]
+def _asked_again(state: Conversation, agent: str) -> dict[str, Any]:
+    """Return what an agent that is asked again has said in this round, and what is missing.
+
+    `times` counts the questions: the second one asks for stances alone (HR-009).
+
+    Source: DL-013, DL-015, HR-008.
+    """
+    said = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    if not said:
+        return {"faults": [], "understood": None}
+    turn = deliberation.understood_turn(state, agent, said)
+    faults = deliberation.lacking(state, agent, turn)
+    wanted = [one.agent for one in faults if one.code in deliberation.STANCE_FAULTS]
+    return {
+        "faults": [{"code": one.code, "agent": one.agent, "found": one.found} for one in faults],
+        "understood": {
+            "id": "",
+            "agent": agent,
+            **_stated(turn),
+            "wanted": list(dict.fromkeys(wanted)),
+            "times": len(said),
+        },
+    }
 
 
 def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[str, Any]]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 _WORDS: dict[str, dict[str, str]] = {
     "en": {
         "no-form": "no part of the form was found",
+        "two-forms": "two answers that contradict each other, and neither is marked as the last",
         "no-position": "no position",
         "no-confidence": "no confidence from 1 to 5",
         "bad-confidence": "a confidence that is not from 1 to 5",
@@ -22,6 +23,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "fr": {
         "no-form": "aucune partie de la forme n'a été trouvée",
+        "two-forms": "deux réponses qui se contredisent ; aucune n'est marquée comme la dernière",
         "no-position": "pas de position",
         "no-confidence": "pas de confiance de 1 à 5",
         "bad-confidence": "une confiance qui n'est pas de 1 à 5",

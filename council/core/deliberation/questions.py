@@ -12,7 +12,7 @@ from council.core.conversations.conversation import Conversation, Entry, EntryKi
 from council.core.conversations.handles import HUMAN, handles, may_ask_people
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.speaking import PARALLEL
-from council.core.deliberation.deliberation import form_of, turn_of, was_blind
+from council.core.deliberation.deliberation import drafts_of, form_of, turn_of, was_blind
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.questions import questions
 from council.core.reading_answers.responses import about
@@ -62,14 +62,13 @@ def asked_questions(state: Conversation) -> list[Question]:
                 known = handles(state, entry.agent)
                 if has_form:
                     _settle_by_turn(state, found, entry, known)
-                found += _questions_in(state, entry, known, to_peers=has_form)
+                found += questions_in(state, entry, known, to_peers=has_form)
     return found
 
 
 def asked_of_people(state: Conversation, entry: Entry) -> list[str]:
     """Return the questions that an entry puts to the people who steer."""
-    asked = _questions_in(state, entry, handles(state, entry.agent), to_peers=False)
-    return [one.text for one in asked]
+    return [one.text for one in questions_in(state, entry, to_peers=False)]
 
 
 def open_to_people(state: Conversation) -> list[Question]:
@@ -83,9 +82,16 @@ def open_to_people(state: Conversation) -> list[Question]:
     return [one for one in asked_questions(state) if one.to_people and not one.answered]
 
 
-def _questions_in(
-    state: Conversation, entry: Entry, known: dict[str, str], *, to_peers: bool
+def questions_in(
+    state: Conversation, entry: Entry, known: dict[str, str] | None = None, *, to_peers: bool
 ) -> list[Question]:
+    """Return the questions that an answer puts to people and, `to_peers`, to participants.
+
+    What its author had asked before it was asked to complete its answer counts, too (HR-008).
+    """
+    words = handles(state, entry.agent) if known is None else known
+    texts = [*drafts_of(state, entry), entry.text]
+    asked_in = dict.fromkeys(one for text in texts for one in questions(text, words, entry.agent))
     # A participant that is called like the people is asked itself.
     people = "" if HUMAN in state.participants else HUMAN
     return [
@@ -97,7 +103,7 @@ def _questions_in(
             entry=entry.id,
             to_people=asked == people,
         )
-        for asked, text in questions(entry.text, known, entry.agent)
+        for asked, text in asked_in
         if asked == people or (to_peers and asked in state.participants)
     ]
 
@@ -115,9 +121,9 @@ def _settle_by_turn(
     }
     if not waiting:
         return
-    told = {
-        one.agent for one in turn_of(state, entry, known).responses if _is_said(one.comment)
-    } | _spoken_to(entry.text, known)
+    told = {one.agent for one in turn_of(state, entry, known).responses if _is_said(one.comment)}
+    for text in (*drafts_of(state, entry), entry.text):
+        told |= _spoken_to(text, known)
     for one in found:
         if one.asked == entry.agent and one.asker in waiting & told and not one.answered:
             one.answered = entry.tour

@@ -53,7 +53,7 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from council.core.reading_answers.responses import Spoken
@@ -225,6 +225,16 @@ def parse_addition(
     )
     turn.faults = _faults_of_merged(turn, first, second)
     turn.warnings = _warnings(turn, vote)
+    return turn
+
+
+def read_together(
+    texts: Sequence[str], names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read an answer and what its author added when it was asked again, oldest first (HR-008)."""
+    turn = parse_turn(texts[0], names, author=author, vote=vote)
+    for text in texts[1:]:
+        turn = parse_addition(turn, text, names, author=author, vote=vote)
     return turn
 
 

@@ -27,6 +27,7 @@ def respond(
     token: str = "",
     only: str = "",
     stated: Stated | None = None,
+    check: bool = False,
 ) -> Answered:
     """Record what `agent` says and have the next agents woken, without waiting for them.
 
@@ -42,8 +43,9 @@ def respond(
         token=token,
         only=only,
         stated=stated,
+        check=check,
     )
-    if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
+    if not check and owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
     return answered
 

@@ -13,6 +13,7 @@ import os
 from council.core.conversations import answers, machine
 from council.core.conversations.conversation import Conversation, Origin, TaskState
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
+from council.core.conversations.understood import Understood, understood
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
 from council.core.ids import split_task_id
@@ -33,7 +34,8 @@ NONCE_BYTES = 16
 class Answered(Record):
     """What became of an answer, in the shape of `respond --json`.
 
-    `faults` are what its form lacks, None where no form is asked for.
+    `faults` are what its form lacks, None where no form is asked for. `understood` is
+    what it states, None for a synthesis and for what was not recorded now.
     """
 
     outcome: str
@@ -48,6 +50,7 @@ class Answered(Record):
     finished: bool = False
     faults: list[dict[str, str]] | None = None
     asked_again: bool = False
+    understood: Understood | None = None
 
     def to_record(self) -> dict[str, object]:
         """Return the JSON object of `respond --json`; a structured answer has its faults, too."""
@@ -64,6 +67,7 @@ class Answered(Record):
             "tour": self.tour,
             "task": self.task or None,
             "transition": moved if self.moved_to else None,
+            "understood": self.understood.to_record() if self.understood else None,
             **form,
         }
 
@@ -80,6 +84,7 @@ def record_answer(
     only: str = "",
     stated: Stated | None = None,
     printed: bool = False,
+    check: bool = False,
 ) -> tuple[Answered, Conversation]:
     """Record what `agent` says and take the steps that are due after it.
 
@@ -97,12 +102,15 @@ def record_answer(
         printed: It is what a run printed: its thoughts are left out, its last line
             may state the status, and it is no answer if the run has given one by
             a command.
+        check: Say what would be understood, and record nothing; the outcome of what
+            would be recorded is `checked`.
 
     Raises:
         CouncilError: The answer is refused; the refusal is an event.
     """
     before: list[Conversation] = []
     lacking: list[list[dict[str, str]] | None] = []
+    heard: list[Understood] = []
 
     def change(state: Conversation) -> Step:
         before[:] = [state]
@@ -127,8 +135,27 @@ def record_answer(
         if printed and step.outcome == "recorded" and _is_done(state, task):
             raise AlreadyAnsweredError(agent, state.phase, state.tour)
         lacking[:] = [step.faults]
+        if step.outcome == "recorded" and agent in step.state.participants and not printed:
+            heard[:] = [understood(state, step.state, agent, said, place.now())]
         return step.then(machine.advance(step.state, place.now(), ours=True))
 
+    if check:
+        state = place.conversations.read(name, with_sealed=True)
+        step = change(state)
+        asked = step.state.participants.get(agent) if step.outcome == "recorded" else None
+        checked = Answered(
+            outcome="checked" if step.outcome == "recorded" else step.outcome,
+            name=name,
+            conversation_id=state.conversation_id,
+            agent=agent,
+            phase=_answered_phase(state, state, task),
+            tour=_answered_tour(state, task),
+            task=task,
+            faults=_seen_by(agent, state, lacking[-1]),
+            asked_again=asked is not None and asked.again == state.tour,
+            understood=heard[-1] if heard else None,
+        )
+        return checked, state
     try:
         edited = place.conversations.edit(name, change, actor=agent, now=place.now())
     except CouncilError as error:
@@ -152,6 +179,7 @@ def record_answer(
         if event["type"] == "contribution.recorded" and event["agentId"] == agent:
             answered.faults = _seen_by(agent, edited.state, lacking[-1])
             answered.asked_again = event["data"].get("askedAgain", False)
+            answered.understood = heard[-1] if heard else None
     return answered, edited.state
 
 

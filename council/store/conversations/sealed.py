@@ -32,7 +32,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
         "status": sealed.status,
         "origin": str(sealed.origin),
         "task": sealed.task,
-        "draft": sealed.draft,
+        "drafts": sealed.drafts,
     }
     data = json.dumps(record).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
@@ -91,7 +91,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             status=record["status"],
             origin=Origin(record["origin"]),
             task=record["task"],
-            draft=record.get("draft", ""),
+            drafts=record.get("drafts") or [one for one in (record.get("draft"),) if one],
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidStateError):
         return None

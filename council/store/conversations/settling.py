@@ -101,7 +101,7 @@ def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
     """Return true if one of these texts, or its draft, stands in a file."""
     text = "\n".join(decoded(data).splitlines())
     said = [
-        "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, one.draft)
+        "\n".join(part.strip().splitlines()) for one in hidden for part in (one.text, *one.drafts)
     ]
     return any(part in text for part in said if part)
 

@@ -93,7 +93,7 @@ def _texts_in(state: Conversation, section: str, agent: str) -> list[str]:
         if one.agent == agent and section_of(state.procedure, one.phase, one.tour) == section
     ]
     sealed = state.sealed.get(agent) if section == current_section(state) else None
-    return texts if sealed is None else [*texts, sealed.text, sealed.draft]
+    return texts if sealed is None else [*texts, sealed.text, *sealed.drafts]
 
 
 def _comparable(text: str) -> str:

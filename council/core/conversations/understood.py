@@ -1,0 +1,117 @@
+"""What was understood of an answer, said to its author as soon as it is recorded.
+
+It is read as everything else that is concluded from texts, so what its author
+is told is what will count. Nothing of it is stored.
+
+Source: HR-010.
+"""
+
+from __future__ import annotations
+
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, Participant
+from council.core.conversations.handles import known_to, may_ask_people
+from council.core.conversations.owed import current_phase, is_asked_again
+from council.core.conversations.quotations import may_quote
+from council.core.ids import text_digest
+from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+
+class Understood(Record):
+    """What one answer states; peers are called as its author knows them.
+
+    `confidence` is 0 where none is stated. `questions` are pairs of who is
+    asked and the question; `quotations` pairs of a passage and whether it was
+    `found`, is `near` or `missing`. `status` is that of the participant now.
+    """
+
+    form: str = "text"
+    position: str = ""
+    stances: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    confidence: int = 0
+    questions: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
+    quotations: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
+    blockers: list[str] = []  # noqa: RUF012 - Record copies it
+    status: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `respond --json` under `understood`."""
+        stated: dict[str, Any] = {}
+        if self.form != "text":
+            stated = {
+                "position": self.position,
+                "stances": self.stances,
+                "confidence": self.confidence or None,
+            }
+        return {
+            **stated,
+            "questions": [{"to": to, "text": text} for to, text in self.questions],
+            "quotations": [{"text": text, "found": found} for text, found in self.quotations],
+            "blockers": self.blockers,
+            "status": self.status,
+        }
+
+
+def understood(
+    before: Conversation, after: Conversation, agent: str, text: str, now: datetime
+) -> Understood:
+    """Return what an answer to the round under way in `before` states.
+
+    Args:
+        before: The conversation as it was when the answer came.
+        after: The conversation right after it.
+        agent: Who answered; a participant.
+        text: The answer.
+        now: The time of the answer.
+    """
+    from council.core.reading_answers.contributions import blockers_in
+
+    participant: Participant = after.participants[agent]
+    found = Understood(
+        form=current_phase(before).form,
+        blockers=blockers_in(text),
+        status=str(participant.status),
+    )
+    entry = Entry(
+        id="",
+        kind=EntryKind.CONTRIBUTION,
+        agent=agent,
+        phase=before.phase,
+        tour=before.tour,
+        at=now,
+        text=text,
+        digest=text_digest(text),
+    )
+    if found.form != "text":
+        _add_form(found, before, agent, text)
+    if "@" in text and (found.form != "text" or may_ask_people(before, text)):
+        from council.core.deliberation.questions import questions_in
+
+        to_peers = found.form != "text"
+        found.questions = [
+            (known_to(before, agent, [one.asked])[0], one.text)
+            for one in questions_in(before, entry, to_peers=to_peers)
+        ]
+    if may_quote(text):
+        from council.core.conversations.quoted import Checker
+
+        found.quotations = [(one.text, str(one.found)) for one in Checker(before).in_entry(entry)]
+    return found
+
+
+def _add_form(found: Understood, state: Conversation, agent: str, text: str) -> None:
+    from council.core.deliberation import deliberation
+
+    earlier = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    turn = deliberation.understood_turn(state, agent, [*earlier, text])
+    found.position, found.confidence = turn.position, turn.confidence
+    agents = dict.fromkeys(one.agent for one in turn.responses)
+    found.stances = {
+        known_to(state, agent, [one])[0]: turn.stance_to(one)
+        for one in agents
+        if turn.stance_to(one)
+    }
