@@ -121,7 +121,7 @@ def _judge_part(name: str, expected: Any, read: Any) -> str:
     if expected is None:
         return WRONG
     if name == "position":
-        return RIGHT if holds_alone(read, expected) else WRONG
+        return RIGHT if read == expected or holds_alone(read, expected) else WRONG
     if name == "blockers" and read != expected:
         return LOST if set(read) < set(expected) else WRONG
     if (name, expected, read) in (

@@ -58,8 +58,10 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
         _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
         raise
     where = f"{answered.phase} (round {answered.tour})"
+    found = answered.understood
+    as_status = f" as {found.status}" if found is not None and found.form == "text" else ""
     said = {
-        "recorded": f"{agent}: recorded for {where}",
+        "recorded": f"{agent}: recorded for {where}{as_status}",
         "already-recorded": f"{agent}: this answer for {where} stands already",
         "late": f"{agent}: {where} is closed; the text is kept among the late contributions",
         "checked": f"{agent}: nothing is recorded; this would be understood for {where}",
@@ -69,7 +71,7 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
     if answered.moved_to:
         said += f"; {answered.moved_from} is over, {answered.moved_to} begins"
         if answered.moved_from == answered.moved_to:
-            said = f"{agent}: recorded for {where}; the next round begins"
+            said = f"{agent}: recorded for {where}{as_status}; the next round begins"
     if answered.finished:
         said += "; finished, the minutes are on their way"
     late = answered.outcome == "late"
@@ -128,8 +130,6 @@ def _understood(answered: Answered) -> list[str]:
         f"quotation {_FOUND.get(state, state)}: {short(text)}" for text, state in found.quotations
     ]
     told += [f"blocker: {short(text)}" for text in found.blockers]
-    if found.form == "text":
-        told.append(f"status: {found.status}")
     return [f"  {line}" for line in told]
 
 
@@ -153,7 +153,7 @@ def _lacks(answered: Answered) -> list[str]:
         for one in answered.faults
     ]
     if answered.asked_again:
-        notes.append("council: it is kept; answer once more with what is missing")
+        notes.append("council: it is kept; send what is missing, the rest stays")
     return notes
 
 

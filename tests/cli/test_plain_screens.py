@@ -131,9 +131,11 @@ def test_what_is_printed_word_for_word_is_harmless_on_a_screen_and_whole_in_a_pi
     kept = council("artifact", "publish", "said").out.strip()
     calls = (("agent", "call", "--to", "sage", "--as", "user", "--trace", one) for one in "ab")
 
+    for words in (("context", "--as", "gecko"), ("prompt", "turn", "--as", "gecko")):
+        piped, shown = council(*words).out, on_a_screen(council, *words)
+        assert "RED" in piped and SLY not in piped.split("begin")[-1], "answers are shown clean"
+        assert "RED" in shown and is_plain(shown.replace("\t", "")), (words, shown)
     for words in (
-        ("context", "--as", "gecko"),
-        ("prompt", "turn", "--as", "gecko"),
         ("msg", "resolve", f"#REF:{kept}"),
         ("artifact", "fetch", kept),
     ):
@@ -143,7 +145,7 @@ def test_what_is_printed_word_for_word_is_harmless_on_a_screen_and_whole_in_a_pi
     shown = on_a_screen(council, "show")  # its own styles are no text of others
     assert "RED" in shown and not any(one in shown for one in ("\x1b[31m", "\x1b]", "\x9b", "\x07"))
     piped, shown = council(*next(calls), "Well?").out, on_a_screen(council, *next(calls), "Well?")
-    assert piped.rstrip("\n") == said
+    assert piped.rstrip("\n") == "RED\nhi\nsecond", "an answer is recorded clean"
     assert "RED" in shown and is_plain(shown)
 
 

@@ -70,6 +70,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "task show": ("S9/T1", "S9", "nope", "S1/T9"),
     "turn wake": ("nope",),
     "vote": ("--name nope --as owl agree",),
+    "wait": ("nope --as owl", "--name nope --as owl"),
     "what-if": ("nope",),
 }
 # They name nothing that has to be there, or make what they name.

@@ -576,7 +576,7 @@ class Deliberations(RuleBasedStateMachine):
             if one is not None and one.sealed and tour == state.tour:
                 sealed = state.sealed[agent]
                 assert one.sealed == sealed_digest(sealed.nonce, sealed.text)
-                assert [text for text in (sealed.draft, sealed.text) if text] == told
+                assert [*sealed.drafts, sealed.text] == told
                 continue
             mine = [one for one in state.entries if (one.agent, one.tour) == (agent, tour)]
             kept = [one for one in mine if one.kind in (EntryKind.DRAFT, EntryKind.CONTRIBUTION)]

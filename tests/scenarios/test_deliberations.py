@@ -45,13 +45,16 @@ def test_three_agents_of_whom_one_is_asked_again_and_one_never_learns(forum: For
     record = forum.play("ada,bob,cyd", *QUICK)
 
     assert said(record)[:3] == [(1, "ada"), (1, "bob"), (1, "cyd")]
-    assert sorted(said(record, "draft")) == [(1, "bob"), (1, "cyd"), (2, "bob"), (2, "cyd")]
+    assert sorted(said(record, "draft")) == [
+        *[(1, "bob"), (1, "cyd"), (1, "cyd")],
+        *[(2, "bob"), (2, "cyd"), (2, "cyd")],
+    ]
     assert absences(record) == [], "who answers badly was heard"
     towards = record["rounds"][1]["verdict"]["towards"]
     assert towards == {"ada": "agree", "bob": "agree", "cyd": "absent"}
     assert verdicts(record)[-1] == "soft"
     tries = Counter(one["agentId"] for one in forum.events("task.started"))
-    assert (tries["bob"], tries["cyd"]) == (4, 4), "once again in each round, and no more"
+    assert (tries["bob"], tries["cyd"]) == (4, 6), "a third time for stances alone, and no more"
 
 
 @pytest.mark.req("DL-013")
@@ -140,8 +143,8 @@ def test_twelve_agents_speak_one_after_the_other_and_vote(forum: Forum):
     assert absences(record)[0][:2] == (1, "a09")
     vote = record["rounds"][1]["verdict"]
     assert (vote["type"], vote["threshold"]) == ("soft", 8)
-    assert (vote["agree"], vote["disagree"], vote["absent"]) == (11, 0, 1)
-    assert vote["reference"] == "a05", "all agree with it, and it with nobody: not unanimous"
+    assert (vote["agree"], vote["disagree"], vote["absent"]) == (10, 1, 1)
+    assert vote["reference"] != "a05", "all agree with it, and it refuses all: it does not lead"
 
 
 @pytest.mark.req("DL-031", "DL-032")

@@ -86,7 +86,7 @@ def test_agents_with_only_file_access_complete_the_debate(council, lang):
             for line in debate.said(agent, phase).splitlines():
                 assert lines.count(f"> {line}") >= 1, (agent, phase, line)
     for line in debate.said("maman", "SYNTHESIZE").splitlines():
-        assert f"> {line}" in lines
+        assert f"> {line}" in lines or line.startswith("## "), "its headings are those of minutes"
     assert not debate.file.exists()
     entries = [line for line in lines if line.startswith("<!--council:entry")]
     assert len(entries) == 13, "each contribution once, and the synthesis"

@@ -222,7 +222,7 @@ def test_file_alone_is_enough_to_be_asked_again_and_to_answer_anew():
     first = turn(position="First.")
     result = taken(all_of(by_text("Gpt", first), by_status("gpt", "RESPONDED")), state)
     assert result.state.participants["gpt"].again == 1
-    assert "*(asked once more (no response to claude)" in written(result)
+    assert "*(asked again (no response to claude)" in written(result)
     # The second answer begins like the first: it is not an old copy.
     second = turn(position="First.") + "\n\n## Responses to Others\n- @claude: agree — yes"
     result = taken(by_text("Gpt", second), result.state)
@@ -253,7 +253,7 @@ def test_answer_anew_in_the_sealed_round_leaves_the_file_with_its_draft():
     result = taken(all_of(by_text("Gpt", first), by_status("gpt", "RESPONDED")), state)
     assert [one.text for one in result.seal] == [first]
     result = taken(by_text("Gpt", second), result.state)
-    assert [(one.text, one.draft) for one in result.seal] == [(second, first)]
+    assert [(one.text, one.drafts) for one in result.seal] == [(second, [first])]
     assert "First." not in written(result)
     assert "Second." not in written(result)
     assert result.state.participants["gpt"].again == 0

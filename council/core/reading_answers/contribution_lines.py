@@ -92,6 +92,14 @@ _NO_LONGER = re.compile(
     r"[)\].! \t*_]*$",
     re.IGNORECASE,
 )
+# "Ben has withdrawn his; I see no other": somebody's blocker is spoken of, and none is raised.
+_TAKEN_BACK = re.compile(
+    r"\b(?:withdrawn|withdrew|withdraw|lifted|dropped|retiré|levé)[ \t]+"
+    r"(?:his|her|hers|their|theirs|mine|my|its|it|that|the (?:blocker|objection)|le sien|le mien)\b"
+    r"|\b(?:see|have|raise|know|vois|ai)[ \t]+(?:of[ \t]+)?(?:no|none|aucun)"
+    r"(?:[ \t]+(?:other|others|further|more|autre))?[.!]?$",
+    re.IGNORECASE,
+)
 _YES = re.compile(r"(?:yes|oui)[ \t]*(?:[,:]|[-–—](?=[ \t]))[ \t]*", re.IGNORECASE)
 _UNFILLED = re.compile(r"[\W_]*|<[^<>]*>|\[[^\[\]]*\]")
 _SAYING = re.compile(
@@ -233,6 +241,7 @@ def _states_none(said: str) -> bool:
         _NONE.match(said)
         or (said != "-" and _UNFILLED.fullmatch(said))
         or _NO_LONGER.search(said[-40:])
+        or _TAKEN_BACK.search(said[:_MAX_LINE_CHARS])
     )
 
 

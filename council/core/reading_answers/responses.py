@@ -101,7 +101,8 @@ class Spoken:
             said += [line for line, is_own in self.more if is_own]
             self.stance = _said_in_sentences("\n".join(said))
         self.comment = "\n".join([self.comment, *lines]).strip()
-        if self.stance and _takes_back(self.stance, self.comment):
+        opposite = {self.stance, stated(self.comment).stance} == {"agree", "disagree"}
+        if opposite and _takes_back(self.stance, self.comment):
             self.token, self.stance = f"{self.stance} / {self.comment}", ""
         if self.comment[:1] == "[" and self.comment.find("]") == len(self.comment) - 1:
             self.comment = self.comment[1:-1].strip()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.account import display_name
+from council.core.conversations.account import display_name, writers
 from council.core.conversations.conversation import ClosedReason, Conversation, Origin
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
@@ -153,7 +153,8 @@ def _verdict(state: Conversation, judged: Judgement, words: dict[str, str]) -> s
 def verdict_line(state: Conversation, verdict: Verdict, words: dict[str, str]) -> str:
     """Return the kind of a verdict and on whose position; nothing is judged of one alone."""
     key, who = f"verdict.{verdict.type}", verdict.reference
-    heard = [agent for agent in verdict.towards if agent not in verdict.silent]
+    wrote = writers(state)
+    heard = [agent for agent in verdict.towards if agent not in verdict.silent or agent in wrote]
     if not heard:
         key = "verdict.unheard"
     elif len(heard) < 2:

@@ -225,7 +225,7 @@ def test_turns_stand_in_the_order_of_speaking_with_their_four_parts() -> None:
 def test_a_text_that_cannot_be_read_is_kept_whole_and_states_nothing() -> None:
     debate = Debate("ann", "bob", "cid")
     debate.turn("ann", "Yes.")
-    debate.say("bob", "I agree, disagree and partly agree with @ann.")
+    debate.say("bob", "Agreement, disagreement, and something about @ann.")
     debate.say("bob", "I agree with everybody and am 5 of 5 sure.")
     (turn,) = [one for one in session(debate)["rounds"][0]["turns"] if one["agentId"] == "bob"]
     assert (turn["position"], turn["responses"], turn["confidence"]) == ("", [], None)

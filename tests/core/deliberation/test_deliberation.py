@@ -28,7 +28,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.rules import Rules
 from council.core.conversations.steering import pause, resume, stop, wind_up
 from council.core.conversations.tasks import task_failed, task_queued, task_started
-from council.core.deliberation.deliberation import dominating
+from council.core.deliberation.deliberation import dominating, history
 from council.core.errors import AlreadyAnsweredError, NotYourTurnError, RefusedError
 from council.core.ids import task_id
 from council.core.reading_answers.rendering import render_turn
@@ -311,7 +311,7 @@ def test_good_answer_to_the_second_asking_takes_the_place_of_the_first():
 
 
 @pytest.mark.req("DL-015")
-def test_missing_response_is_asked_for_once_and_then_stored_with_the_gap():
+def test_missing_response_is_asked_for_twice_and_then_stored_with_the_gap():
     state = say(debate(), "claude", form()).state
     state = say(state, "gpt", form({"claude": "agree"})).state
 
@@ -322,9 +322,24 @@ def test_missing_response_is_asked_for_once_and_then_stored_with_the_gap():
     second = say(first.state, "glm", form({"claude": "agree"}, position="I insist."))
 
     assert second.events[0].data["faults"] == faults
-    assert second.events[0].data["askedAgain"] is False
-    assert second.state.tour == 2
-    assert second.state.entry_of("glm", 1).text == form({"claude": "agree"}, position="I insist.")
+    assert second.events[0].data["askedAgain"] is True, "for the stance alone"
+    third = say(second.state, "glm", "I have said it.")
+
+    assert third.events[0].data["faults"] == faults
+    assert third.events[0].data["askedAgain"] is False
+    assert third.state.tour == 2
+    assert third.state.entry_of("glm", 1).text == "I have said it."
+    (turn,) = [one.turns["glm"] for one in history(third.state) if "glm" in one.turns]
+    assert (turn.position, turn.stance_to("claude")) == ("I insist.", "agree")
+
+
+@pytest.mark.req("HR-008", "HR-009")
+def test_what_is_missing_but_stances_is_asked_for_once():
+    state = say(debate(), "claude", form().replace("## Confidence", "## Certainty")).state
+    assert owing(state) == ("claude",)
+    state = say(state, "claude", "It depends.").state
+
+    assert owing(state) == ("gpt",)
 
 
 @pytest.mark.req("DL-015")

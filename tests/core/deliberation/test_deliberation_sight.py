@@ -125,6 +125,7 @@ def test_an_unanswered_question_stays_until_the_asked_one_responds_to_the_asker(
     ignored = say(ignored, "glm", form({"gpt": "agree"}))
     assert seen(ignored, "glm")["questions"], "its second answer has still to answer it"
     ignored = say(ignored, "glm", form({"gpt": "agree"}, "No answer."))
+    ignored = say(ignored, "glm", "None at all.")
     assert ignored.tour == 2
     assert seen(ignored, "glm")["questions"][0]["asker"] == "claude"
     stances = form({"claude": "agree", "gpt": "agree"})
