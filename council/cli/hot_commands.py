@@ -9,7 +9,7 @@ import os
 import sys
 
 from council.cli.edge import Output, read_text
-from council.core.errors import ConflictError, CouncilError, UsageError
+from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.operations.place import Place, conversation_name, open_place, speaker
 
 TYPE_CHECKING = False
@@ -54,6 +54,12 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
             stated=_stated(values),
             check=bool(values.get("check")),
         )
+    except NotFoundError as error:
+        from council.operations.conversations.ended import explained
+
+        over = explained(place, values["name"], error)
+        _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, over)
+        raise over from None
     except CouncilError as error:
         _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, error)
         raise
@@ -199,8 +205,10 @@ def wait(values: dict[str, Any]) -> Output:
         minutes = f"the minutes: {found.minutes}" if found.minutes else "no minutes are there yet"
         text, code = f"{found.name} is over; {minutes}", OVER_CODE
     else:
-        text = f"{agent}: not your turn in {where}, until {found.deadline}; to go on waiting: "
-        text = f"{text}council wait {found.name} --as {agent}{_root_again(values)}"
+        given = f" --timeout {values['timeout']}" if values["timeout"] else ""
+        text = f"{agent}: not your turn in {where}, which has time until {found.deadline}"
+        text = f"{text}; to go on waiting: council wait --name {found.name} --as {agent}{given}"
+        text += _root_again(values)
         code = TIMEOUT_CODE
     return Output(record=found.to_record(), text=text, code=code)
 

@@ -122,8 +122,13 @@ def listen(place: Place, changed: threading.Event) -> Callable[[], None]:
     Returns:
         What ends it. Where the system allows no more watches nothing is ever set.
     """
+    import logging
+
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
+
+    # It warns of events that come while it ends; without a handler that goes to the screen.
+    logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
     class Hint(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:

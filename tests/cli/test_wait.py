@@ -76,7 +76,27 @@ def test_it_ends_with_7_when_the_time_has_passed_and_says_how_to_go_on(challenge
     done = challenged("wait", "--as", "owl", "--timeout", "1s")
     assert done.code == 7, done.err
     assert "not your turn in COLLECT (round 1)" in done.out
-    assert done.out.strip().endswith("council wait active --as owl")
+    assert done.out.strip().endswith("council wait --name active --as owl --timeout 1s")
+
+
+@pytest.mark.req("HR-029")
+def test_of_several_who_may_write_the_synthesis_one_is_asked(council):
+    assert (
+        council("convene", "A boat?", "--agents", "owl,cat", "--phases", "collect,synthesize").code
+        == 0
+    )
+    assert [council("respond", "--as", agent, "Yes.").code for agent in ("owl", "cat")] == [0, 0]
+    turns = [council("wait", "--as", agent, "--timeout", "1s").code for agent in ("owl", "cat")]
+    assert sorted(turns) == [0, 7]
+
+
+@pytest.mark.req("HR-010", "HR-029")
+def test_an_answer_after_the_end_is_told_that_it_is_over_and_where_the_minutes_are(challenged):
+    assert challenged("cancel").code == 0
+    (minutes,) = challenged.root.glob("conseils/*.md")
+    late = challenged("respond", "--as", "owl", "--name", "active", "Too late.")
+    assert late.code == 5
+    assert "is over" in late.err and str(minutes) in late.err and "kept in" in late.err
 
 
 @pytest.mark.req("HR-029")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import time
 
+from council.core.conversations.owed import owing
+from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.sight import current_task, why_not
 from council.core.errors import NotAParticipantError, NotFoundError
 from council.core.record import Record
@@ -135,8 +137,10 @@ def _seen(place: Place, state: Conversation, agent: str) -> Waited:
         return Waited(outcome=OVER, agent=agent, **vars(found))
     if refusal and agent not in {*state.participants, state.coordinator, state.synthesizer}:
         raise NotAParticipantError(agent, tuple(state.participants))
+    # Others may write a synthesis where no agent is named for it; one is asked to.
+    is_asked = state.phase != SYNTHESIZE or agent in owing(state)
     return Waited(
-        outcome=TIMEOUT if refusal else TURN,
+        outcome=TURN if is_asked and not refusal else TIMEOUT,
         name=state.name,
         conversation_id=state.conversation_id,
         agent=agent,
