@@ -308,6 +308,7 @@ def test_an_answer_tells_what_it_moved(opened, now):
         "tour": 1,
         "task": None,
         "transition": None,
+        "understood": {"questions": [], "quotations": [], "blockers": [], "status": "RESPONDED"},
     }
     assert second["transition"] == {"from": "COLLECT", "to": "CHALLENGE"}
     assert (second["phase"], second["tour"]) == ("COLLECT", 1)

@@ -293,9 +293,10 @@ def test_a_synthesis_under_the_headings_asked_for_is_read(lang: str):
 def test_who_is_asked_again_reads_in_plain_words_what_was_wrong(lang: str, answer: str, wanted):
     state = say(speaks(debate()), "gpt", answer)
     text = task_of(prompt(state, "gpt", lang))
-    assert {"en": "Your first answer lacks something", "fr": "Il manque quelque chose"}[
-        lang
-    ] in text
+    assert {
+        "en": "Your answer is kept, and something is missing",
+        "fr": "il y manque quelque chose",
+    }[lang] in text
     assert wanted[lang] in text
 
 
@@ -305,6 +306,7 @@ def test_an_open_question_is_put_to_the_asked_one_and_gets_a_line_in_the_form(la
     state = speaks(debate(), reasoning="@glm, what will it cost?")
     state = say(speaks(state), "glm", form({"gpt": "agree"}))
     state = say(state, "glm", form({"gpt": "agree"}, "No answer."))
+    state = say(state, "glm", "None at all.")
     assert state.tour == 2
     text = task_of(prompt(speaks(state), "glm", lang))
     assert {"en": "@claude asks: @glm, what will it cost?", "fr": "@claude demande : @glm, what"}[

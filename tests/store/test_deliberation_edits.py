@@ -222,7 +222,7 @@ def test_file_alone_is_enough_to_be_asked_again_and_to_answer_anew():
     first = turn(position="First.")
     result = taken(all_of(by_text("Gpt", first), by_status("gpt", "RESPONDED")), state)
     assert result.state.participants["gpt"].again == 1
-    assert "*(asked again (no response to claude)" in written(result)
+    assert "*(asked once more (no response to claude)" in written(result)
     # The second answer begins like the first: it is not an old copy.
     second = turn(position="First.") + "\n\n## Responses to Others\n- @claude: agree — yes"
     result = taken(by_text("Gpt", second), result.state)

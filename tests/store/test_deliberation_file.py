@@ -232,15 +232,15 @@ def test_sealed_first_round_shows_that_an_answer_is_there_and_not_which():
     [
         (
             "en",
-            "*(asked again (no confidence from 1 to 5; no response to claude): write what is "
-            "missing below; the rest stays)*",
-            "*Gpt, round 1: an answer before it was asked again*",
+            "*(asked once more (no confidence from 1 to 5; no response to claude): write the "
+            "whole answer anew below)*",
+            "*Gpt, round 1: first answer; asked once more, it answered anew*",
         ),
         (
             "fr",
-            "*(redemandée (pas de confiance de 1 à 5; pas de réponse à claude) : écrire ci-dessous "
-            "ce qui manque ; le reste demeure)*",
-            "*Gpt, tour 1 : une réponse avant qu'on redemande*",
+            "*(redemandée (pas de confiance de 1 à 5; pas de réponse à claude) : récrire toute "
+            "la réponse ci-dessous)*",
+            "*Gpt, tour 1 : première réponse ; redemandée, elle est récrite ensuite*",
         ),
     ],
 )
@@ -265,7 +265,7 @@ def test_who_is_asked_again_reads_what_is_missing_and_its_first_answer_becomes_a
 @pytest.mark.req("DL-097", "DL-013")
 def test_draft_of_a_sealed_round_is_revealed_with_the_answer():
     state = spoken(debate(sealed_phases=True), "gpt", position="First.", confidence=9)
-    assert "*(sealed, and asked again: write" in statefile.render(state)
+    assert "*(sealed, and asked once more: write" in statefile.render(state)
     state = spoken(state, "gpt", position="Second.")
     assert "First." not in statefile.render(state)
     text = statefile.render(spoken(spoken(state, "glm"), "claude"))

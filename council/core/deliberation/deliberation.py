@@ -263,7 +263,8 @@ def examine(
     asked = participant.again == state.tour
     before = said_in_round(state, participant.id) if asked else []
     faults = faults_of(state, participant.id, text, before)
-    lacks_stances = any(one.code in STANCE_FAULTS for one in faults)
+    owed = responses_owed(state, participant.id)
+    lacks_stances = any(one.code in STANCE_FAULTS and one.agent in owed for one in faults)
     is_asked = bool(faults) if not before else len(before) == 1 and lacks_stances
     leaves = status is ParticipantStatus.DONE
     participant.again = state.tour if is_asked and not leaves else 0

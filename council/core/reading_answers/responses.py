@@ -165,19 +165,19 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
     indent = len(line) - len(start)
     body = without_bullet(start.lstrip("#").lstrip() if start[:1] == "#" else start)
     is_item = body is not start
-    found: list[Spoken] = []
-    for segment in _segments(body):
-        sure = is_item and indent <= depth and not found
-        new = _about(segment, names, indent, is_sure=sure, is_item=is_item and indent <= depth)
-        if found and not all(one.agent and one.stance for one in new):
-            new = []
-        if new:
+    is_sure = is_item and indent <= depth
+    first, *others = _segments(body)
+    later = [_about(one, names, indent, is_sure=False, is_item=False) for one in others]
+    is_list = any(one.agent and one.stance for new in later for one in new)
+    found = _about(first if is_list else body, names, indent, is_sure=is_sure, is_item=is_sure)
+    if found:
+        _cut_out_later(found, names, indent)
+    for segment, new in zip(others, later, strict=True) if found and is_list else ():
+        if new and all(one.agent and one.stance for one in new):
             _cut_out_later(new, names, indent)
             found.extend(new)
-        elif found:
-            found[-1].comment = f"{found[-1].comment}; {segment}".strip("; ")
         else:
-            return []
+            found[-1].comment = f"{found[-1].comment}; {segment}".strip("; ")
     return found
 
 

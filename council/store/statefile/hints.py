@@ -20,8 +20,8 @@ _HINTS: dict[str, dict[str, str]] = {
     "en": {
         "sealed": "*(sealed until the phase closes)*",
         "sealed_round": "*(sealed until the round closes)*",
-        "sealed_again": "*(sealed, and asked again: write what is missing below)*",
-        "again": "*(asked again{what}: write what is missing below; the rest stays)*",
+        "sealed_again": "*(sealed, and asked once more: write the whole answer anew below)*",
+        "again": "*(asked once more{what}: write the whole answer anew below)*",
         "floor": "*(has the floor: write below, then set the status)*",
         "later": "*(speaks later in this round)*",
         "passed": "*(was passed over: {why}; may answer until the round closes)*",
@@ -30,8 +30,8 @@ _HINTS: dict[str, dict[str, str]] = {
     "fr": {
         "sealed": "*(scellée jusqu'à la fin de la phase)*",
         "sealed_round": "*(scellée jusqu'à la fin du tour)*",
-        "sealed_again": "*(scellée, et redemandée : écrire ci-dessous ce qui manque)*",
-        "again": "*(redemandée{what} : écrire ci-dessous ce qui manque ; le reste demeure)*",
+        "sealed_again": "*(scellée, et redemandée : récrire toute la réponse ci-dessous)*",
+        "again": "*(redemandée{what} : récrire toute la réponse ci-dessous)*",
         "floor": "*(a la parole : écrire ci-dessous, puis changer le status)*",
         "later": "*(parle plus tard dans ce tour)*",
         "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
