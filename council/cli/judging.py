@@ -81,6 +81,9 @@ def rate(
         typer.Argument(metavar="NAME", help="Minutes by name, file or id; `active`: the newest."),
     ],
     stars: Annotated[str, typer.Argument(metavar="1-5", help="How useful they were.")],
+    as_: Annotated[
+        str, typer.Option("--as", metavar="ID", help="Who rates; else your login name.")
+    ] = "",
     root: Root = "",
     now: Now = "",
     json: Json = False,
@@ -92,12 +95,22 @@ def rate(
 
         if not (stars.isascii() and stars.isdigit()):
             raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")
-        rated = add(place, which, int(stars))
+        rated = add(place, which, int(stars), as_ or _login(place))
         many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
         said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
         return Output(record=rated.to_record(), text=said)
 
     do("rate", json, root, now, command)
+
+
+def _login(place: Place) -> str:
+    """Return the name of the person at the keyboard."""
+    import getpass
+
+    try:
+        return place.environ.get("COUNCIL_AGENT") or getpass.getuser()
+    except (OSError, KeyError):  # no such user, as in some containers
+        return "user"
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"what-if": what_if, "rate": rate, "metrics": metrics}

@@ -66,7 +66,8 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
     state = one.state
     stands = f"{state.phase} · {_round(state)} · {left(one, now)}"
     verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
-    if verdict:
+    heard = len(verdict["towards"]) - len(verdict.get("silent", ())) if verdict else 0
+    if verdict and heard > 1:  # of one alone nothing is judged
         kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(verdict["type"])
         agree = f"{verdict['agree']} of {len(verdict['towards'])} agree"
         stands += f" · {kind or 'no consensus'} so far ({agree})"

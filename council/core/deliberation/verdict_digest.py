@@ -30,12 +30,12 @@ _WORDS = {
         "needed.",
         "none": "No consensus: no position has the {threshold} of {all} that are needed. That of "
         "@{who} has most support: {agree} agree, {partial} partly, {disagree} disagree, {absent} "
-        "are silent.",
-        "unheard": "No consensus: nobody was heard.",
+        "gave no stance on it that counts.",
+        "unheard": "No consensus: no position could be read.",
         AGREE: "agrees with @{who}, but not with all others that do",
         PARTIAL: "partly agrees with @{who}",
         DISAGREE: "disagrees with @{who}",
-        ABSENT: "is silent on it",
+        ABSENT: "gave no stance on it that counts",
         "holds": "holds it, and does not agree with all that agree",
         "advocate": " (devil's advocate, not counted)",
         "sure": " (confidence {confidence}/5)",
@@ -60,7 +60,7 @@ _WORDS = {
         "none": "Pas de consensus : aucune position ne réunit les {threshold} voix sur {all} qu'il "
         "faut. Celle de @{who} est la mieux soutenue : {agree} d'accord, {partial} en partie, "
         "{disagree} pas d'accord, {absent} ne se prononcent pas.",
-        "unheard": "Pas de consensus : personne n'a été entendu.",
+        "unheard": "Pas de consensus : aucune position n'a pu être lue.",
         AGREE: "d'accord avec @{who}, mais pas avec tous ceux qui le sont",
         PARTIAL: "en partie d'accord avec @{who}",
         DISAGREE: "pas d'accord avec @{who}",

@@ -38,8 +38,10 @@ class Rated(Record):
         }
 
 
-def rate(place: Place, name: str, stars: int) -> Rated:
-    """Add a rating from 1 to 5 to minutes: by name, slug, path or id; `active` is the newest.
+def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
+    """Add the rating of a person, 1 to 5, to minutes: by name, slug, path or id.
+
+    `active` are the newest. An earlier rating of the same person gives way.
 
     Raises:
         UsageError: Not a whole number from 1 to 5.
@@ -53,4 +55,5 @@ def rate(place: Place, name: str, stars: int) -> Rated:
         )
     place.refuse_newer_settings()
     path = find_minutes(place.paths, name)
-    return Rated(path=path, stars=stars, ratings=add_rating(place.paths, path, stars))
+    ratings = add_rating(place.paths, path, stars, rater)
+    return Rated(path=path, stars=stars, ratings=ratings)

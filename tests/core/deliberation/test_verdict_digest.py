@@ -81,7 +81,7 @@ def test_its_first_line_says_what_it_is() -> None:
 
 def test_a_silent_deliberation_gets_a_digest_too() -> None:
     debate = Debate("ann", "bob")
-    assert "No consensus: nobody was heard." in digest_of(debate)
+    assert "No consensus: no position could be read." in digest_of(debate)
 
 
 @pytest.mark.req("XC-010")

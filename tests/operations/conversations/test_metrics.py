@@ -123,8 +123,8 @@ def test_ratings_are_stored_and_their_mean_is_shown(place: Place) -> None:
     file(place, "a", strong())
     file(place, "b", apart())
     assert metrics(place).to_record()["rating"] is None
-    for name, stars in (("a", 5), ("a", 4), ("b", 2)):
-        rate(place, name, stars)
+    for name, stars, who in (("a", 1, "ann"), ("a", 5, "ann"), ("a", 4, "bob"), ("b", 2, "ann")):
+        rate(place, name, stars, who)
     record = metrics(place).to_record()
     assert (record["rating"], record["ratings"]) == (3.6667, 3)
     assert "3.67 (3 given)" in metrics(place).to_text()

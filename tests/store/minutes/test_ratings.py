@@ -53,6 +53,16 @@ def test_ratings_are_kept_in_order_and_the_rest_byte_for_byte(
 
 
 @pytest.mark.req("DL-093")
+def test_a_person_has_one_rating_and_a_later_one_takes_its_place(
+    workspace: Workspace, path: Path
+) -> None:
+    assert add_rating(workspace, str(path), 4, "ann") == [4]
+    assert add_rating(workspace, str(path), 2, "Élise: B.") == [4, 2]
+    assert add_rating(workspace, str(path), 5, "ann") == [5, 2]
+    assert ratings_in(read_minutes(path.read_text(encoding="utf-8"))) == [5, 2]
+
+
+@pytest.mark.req("DL-093")
 @pytest.mark.parametrize(
     ("given_head", "expected_head"),
     [
