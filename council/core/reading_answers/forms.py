@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 WEAK = "?"
 
 _MAX_JSON_TRIES = 40
-_MAX_JSON_LINES = 400
 _LINE_CHARS = 400
 _NEAR_LINES = 120
 _NEAR_PARAGRAPHS = 3
@@ -61,21 +60,19 @@ _PROSE_FENCES = ("", "markdown", "md", "text", "txt", "json", "plaintext", "yaml
 
 
 class Form:
-    """One form: the bodies of its parts, or the fields of JSON, and the text before it."""
+    """One form: the bodies of its parts, and the paragraphs before it, the latest first."""
 
-    __slots__ = ("before", "bodies", "fields", "is_final", "is_loose")
+    __slots__ = ("before", "bodies", "is_final", "is_loose")
 
     def __init__(
         self,
         bodies: dict[str, list[list[Line]]],
         *,
-        fields: dict[str, Any] | None = None,
         before: list[str] | None = None,
         is_final: bool = False,
         is_loose: bool = False,
     ) -> None:
         self.bodies = bodies
-        self.fields = fields
         self.before = before or []
         self.is_final = is_final
         self.is_loose = is_loose
@@ -131,39 +128,40 @@ def _enclosed(text: str, labels: Mapping[str, str]) -> Iterator[tuple[str, list[
     if "{" not in text and "```" not in text and "~~~" not in text:
         return
     lines = text.split("\n")
-    at = 0
+    at = offset = tries = 0
     while at < len(lines):
-        line, begin = lines[at], at
-        at += 1
-        if line.lstrip().startswith(">"):
-            continue
-        fence = opened_fence(line)
+        line, begin, start = lines[at], at, offset
+        at, offset = at + 1, offset + len(lines[at]) + 1
+        fence = "" if line.lstrip().startswith(">") else opened_fence(line)
         if fence:
             while at < len(lines) and not closes(lines[at], fence):
-                at += 1
+                at, offset = at + 1, offset + len(lines[at]) + 1
             inside = "\n".join(lines[begin + 1 : at])
-            at += 1
             if fence_language(line) in _PROSE_FENCES and (
                 _is_form(inside, labels) or _has_form_fields(json_object(inside))
             ):
                 yield inside, _paragraphs_before(lines, begin, labels)
-        elif line.lstrip().startswith("{"):
-            found = _json_from(lines, begin)
-            if found is not None:
+            if at < len(lines):
+                at, offset = at + 1, offset + len(lines[at]) + 1
+        elif line.lstrip().startswith("{") and tries < _MAX_JSON_TRIES:
+            tries += 1
+            found = _json_at(text, start + len(line) - len(line.lstrip()))
+            if found:
                 yield found, _paragraphs_before(lines, begin, labels)
+                skipped = found.count("\n")
+                offset += sum(len(one) + 1 for one in lines[at : at + skipped])
+                at += skipped
 
 
-def _json_from(lines: list[str], begin: int) -> str | None:
-    """Return the JSON object with fields of a form that begins with a line, None for none."""
-    for end in range(begin, min(len(lines), begin + _MAX_JSON_LINES)):
-        bare = lines[end].rstrip()
-        if not bare:
-            break
-        if bare == "}" or (end == begin and bare.endswith("}")):
-            inside = "\n".join(lines[begin : end + 1])
-            if _has_form_fields(json_object(inside)):
-                return inside
-    return None
+def _json_at(text: str, start: int) -> str:
+    """Return the JSON object with fields of a form that begins at a place, "" for none."""
+    import json
+
+    try:
+        fields, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return ""
+    return text[start:end] if isinstance(fields, dict) and _has_form_fields(fields) else ""
 
 
 def _paragraphs_before(lines: list[str], begin: int, labels: Mapping[str, str]) -> list[str]:
@@ -376,30 +374,6 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         fields.setdefault(key, value)
     return fields
-
-
-def last_json_object(text: str) -> dict[str, Any] | None:
-    """Return the last JSON object that begins a line of a text and has the fields of a form."""
-    if "{" not in text:
-        return None
-    import json
-
-    decoder = json.JSONDecoder()
-    found = None
-    at = past = tries = 0
-    for line in text.split("\n"):
-        begin = at + len(line) - len(line.lstrip())
-        at += len(line) + 1
-        if begin < past or not line.lstrip().startswith("{") or tries == _MAX_JSON_TRIES:
-            continue
-        tries += 1
-        try:
-            value, past = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and any(normal_key(key) in _FORM_FIELDS for key in value):
-            found = value
-    return found
 
 
 _FORM_FIELDS = ("position", "finalposition", "confidence", "recommendation", "consensussummary")

@@ -9,7 +9,6 @@ from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.forms import (
     forms_of,
     json_object,
-    last_json_object,
     own_text,
     untagged,
 )
@@ -71,8 +70,6 @@ def parse_synthesis(text: str, names: Mapping[str, str]) -> Synthesis:
     whole = own_text(untagged(clean(text), _SECTIONS), _SECTIONS)
     found = forms_of(whole, _SECTIONS, single=())[0].bodies
     fields = json_object(whole)
-    if fields is None and len(found) == 1:
-        fields = last_json_object(whole)
     if fields is not None and not fields.keys().isdisjoint(_FIELDS):
         return _from_json(fields, names)
     if len(found) == 1:

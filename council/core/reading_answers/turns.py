@@ -23,7 +23,6 @@ from council.core.reading_answers.forms import (
     chosen,
     forms_of,
     json_object,
-    last_json_object,
     normal_key,
     own_text,
     untagged,
@@ -301,10 +300,6 @@ class _Reader:
         if fields is not None:
             return self._from_fields(fields)
         forms = forms_of(text, LABELS, greedy="reasoning", about=self._heading)
-        if not any("position" in form.keys for form in forms):
-            fields = last_json_object(text)
-            if fields is not None:
-                return self._from_fields(fields)
         if not forms[0].keys:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
