@@ -59,7 +59,7 @@ LEASE = 2 * MINUTE
 INSTANT = timedelta(microseconds=1)
 SPANS = (timedelta(seconds=1), MINUTE, 3 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR)
 # A turn is incomplete, stands, and its author is asked again at most so often.
-ASKED_AGAIN = 1
+ASKED_AGAIN = 2
 
 numbers = st.integers(0, 5)
 qualities = st.sampled_from(("good", "good", "good", "partial", "garbage", "unsure", "json"))
@@ -374,13 +374,15 @@ class Deliberations(RuleBasedStateMachine):
             assert agent in owing(before) or agent in before.rounds[-1].absent, "out of turn"
         told = self.said.setdefault((agent, before.tour), [])
         told.append(said)
-        assert len(told) <= 1 + ASKED_AGAIN, "asked for more than once again"
+        assert len(told) <= 1 + ASKED_AGAIN, "asked for more than twice again"
         form = PROCEDURES[self.procedure].phase(before.phase).form
         asked = self.state.participants[agent].again == before.tour
         if form == "text":
             assert not asked
         elif len(told) == 1 and status != "done":
             assert asked is self.lacks_something(agent, said, before)
+        elif len(told) == 2 and status != "done":
+            assert asked is self.lacks_stances(agent, told, before)
         else:
             assert not asked
 
@@ -388,11 +390,16 @@ class Deliberations(RuleBasedStateMachine):
         """Tell whether position, confidence or the response to one who spoke before is missing."""
         if not said.form or not said.confidence:
             return True
+        return self.lacks_stances(agent, [said], before)
+
+    def lacks_stances(self, agent: str, told: list[Said], before: Conversation) -> bool:
+        """Tell whether all that was said in a round leaves out one who spoke before."""
         if before.phase != "VOTE" and not takes_turns(before):
             return False  # all speak at once, and cannot hear each other
         tours = range(1, before.tour) if before.phase == "VOTE" else (before.tour,)
+        given = {who for said in told if said.form for who in said.stances}
         heard = {who for who, tour in self.said if tour in tours and who != agent}
-        return bool(heard & set(before.participants) - set(said.stances))
+        return bool(heard & set(before.participants) - given)
 
     @precondition(lambda self: self.state.tour > 1)
     @rule(agent=numbers, data=st.data())

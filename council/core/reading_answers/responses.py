@@ -15,6 +15,7 @@ from council.core.reading_answers.stances import (
     MAX_CHARS,
     Stated,
     behind,
+    is_less,
     stance_at,
     stated,
     words_of,
@@ -43,8 +44,8 @@ ANY_DEPTH = 1 << 20  # before the first bullet, one may be set as deep as it lik
 _JOINERS = one_of(", / & + and et und y e ;")
 _ADDRESSES = (
     "response to ", "responses to ", "responding to ", "reply to ", "in response to ", "re: ",
-    "re ", "to ", "on ", "about ", "regarding ", "both ", "for ", "réponse à ", "à ", "antwort an ",
-    "an ", "zu ", "respuesta a ", "a ",
+    "re ", "as for ", "to ", "on ", "about ", "regarding ", "both ", "for ", "réponse à ", "à ",
+    "antwort an ", "an ", "zu ", "respuesta a ", "a ",
 )  # fmt: skip
 _SETTING_OFF = COLONS + DASHES + "-=→>|"
 _LEAD = EMPHASIS + "[" + UNSEEN_CHARS
@@ -61,9 +62,12 @@ _OPENERS = (
 )  # fmt: skip
 _TOWARDS = one_of("with avec mit con")
 _LIMITS = (
-    "but not", "except", "however", "not entirely", "not fully", "mais pas", "sauf", "aber nicht",
-    "pero no", "only if", "unless", "if ", "would ", "wish ", "used to ",
+    "but not", "but only", "except", "however", "not entirely", "not fully", "mais pas", "sauf",
+    "aber nicht", "pero no", "only if", "unless", "up to a point", "to some extent", "to a degree",
+    "on most", "on some", "mostly", "largely", "if ", "would ", "wish ", "used to ",
 )  # fmt: skip
+_IN_PART = ("in part", "partly", "partially", "only in part", "en partie", "teilweise", "zum teil",
+            "en parte")  # fmt: skip
 _HEADERS = {
     "agent": ("agent", "peer", "participant", "name", "member", "to", "who", "nom", "teilnehmer"),
     "stance": ("stance", "position", "agreement", "verdict", "vote", "avis", "accord", "haltung",
@@ -337,7 +341,10 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
             break
         comment, at = _up_to_next(body, past, words, names)
         bare = comment.lstrip(EMPHASIS + "]: " + _SETTING_OFF + ".,").strip()
-        is_limited = any(limit in plain(comment[:MAX_CHARS]) for limit in _LIMITS[:9])
+        low = plain(comment[:MAX_CHARS])
+        is_limited = any(limit in low for limit in _LIMITS) or is_less(bare)
+        if low.startswith(_IN_PART) and stance == "agree":
+            stance, is_limited = "partial", False
         if comment.startswith("?") or is_limited or _takes_back(stance, bare):
             said = Stated("", body[:MAX_CHARS], bare, is_doubtful=True)
         else:
@@ -478,7 +485,10 @@ def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
         if towards:
             return towards
     mentioned = list(dict.fromkeys(agent for _, agent in names.mentions(sentence)))
-    if len(mentioned) == 1 and sentence.lstrip(EMPHASIS)[:1] == "@":
+    lead = sentence.lstrip(EMPHASIS)
+    for address in _ADDRESSES:
+        lead = lead[len(address) :] if lead.lower().startswith(address) else lead
+    if len(mentioned) == 1 and lead[:1] == "@":
         stance = _said_in_sentences(sentence)
         if stance:
             return [Spoken(mentioned[0], Stated(stance, stance, sentence))]

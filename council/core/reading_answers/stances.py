@@ -96,6 +96,14 @@ _ALL_OF_IT = one_of("you this it them him her all everything @ vous toi tout dem
 _CONCEDING = one_of("that on about regarding que dass sur bei sobre")
 _BUT = one_of("but though although however mais aber sondern pero")
 _WITHDRAWN = ("but not with", "but not this", "mais pas avec", "aber nicht", "pero no con")
+# Behind a stance, alone in their clause, they make of it less than it says.
+_LESS = one_of(
+    "mostly|largely|broadly|in general|in the main|up to a point|to some extent|to a degree"
+    "|with reservations|with some reservations|with caveats|with conditions|partly|partially"
+    "|in part|only in part|en grande partie|dans l'ensemble|avec des reserves|en partie"
+    "|im grossen und ganzen|mit vorbehalten|teilweise|zum teil|en gran parte|con reservas|en parte",
+    "|",
+)
 _ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
 
 
@@ -250,6 +258,14 @@ def stance_of(token: str) -> str:
     return found.stance if not found.comment else ""
 
 
+def is_less(comment: str) -> bool:
+    """Return true if a comment begins by taking a part of its stance back: `mostly`."""
+    clause = plain(comment[:MAX_CHARS].replace("(", " "))
+    for mark in (*COLONS, *DASHES, *",.;!)"):
+        clause = clause.split(mark, 1)[0]
+    return clause.strip() in _LESS
+
+
 def words_of(text: str, max_chars: int = MAX_CHARS) -> list[Word]:
     """Split the beginning of a text into words and signs; emphasis and brackets are neither."""
     head = text[:max_chars]
@@ -350,7 +366,9 @@ def _is_taken_back(stance: str, comment: str, *, is_sentence: bool) -> bool:
     """Return true if a comment says the opposite of the stance that it stands behind."""
     words = words_of(comment)
     at, mark = _past_marks(words)
-    is_withdrawn = plain(comment[:MAX_CHARS]).startswith(_WITHDRAWN)
+    is_withdrawn = plain(comment[:MAX_CHARS]).startswith(_WITHDRAWN) or (
+        stance != "partial" and is_less(comment)
+    )
     if is_withdrawn or {mark, stance} == {"agree", "disagree"}:
         return True
     is_but = at < len(words) and words[at].plain in _BUT
