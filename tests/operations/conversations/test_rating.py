@@ -23,13 +23,13 @@ def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
     debate = soft_debate()
     place.conversations.create(debate.state, now=debate.now)
     path = archive(place, place.conversations.read("active"))
-    assert rate(place, "active", 5).to_record() == {
+    assert rate(place, "active", 5, "ann").to_record() == {
         "path": path,
         "stars": 5,
         "ratings": [5],
         "mean": 5.0,
     }
-    rated = rate(place, "should-we-build-a-weather-bot", 4)
+    rated = rate(place, "should-we-build-a-weather-bot", 4, "bob")
     assert (rated.ratings, rated.mean) == ([5, 4], 4.5)
 
 
@@ -37,9 +37,9 @@ def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
 @pytest.mark.parametrize("stars", [0, 6, -1, True])
 def test_only_one_to_five_stars_are_a_rating(place: Place, stars: int) -> None:
     with pytest.raises(UsageError):
-        rate(place, "active", stars)
+        rate(place, "active", stars, "ann")
 
 
 def test_what_is_not_there_cannot_be_rated(place: Place) -> None:
     with pytest.raises(NotFoundError):
-        rate(place, "active", 3)
+        rate(place, "active", 3, "ann")
