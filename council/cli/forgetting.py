@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from council.store.conversations.purging import Purged
 
 _KINDS = {
-    "snapshots": "earlier texts",
+    "texts": "earlier texts",
     "displaced": "displaced files",
     "prompts": "kept prompts",
     "copies": "copies of the last file",

@@ -116,7 +116,10 @@ EVENTS: dict[str, tuple[str, str]] = {
     "file.restored": ("A file that was gone or broken was put back.", ""),
     "history.lost": ("History before a revision is gone.", "rev:any warning:text"),
     "journal.begun": ("A document without a journal was taken up.", ""),
-    "journal.repaired": ("The line of a revision was written again.", "rev:whole"),
+    "journal.behind": (
+        "A later revision than the journal knew was taken up.",
+        "rev:whole known:whole",
+    ),
     # Channels
     "channel.created": ("A channel was made.", "name:text mode:text members:texts"),
     "channel.initialized": (

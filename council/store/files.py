@@ -290,7 +290,7 @@ def replace(path: str, data: bytes, *, mode: int = 0o666) -> None:
 def ready_to_exchange() -> None:
     """Load what `exchange` needs."""
     if sys.platform.startswith("linux"):
-        from council.store.conversations import swap
+        from council.store.documents import swap
 
         swap.ready()
 
@@ -303,7 +303,7 @@ def exchange(one: str, other: str) -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    from council.store.conversations.swap import swap
+    from council.store.documents.swap import swap
 
     code = swap(one, other)
     if code == 0:

@@ -50,7 +50,7 @@ def look_at(
         for name, conversation_id in zip(names, ids, strict=True):
             try:
                 live = take(before + name + after, dir_fd=live_folder)
-                journal = take(conversation_id + "/journal.jsonl", dir_fd=control_folder)
+                journal = take(conversation_id + "/revisions.jsonl", dir_fd=control_folder)
                 live_ns, journal_ns = live.st_ctime_ns, journal.st_ctime_ns
                 look = pack(
                     live.st_ino,
@@ -98,7 +98,7 @@ def look_at_rooms(control: str, folder: str, ids: Sequence[str]) -> tuple[bytes,
             try:
                 parts = [
                     os.lstat(f"{one}.md", dir_fd=live_folder),
-                    os.lstat(f"channels/{one}/journal.jsonl", dir_fd=control_folder),
+                    os.lstat(f"channels/{one}/revisions.jsonl", dir_fd=control_folder),
                 ]
                 try:  # noqa: SIM105 - contextlib is slow to import
                     parts.append(os.lstat(f"{one}.jsonl", dir_fd=live_folder))

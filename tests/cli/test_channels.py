@@ -354,7 +354,7 @@ def test_doctor_tells_of_broken_rooms_and_of_faults_in_the_registry(room, now):
     words = ("channel", "create", "chat", "tea", "--participants", "owl,gecko")
     assert room(*words, now=now).code == 0
     (room.root / "memory/shared/channels/tea.md").write_bytes(b"\xff")
-    (room.root / "memory/shared/.council/channels/tea/journal.jsonl").write_bytes(b"x\n")
+    (room.root / "memory/shared/.council/channels/tea/revisions.jsonl").write_bytes(b"x\n")
 
     found = room("doctor", "--json", now=now).json()["findings"]
     wrong = {one["what"]: one for one in found if not one["ok"]}

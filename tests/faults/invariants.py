@@ -58,7 +58,7 @@ class Watched:
 
     def _only_folder(self) -> str:
         control = Path(self.workspace.control)
-        found = [one.parent.name for one in control.glob("*/journal.jsonl")]
+        found = [one.parent.name for one in control.glob("*/revisions.jsonl")]
         return found[0] if len(found) == 1 else ""
 
     @property

@@ -125,7 +125,7 @@ def test_a_name_of_a_conversation_and_a_channel_is_not_guessed(tmp_path: Path):
 
 def test_a_channel_that_cannot_be_read_is_forgotten_as_well(hall: Hall):
     (hall.root / "memory/shared/channels/weather.md").write_bytes(b"\xff\n")
-    journal = hall.root / "memory/shared/.council/channels/weather/journal.jsonl"
+    journal = hall.root / "memory/shared/.council/channels/weather/revisions.jsonl"
     journal.write_bytes(b"")
     purge(hall.place, doomed(hall.place, "weather").conversation_id, CHANNEL)
     assert everywhere(hall.root, SECRET, "weather") == []

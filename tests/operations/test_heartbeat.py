@@ -369,7 +369,7 @@ def test_broken_file_stops_no_other_conversation(table: Table):
     all_answer(table, "first")
     all_answer(table, "last")
     folder = table.root / "memory/shared/.council" / table.read("broken").conversation_id
-    (folder / "journal.jsonl").unlink()
+    (folder / "revisions.jsonl").unlink()
     table.live("broken").write_text("<!--council-state\n{]\n-->\n")
 
     report = table.beat()

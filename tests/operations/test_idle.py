@@ -224,8 +224,8 @@ def test_file_that_was_replaced_by_its_like_is_opened(crowd: Crowd, one: str):
 def test_journal_that_went_on_without_its_file_is_seen(crowd: Crowd, one: str):
     folder = crowd.live(one).parent / ".council" / crowd.read(one).conversation_id
     crowd.settle()
-    line = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)[-1]
-    with (folder / "journal.jsonl").open("ab") as file:
+    line = (folder / "revisions.jsonl").read_bytes().splitlines(keepends=True)[-1]
+    with (folder / "revisions.jsonl").open("ab") as file:
         file.write(line)
 
     assert crowd.opened() == {one}
@@ -467,7 +467,7 @@ def mixed(crowd: Crowd) -> Iterator[Crowd]:
     text = crowd.live(edited).read_text(encoding="utf-8")
     crowd.live(edited).write_text(text.replace("What becomes", "Who becomes?", 1))
     folder = crowd.live(broken).parent / ".council" / crowd.read(broken).conversation_id
-    (folder / "journal.jsonl").unlink()
+    (folder / "revisions.jsonl").unlink()
     crowd.live(broken).write_text("<!--council-state\n{]\n-->\n")
     yield crowd
 

@@ -118,17 +118,9 @@ def folder(root: Path) -> Path:
     return root / SHARED / ".council" / shown
 
 
-def last_snapshot(root: Path) -> Path:
-    tail = (folder(root) / "journal.jsonl").read_bytes().splitlines()[-1]
-    return folder(root) / "obj" / json.loads(tail)["digest"]
-
-
 FILES: dict[str, Callable[[Path], Path]] = {
     "state file": lambda root: root / SHARED / "council-active-conversation.md",
-    "journal": lambda root: folder(root) / "journal.jsonl",
-    "last snapshot": last_snapshot,
-    "first snapshot": lambda root: only((folder(root) / "obj").iterdir()),
-    "displaced": lambda root: only((folder(root) / "displaced").iterdir()),
+    "journal": lambda root: folder(root) / "revisions.jsonl",
     "kept prompt": lambda root: only((folder(root) / "prompts").iterdir()),
     "lock": lambda root: folder(root) / "lock",
     "pointer": lambda root: root / SHARED / ".council" / "open" / "active",

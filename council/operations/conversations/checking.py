@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 _STANDING = {
     "missing": "the file is missing; the next command puts it back",
-    "unpublished": "a command died before it could show its change; the next one shows it",
+    "behind": "a command died before it could show its change; the next one shows it",
+    "back": "somebody put an earlier text in its place; the next command brings it forward, "
+    "unless council adopt takes it as it stands",
+    "damaged": "the file was damaged; the next command restores it",
     "newer": "the file was written by a newer council; it is read and never written",
 }
 _LOOKS = 50
@@ -105,7 +108,7 @@ def _settled_view(place: Place, name: str) -> View:
     """Return the conversation as it stands when nobody is just about to show a change of it."""
     for _ in range(_LOOKS):
         view = place.conversations.page(name, place.now())
-        if view.standing != "unpublished":
+        if view.standing != "behind":
             break
         time.sleep(_PAUSE_S)
     return view

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LIVE = "live file"
-_LOOSE = frozenset(("edit.reverted", "file.restored", "journal.repaired"))
+_LOOSE = frozenset(("edit.reverted", "file.restored", "journal.behind"))
 
 
 class TakenIn(Record):
@@ -216,7 +216,7 @@ _SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
         "restored: the file was put back to an older text; to take it as it stands: council adopt"
     ),
     "file.restored": lambda *_: "restored: the file was missing",
-    "journal.repaired": lambda *_: "restored: a line of the journal",
+    "journal.behind": lambda *_: "taken up: a later revision than the journal knew",
     "brief.restored": lambda *_: "restored: the brief; nobody changes it after the start",
     "contribution.restored": lambda agent, data: (
         f"restored: contribution {data.get('entry')} of {agent}, which was {data.get('reason')}"

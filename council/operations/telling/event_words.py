@@ -137,7 +137,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "historique perdu avant la révision {rev} : {warning}",
     ),
     "journal.begun": ("taken up without history", "repris sans historique"),
-    "journal.repaired": ("revision {rev} written down again", "révision {rev} réinscrite"),
+    "journal.behind": (
+        "revision {rev} taken up, the journal knew {known}",
+        "révision {rev} reprise, le journal connaissait {known}",
+    ),
     "channel.created": (
         "made channel {name} ({mode})[ for {members}]",
         "salon {name} créé ({mode})[ pour {members}]",

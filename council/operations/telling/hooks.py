@@ -197,14 +197,14 @@ def _environment(place: Place, plan: Plan, hook: str, name: str) -> dict[str, st
 
 
 def _name_of(place: Place, event: dict[str, Any]) -> str:
-    from council.store.conversations.journal import read_tail
+    from council.store.documents.journal import FILE, read_tail
 
     try:
         folder = place.paths.conversation_folder(str(event.get("conversationId") or ""))
-        tail = read_tail(f"{folder}/journal.jsonl")
+        tail = read_tail(f"{folder}/{FILE}")
     except (CouncilError, OSError):
         return ""
-    return str(tail.record.get("name", "")) if tail is not None else ""
+    return str(tail.head.get("name", "")) if tail is not None else ""
 
 
 def _report(place: Place, hook: str, argv: list[str], event: dict[str, Any], reason: str) -> None:

@@ -12,14 +12,16 @@ from __future__ import annotations
 import os
 import stat
 
+from council.core.digests import sha256_hex
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations import journal, live, sealed, snapshots
+from council.store.conversations import sealed
 from council.store.conversations.naming import pointer_of
 from council.store.conversations.places import Places, is_closed
 from council.store.conversations.session import Session
+from council.store.documents import journal, live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def _write_first_free(
         if os.path.lexists(path) or (data and path != left and os.path.lexists(beside)):
             continue
         minutes = with_data(text, os.path.basename(beside)) if data else text
-        plan = {"path": path, "digest": snapshots.digest_of(minutes.encode()), "done": False}
+        plan = {"path": path, "digest": sha256_hex(minutes.encode()), "done": False}
         session.note_closing(plan, [])
         if path == left:
             files.replace(beside, data.encode())
@@ -105,16 +107,14 @@ def _is_ours(path: str, digest: str, conversation_id: str) -> bool:
     """Tell whether minutes at a planned path are of this conversation, edited since or not."""
     standing = files.read_stable(path)
     return standing is not None and (
-        snapshots.digest_of(standing.data) == digest
-        or conversation_id.encode("utf-8") in standing.data
+        sha256_hex(standing.data) == digest or conversation_id.encode("utf-8") in standing.data
     )
 
 
 def finish(session: Session) -> None:
     """Clear away what an archived conversation needs no more. Repeatable.
 
-    The journal stays, the last snapshot of each phase, and whatever could not
-    be merged.
+    The journal stays, with the last text of each phase, and what could not be merged.
     """
     if not is_closed(session.tail):
         raise AssertionError("only an archived conversation is cleared away")
@@ -140,18 +140,8 @@ def _prune(session: Session) -> None:
 
     places = session.places
     shutil.rmtree(places.prompts, ignore_errors=True)
-    records = list(journal.records(places.journal))
-    wanted = {record["phase"]: record["digest"] for record in records}
-    wanted["last"] = session.last["digest"]
-    kept = set(wanted.values())
-    for name in os.listdir(places.history):
-        if name not in kept:
-            files.remove(f"{places.history}/{name}")
-    known = {record[key] for record in records for key in ("digest", "seen")}
     spared = {
-        late.path
-        for folder in session.displaced
-        for late in live.late_writes(folder, places.history, known.__contains__)
+        late.path for folder in session.displaced for late in live.late_writes(folder, session.past)
     }
     for name in os.listdir(places.displaced):
         path = f"{places.displaced}/{name}"
@@ -161,9 +151,11 @@ def _prune(session: Session) -> None:
     for name in os.listdir(places.sealed):
         if name not in used and f"{places.sealed}/{name}" not in spared:
             files.remove(f"{places.sealed}/{name}")
+    by_phase = {line.head["phase"]: line.head["rev"] for line in session.past.lines}
+    journal.thinned(places.journal, "archived", {*by_phase.values(), session.last["rev"]})
 
 
 def minutes_path(workspace: Workspace, conversation_id: str) -> str:
     """Return where the minutes of an archived conversation were written, "" if it is not."""
     tail = journal.read_tail(Places(workspace, "active", conversation_id).journal)
-    return str(tail.record["closing"]["path"]) if tail is not None and is_closed(tail) else ""
+    return str(tail.head["closing"]["path"]) if tail is not None and is_closed(tail) else ""

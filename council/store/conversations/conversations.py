@@ -19,12 +19,12 @@ from council.core.events import Event
 from council.core.record import Record
 from council.core.step import Step
 from council.store import files
-from council.store.conversations import closing, journal, naming, revisions, sealed, snapshots
+from council.store.conversations import closing, naming, revisions, sealed
 from council.store.conversations.opening import Door, refuse_ended
 from council.store.conversations.places import Places, is_closed
 from council.store.conversations.session import Session, says_the_same
-from council.store.conversations.settling import read_live, settle
 from council.store.conversations.twins import twin
+from council.store.documents import journal, live
 from council.store.lock import DEFAULT_TIMEOUT_S
 
 TYPE_CHECKING = False
@@ -128,11 +128,9 @@ class Conversations:
         Besides the live file it looks at those that gave way to it a while ago: somebody may
         have been writing there.
         """
-        from council.store.conversations import live
-
         places = Places(self.workspace, view.name, view.state.conversation_id)
         aside = (places.displaced, places.sealed)
-        return view.standing != "clean" or any(live.has_late_writes(one) for one in aside)
+        return view.standing != live.HEAD or any(live.has_late_writes(one) for one in aside)
 
     def create(
         self,
@@ -194,6 +192,7 @@ class Conversations:
             if op_id:
                 known = journal.find_operation(session.places.journal, op_id)
                 if known is not None:
+                    session.affirm()
                     result = known["result"]
                     return Edited(
                         state=self._with_sealed(session),
@@ -245,11 +244,9 @@ class Conversations:
             NotFoundError: There is no such conversation.
             CouncilError: As for `edit`.
         """
-        from council.store.conversations import settling
-
         path = self.workspace.conversation_file(name)
         with files.explaining("write", path), self._door.open(name, now) as session:
-            settling.take_in(session, theirs)
+            session.take_in(theirs)
 
     def history(self, name: str) -> list[Revision]:
         """Return the revisions of a conversation, oldest first.
@@ -267,7 +264,7 @@ class Conversations:
 
         Raises:
             NotFoundError: There is no such revision, or archiving pruned it.
-            InvalidStateError: Its snapshot is damaged.
+            InvalidStateError: The journal is damaged.
         """
         return revisions.text_at(self.workspace, name, rev)
 
@@ -316,15 +313,16 @@ class Conversations:
                     return Edited(state=session.state, events=session.last["events"])
             with self._door.session(name, conversation_id, now) as session:
                 refuse_ended(session)
-                session.reading = read_live(session)
+                session.reading = session.read_live()
                 if session.reading is None:
                     raise NotFoundError(f"{path} is not there", "see: council restore")
                 if session.tail is None:
-                    settle(session)
+                    session.settle()
+                session.affirm()
+                session.text = session.past.text(session.last["digest"])
                 data = session.reading.data
                 text = data.decode("utf-8", "replace")
                 state, page = handwritten.import_page(text, name, now)
-                snapshots.keep(session.places.history, data)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
                 session.commit(
                     state.copy(conversation_id=conversation_id), page, events=[event], actor=actor

@@ -15,8 +15,8 @@ import os
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files
-from council.store.conversations import journal
 from council.store.conversations.places import Places, is_closed
+from council.store.documents import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _README = """This folder belongs to the command `council`.
 
-It keeps, for each conversation beside it, a lock, the journal of all changes,
-every version of the file, and edits that could not be merged. Do not edit
+It keeps, for each conversation beside it, a lock, the journal of all changes
+(with every version of the file), and edits that could not be merged. Do not edit
 anything here. When it is removed, open conversations go on from their files
 alone; only their history is lost.
 """

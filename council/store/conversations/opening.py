@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 
 from council.core.errors import ConflictError, InvalidStateError, NotFoundError
-from council.store.conversations import closing, journal, naming
+from council.store.conversations import closing, naming
 from council.store.conversations.places import Places, is_closed
 from council.store.conversations.session import Latest, Session
-from council.store.conversations.settling import settle
+from council.store.documents import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Door:
                     session.leave()
                     continue
                 self._refuse_copy(session, known)
-                settle(session)
+                session.settle()
                 if known or naming.claim(self._workspace, name, conversation_id):
                     return session
             except BaseException:

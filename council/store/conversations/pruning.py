@@ -1,6 +1,6 @@
 """What may go of an archived conversation, and taking it away.
 
-The journal stays, and with it who did what and when; so do the minutes and
+The heads of the journal stay, and with them who did what and when; so do the minutes and
 whatever could not be merged. What goes is what nobody asks for any more:
 earlier texts, displaced files, kept prompts, logs of runs.
 
@@ -17,8 +17,8 @@ from council.core.ids import split_task_id
 from council.core.record import Record
 from council.core.times import parse_instant
 from council.store import files
-from council.store.conversations import journal, live, snapshots
 from council.store.conversations.places import Places, is_closed
+from council.store.documents import journal, lines, live
 from council.store.lock import Lock
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 CLOSED_COPY = "closed.md"
-KINDS = ("snapshots", "displaced", "prompts", "copies", "runs")
+KINDS = ("texts", "displaced", "prompts", "copies", "runs")
 
 
 class Archived(Record):
@@ -67,7 +67,7 @@ def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:
     for entry in _listed(workspace.control):
         try:
             path = workspace.conversation_folder(entry)
-            tail = journal.read_tail(f"{path}/journal.jsonl") if os.path.isdir(path) else None
+            tail = journal.read_tail(f"{path}/{journal.FILE}") if os.path.isdir(path) else None
         except (CouncilError, OSError):
             continue  # no conversation of ours, or one that `doctor` has to look at
         if tail is not None:
@@ -79,8 +79,8 @@ def archived(workspace: Workspace) -> list[Archived]:
     found = [
         Archived(
             conversation_id=conversation_id,
-            name=str(tail.record["name"]),
-            closed_at=parse_instant(tail.record["at"]),
+            name=str(tail.head["name"]),
+            closed_at=parse_instant(tail.head["at"]),
         )
         for conversation_id, tail in folders(workspace)
         if is_closed(tail)
@@ -98,19 +98,19 @@ def prunable(workspace: Workspace, one: Archived) -> Prunable:
     with files.explaining("read", places.folder):
         found: dict[str, list[tuple[str, int]]] = {kind: [] for kind in KINDS}
         unmerged = []
-        known = {
-            record[key] for record in journal.records(places.journal) for key in ("digest", "seen")
-        }
-        found["snapshots"] = list(_files(places.history))
+        past = journal.Past(places.journal)
+        held = sum(len(line.body) for line in past.lines if not lines.is_bare(line.body))
+        if held:
+            found["texts"].append((places.journal, held))
         for path, size in _files(places.displaced):
-            if _holds_nothing_new(path, known):
+            if _holds_nothing_new(path, past):
                 found["displaced"].append((path, size))
             else:
                 unmerged.append(path)
         found["prompts"] = list(_files(places.prompts))
         copy = f"{places.folder}/{CLOSED_COPY}"
         if os.path.lexists(copy):
-            if _holds_nothing_new(copy, known):
+            if _holds_nothing_new(copy, past):
                 found["copies"].append((copy, os.lstat(copy).st_size))
             else:
                 unmerged.append(copy)
@@ -130,21 +130,26 @@ def prune(workspace: Workspace, one: Archived) -> Prunable:
     places = Places(workspace, one.name, one.conversation_id)
     with files.explaining("prune", places.folder), Lock(places.lock):
         found = prunable(workspace, one)
-        for paths in found.files.values():
-            for path, _ in paths:
+        for path, _ in found.files["texts"]:
+            if not os.path.lexists(path):
+                from council.store.documents.version_one import bring_over
+
+                bring_over(places.folder, path)
+            journal.thinned(path, "gc", set())
+        for kind, paths in found.files.items():
+            for path, _ in paths if kind != "texts" else ():
                 os.unlink(path)
         if os.path.isdir(places.prompts) and not _listed(places.prompts):
             os.rmdir(places.prompts)
     return found
 
 
-def _holds_nothing_new(path: str, known: set[str]) -> bool:
+def _holds_nothing_new(path: str, past: journal.Past) -> bool:
     """Tell whether a file is one of the texts that were committed or taken in, or empty."""
     reading = files.read_stable(path)
     if reading is None or not reading.data:
         return True
-    digest = snapshots.digest_of(reading.data)
-    return digest in known or live.was_never_published(path, digest)
+    return past.knows(reading.digest) or live.was_never_published(path, reading.digest)
 
 
 def orphaned_runs(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:

@@ -19,11 +19,12 @@ from council.core.ids import is_name, is_uuid4, split_task_id
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 from council.store import files
-from council.store.conversations import journal, naming
+from council.store.conversations import naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
 from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
+from council.store.documents import journal
 from council.store.lock import Lock
 from council.store.minutes.minute_data import DATA_SUFFIX, data_path, is_of, read_data
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
@@ -86,7 +87,7 @@ def find(workspace: Workspace, wanted: str) -> str:
             found = ""  # the file holds nothing that can be read; its folder may still be known
         if found:
             return found
-        had = [one for one, tail in folders(workspace) if tail.record["name"] == wanted]
+        had = [one for one, tail in folders(workspace) if tail.head["name"] == wanted]
         if len(had) > 1:
             raise UsageError(
                 f"{len(had)} conversations had the name {wanted!r}",
@@ -210,7 +211,7 @@ def _merge_into(folder: str, aside: str) -> None:
 def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done: Purged) -> None:
     told = {
         str(record["closing"]["path"])
-        for record in journal.records(f"{aside}/journal.jsonl")
+        for record in journal.records(f"{aside}/{journal.FILE}")
         if "closing" in record
     }
     mark = (conversation_id.encode(),)

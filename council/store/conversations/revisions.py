@@ -1,17 +1,16 @@
-"""The history of a conversation, as its journal and its snapshots tell it.
+"""The history of a conversation, as its journal tells it.
 
 Source: C0-078, `cli.md` section 2 (history, diff, restore).
 """
 
 from __future__ import annotations
 
-import os
-
 from council.core.errors import NotFoundError
 from council.core.record import Record
 from council.store import files
-from council.store.conversations import journal, naming, snapshots
-from council.store.conversations.places import Places, decoded, foreign_folder
+from council.store.conversations import naming
+from council.store.conversations.places import Places, decoded
+from council.store.documents import journal
 from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False
@@ -63,8 +62,8 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
             found[record["rev"]] = Revision(
                 rev=record["rev"],
                 at=record["at"],
-                actor=record["actor"],
-                op_id=record["opId"],
+                actor=record["by"],
+                op_id=record["op"],
                 phase=record["phase"],
                 tour=record["tour"],
                 digest=record["digest"],
@@ -78,14 +77,13 @@ def text_at(workspace: Workspace, name: str, rev: int) -> str:
     """Return the text of one revision.
 
     Raises:
-        NotFoundError: There is no such revision, or archiving pruned it.
-        InvalidStateError: Its snapshot is damaged.
+        NotFoundError: There is no such revision, or archiving took its text out.
+        InvalidStateError: The journal is damaged.
     """
-    places = _places(workspace, name)
-    for revision in history(workspace, name):
-        if revision.rev == rev:
-            with files.explaining("read", places.history):
-                return decoded(snapshots.get(places.history, revision.digest))
+    past = journal.Past(_places(workspace, name).journal)
+    for at in range(len(past.lines) - 1, -1, -1):
+        if past.lines[at].head["rev"] == rev:
+            return decoded(past.text_at(at))
     raise NotFoundError(f"{name} has no revision {rev}", f"see: council history --name {name}")
 
 
@@ -93,14 +91,17 @@ def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
     """Return the file as somebody else saved it, which revision `rev` took in.
 
     Raises:
-        NotFoundError: That revision took nothing in, or archiving pruned it.
+        NotFoundError: That revision took nothing in, or archiving took it out.
     """
+    from council.store.statefile.merging import saved_text
+
     places = _places(workspace, name)
-    with files.explaining("read", places.journal):
-        for record in journal.records(places.journal):
-            if record["rev"] == rev and record["seen"] not in ("", record["parent"]):
-                folder = foreign_folder(places, record["seen"])
-                return decoded(snapshots.get(folder, record["seen"]))
+    past = journal.Past(places.journal)
+    for line in past.lines:
+        if line.head["rev"] == rev and line.head.get("seen"):
+            text = saved_text(places, past, line.head["seen"])
+            if text is not None:
+                return decoded(text)
     raise NotFoundError(f"revision {rev} of {name} took in no other text")
 
 
@@ -111,6 +112,8 @@ def _places(workspace: Workspace, name: str) -> Places:
         places = Places(workspace, name, conversation_id)
     else:
         places = Places(workspace, DEFAULT_NAME, name)
-    if not os.path.lexists(places.journal):
+    with files.explaining("read", places.journal):
+        is_kept = journal.read_tail(places.journal) is not None
+    if not is_kept:
         raise NotFoundError(f"{name} has no history", "see: council list --archived")
     return places

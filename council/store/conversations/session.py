@@ -1,26 +1,28 @@
 """One conversation under its lock: what stands, and the commit of what follows.
 
-This is the one write path. The files are settled first (`settling`). Then each
-commit goes the same way: texts to seal, snapshot, prepared file, journal line
-(from there on it holds), event log, exchange. What needs much room on the disk
-comes before the journal line.
+How that goes, `documents` says; here stands what a revision of a conversation
+is, how a text of ours is read, and what becomes of one that somebody else wrote.
 
-Source: XC-001, XC-002, C0-019, C0-077, C0-078, `store.md` sections 2 and 5.
+Source: C0-001, C0-019, C0-077, C0-078, `store.md` sections 2, 3, 5 and 9.
 """
 
 from __future__ import annotations
 
+import os
+
 from council import __version__
 from council.core.conversations.conversation import Conversation, SealedText
 from council.core.conversations.records import to_record
+from council.core.digests import sha256_hex
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import events as event_log
-from council.store.conversations import journal, sealed, snapshots, untouched
-from council.store.conversations.document import Document
-from council.store.conversations.places import Places, foreign_folder
+from council.store import files
+from council.store.conversations import sealed, untouched
+from council.store.conversations.places import Places, decoded
 from council.store.conversations.twins import twin
+from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
 
 TYPE_CHECKING = False
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from council.store.files import Reading
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
 
-_RECORD_VERSION = 1
 _REMEMBERED = 8
 
 
@@ -111,7 +113,6 @@ class Session(Document):
         actor: str = "",
         result: dict[str, Any] | None = None,
         seal: list[SealedText] | tuple[SealedText, ...] = (),
-        seen: str = "",
         before_publishing: Callable[[], None] | None = None,
     ) -> None:
         """Make `state` the next revision.
@@ -124,7 +125,6 @@ class Session(Document):
             actor: Who did it.
             result: What a repeat of the operation is answered.
             seal: Texts that must lie in `sealed/` first.
-            seen: The digest of the foreign text that this takes in, if it does.
             before_publishing: Called when the revision is committed and before
                 it can be seen; what it raises stops the publication.
 
@@ -132,20 +132,14 @@ class Session(Document):
             OSError: The system refuses. Before the journal line was on the disk
                 nothing has changed; after it the next session finishes.
         """
-        state = twin(
-            state,
-            name=self.name,
-            rev=max(state.rev, self.last.get("rev", -1)) + 1,
-            updated_at=self.now,
-        )
+        state = self._next(state)
         page = page if page is not None and page.gaps else None
         data = _rendered(state, page)
-        digest = snapshots.digest_of(data)
+        digest = sha256_hex(data)
         for one in seal:
             sealed.write_sealed(self.places.sealed, one)
-        if not seen and self.reading is not None:
-            seen = self.reading.digest
-        record = self.line(
+        hidden = sealed.names_of(self.state) if hasattr(self, "state") else set()
+        head = self.line(
             digest,
             state,
             rev=state.rev,
@@ -153,11 +147,55 @@ class Session(Document):
             op_id=op_id,
             actor=actor,
             result=result,
-            seen=seen,
             ours_alone=page is None,
         )
-        self.write(data, digest, record, before_publishing)
+        self.write(data, head, before_publishing)
         self.stand(state, page, data, digest)
+        for name in hidden - sealed.names_of(state):
+            files.remove(f"{self.places.sealed}/{name}")  # the line of the reveal holds its text
+
+    def take(
+        self,
+        state: Conversation,
+        page: Page,
+        theirs: bytes,
+        *,
+        events: list[Event],
+        seal: list[SealedText] | tuple[SealedText, ...] = (),
+        is_hidden: bool = False,
+    ) -> None:
+        """Make `state`, the outcome of what somebody else wrote, the next revision.
+
+        It is committed and shown with the change that follows, or when the session ends.
+
+        Args:
+            state: The next state.
+            page: The free text around it.
+            theirs: What they wrote.
+            events: What happened.
+            seal: Texts that must lie in `sealed/` first.
+            is_hidden: Whether what they wrote shows a sealed text: it lies there, too.
+        """
+        state = self._next(state)
+        data = _rendered(state, page if page.gaps else None)
+        digest, seen = sha256_hex(data), sha256_hex(theirs)
+        for one in seal:
+            sealed.write_sealed(self.places.sealed, one)
+        if is_hidden:
+            files.write_new(f"{self.places.sealed}/{seen}", theirs, mode=0o600)
+        head = self.line(
+            digest, state, rev=state.rev, events=events, actor="external", ours_alone=not page.gaps
+        )
+        self.add({**head, "seen": seen}, data, None if is_hidden else theirs)
+        self.stand(state, page if page.gaps else None, data, digest)
+
+    def _next(self, state: Conversation) -> Conversation:
+        return twin(
+            state,
+            name=self.name,
+            rev=max(state.rev, self.last.get("rev", -1)) + 1,
+            updated_at=self.now,
+        )
 
     @property
     def displaced(self) -> tuple[str, ...]:
@@ -166,7 +204,7 @@ class Session(Document):
 
     def displaced_for(self, digest: str) -> str:
         """Return the folder into which a file goes that gives way, by the digest of its text."""
-        is_hidden = foreign_folder(self.places, digest) == self.places.sealed
+        is_hidden = os.path.lexists(f"{self.places.sealed}/{digest}")
         return self.places.sealed if is_hidden else self.places.displaced
 
     def stand(self, state: Conversation, page: Page | None, data: bytes, digest: str) -> None:
@@ -189,11 +227,10 @@ class Session(Document):
         op_id: str = "",
         actor: str = "",
         result: dict[str, Any] | None = None,
-        seen: str = "",
         anew: bool = False,
         ours_alone: bool = False,
     ) -> dict[str, Any]:
-        """Return the journal line of a revision.
+        """Return the head of the line of a revision.
 
         `anew` when a revision of this number and text was there before,
         `ours_alone` when the text holds nothing that people wrote between our items.
@@ -205,34 +242,99 @@ class Session(Document):
                 list(events), self.conversation_id, rev, digest, self.now, state.trace_id
             )
         )
-        record: dict[str, Any] = {
-            "v": _RECORD_VERSION,
-            "rev": rev,
-            "parent": self.last.get("digest", ""),
-            "seen": seen,
-            "digest": digest,
-            "opId": op_id,
-            "actor": actor,
+        head: dict[str, Any] = {
+            "op": op_id,
+            "by": actor,
             "at": render_instant(self.now),
+            "rev": rev,
             "name": self.name,
             "phase": state.phase,
             "tour": state.tour,
             "result": result or {},
+            "digest": digest,
             "events": records,
         }
         if ours_alone:
-            record["untouched"] = __version__  # who writes the same again may say so
+            head["untouched"] = __version__  # who writes the same again may say so
         if "closing" in self.last:
-            record["closing"] = self.last["closing"]  # the name of the minutes stays chosen
-        return record
+            head["closing"] = self.last["closing"]  # the name of the minutes stays chosen
+        return head
 
     def note_closing(self, closing: dict[str, Any], events: list[Event]) -> None:
         """Add a line that makes no revision: how far archiving has come."""
-        end = 0 if self.tail is None else self.tail.end
         marked = event_log.loose_records(events, self.conversation_id, self.now, self.trace)
-        record = {**self.last, "opId": "", "at": render_instant(self.now), "closing": closing}
-        record["events"] = marked
-        self.tail = journal.append(self.places.journal, end, record)
+        kept = {key: self.last[key] for key in _KEPT_HEAD if key in self.last}
+        self.add(
+            {
+                **kept,
+                "op": "",
+                "at": render_instant(self.now),
+                "closing": closing,
+                "events": marked,
+            }
+        )
+        self.finish()
+
+    # What a text is.
+
+    def load(self, data: bytes, digest: str) -> None:
+        """Make a text of ours the one that stands."""
+        known = self.latest.get(self.conversation_id)
+        if known is not None and known.digest == digest:
+            self.stand(known.state, known.page, data, digest)
+        elif self.last.get("untouched") and self.last["digest"] == digest:
+            by_us = self.last["untouched"] == __version__
+            state = untouched.read(data, self.places.live, by_us=by_us)
+            self.stand(state, None, data, digest)
+        else:
+            from council.store.statefile import statefile
+
+            state, page = statefile.load(data.decode("utf-8"), self.places.live)
+            self.stand(state, page, data, digest)
+
+    def recognise(self, reading: Reading | None) -> None:
+        """Spare the digest of a text that this process has had before it already."""
+        known = self.latest.get(self.conversation_id)
+        if reading is not None and known is not None and known.data == reading.data:
+            reading.know(known.digest)
+
+    def is_complete(self, data: bytes) -> bool:
+        """Return true if the writer of a text is done: one by hand has no marks at all."""
+        from council.store.statefile import statefile
+
+        page = statefile.parse(decoded(data))
+        return page.complete or (self.tail is None and page.record is not None)
+
+    def is_ahead(self, data: bytes) -> bool:
+        """Return true if a text is a later revision of ours than the journal knows."""
+        from council.store.conversations.intake import is_ahead
+
+        return is_ahead(self.places, self.tail, self.past, data)
+
+    def take_in(self, theirs: bytes) -> None:
+        """Make a revision of what somebody else wrote, unless nothing in it is new."""
+        from council.store.conversations import intake
+
+        intake.take_in(self, theirs)
+
+    def import_ahead(self, data: bytes) -> None:
+        """Make a revision of a later text than the journal knows."""
+        from council.store.conversations import intake
+
+        intake.import_ahead(self, data)
+
+    def begin_from_file(self) -> None:
+        """Take up a live file that has no journal: written by hand, or its folder is lost.
+
+        Raises:
+            NotFoundError: There is no live file either.
+        """
+        from council.store.conversations import intake
+
+        intake.begin_from_file(self)
+
+
+_KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest", "untouched")
 
 
 def _rendered(state: Conversation, page: Page | None) -> bytes:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files
-from council.store.conversations import journal, untouched
+from council.store.conversations import untouched
+from council.store.documents import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.conversations.conversation import Conversation
-    from council.store.conversations.journal import Tail
+    from council.store.documents.journal import Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
 
@@ -41,7 +42,7 @@ def standing_state(workspace: Workspace, name: str) -> Conversation | None:
     """
     try:
         _, found = _standing(workspace, name)
-        if found is None or not found[0].record.get("untouched"):
+        if found is None or not found[0].head.get("untouched"):
             return None
         return untouched.read(found[1].data, workspace.conversation_file(name))
     except CouncilError:
@@ -54,9 +55,9 @@ def _standing(workspace: Workspace, name: str) -> tuple[str, tuple[Tail, Reading
     conversation_id = "" if pointer is None else pointer.data.decode("utf-8", "replace").strip()
     if not is_name(conversation_id.lower()):
         return "", None
-    tail = journal.read_tail(f"{workspace.conversation_folder(conversation_id)}/journal.jsonl")
+    tail = journal.read_tail(f"{workspace.conversation_folder(conversation_id)}/{journal.FILE}")
     reading = files.read_stable(workspace.conversation_file(name))
-    if tail is None or reading is None or tail.record.get("closing", {}).get("done"):
+    if tail is None or reading is None or tail.head.get("closing", {}).get("done"):
         return "", None
-    agree = str(tail.record["digest"]) == reading.digest
+    agree = str(tail.head["digest"]) == reading.digest
     return (conversation_id, (tail, reading)) if agree else ("", None)

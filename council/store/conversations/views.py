@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.records import from_record
-from council.core.errors import NewerVersionError, NotFoundError
+from council.core.errors import NewerVersionError, NotFoundError, RefusedError
 from council.core.events import Event
 from council.core.record import Record
 from council.store import files
-from council.store.conversations import journal, naming, sealed, snapshots
-from council.store.conversations.places import Places, is_closed, is_lost_revision
+from council.store.conversations import naming, sealed
+from council.store.conversations.places import Places, is_closed
+from council.store.documents import journal, live
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
@@ -24,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.store.conversations.journal import Tail
+    from council.store.documents.journal import Past, Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
 
@@ -34,10 +35,9 @@ _TRIES = 8
 class View(Record):
     """What a reader finds.
 
-    `text` is the live file as it is, "" when it is missing. `standing` tells
-    how it relates to the journal: `clean`, `unpublished` (a command died
-    before it could show its revision), `edited` (somebody else wrote it),
-    `missing`, `unknown` (no journal) or `newer` (written by a newer council).
+    `text` is the live file as it is, "" when it is missing. `standing` says
+    how it relates to the journal, in the words of `live.standing`, or `newer`
+    (written by a newer council).
     `events` are those that taking it in will bring. `last` is the text of the
     last revision.
     """
@@ -66,38 +66,61 @@ def view(workspace: Workspace, name: str, now: datetime | None) -> View:
         if not conversation_id:
             break
         places = Places(workspace, name, conversation_id)
-        tail = journal.read_tail(places.journal)
+        try:
+            tail = journal.read_tail(places.journal)
+        except RefusedError:
+            return _alone(name, path)
         if is_closed(tail):
             break
-        reading = files.read_stable(path)
-        standing = _standing(places, tail, reading)
-        if standing == "clean" or _end(journal.read_tail(places.journal)) == _end(tail):
-            return _view(name, places, tail, reading, now)
+        reading, past = files.read_stable(path), journal.Past(places.journal)
+        found = _standing(places, tail, reading, past)
+        if found == live.HEAD or _end(journal.read_tail(places.journal)) == _end(tail):
+            return _view(name, places, tail, reading, past, found, now)
         # Somebody commits right now: what was read belongs to two revisions.
     else:
-        return _view(name, places, tail, None, now)
+        return _view(name, places, tail, None, past, live.MISSING, now)
     raise NotFoundError(f"no open conversation is named {name!r}", "see: council list")
+
+
+def _alone(name: str, path: str) -> View:
+    """Return what a file says to somebody who may not read its journal.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InvalidStateError: It cannot be read as it stands.
+    """
+    reading = files.read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"{path} is not there", "ask the owner of the workspace")
+    text = reading.data.decode("utf-8", "replace")
+    state, page = statefile.load(text, path)
+    return View(
+        name=name, path=path, state=state, page=page, text=text, last=text, standing=live.HEAD
+    )
 
 
 def _end(tail: Tail | None) -> int:
     return 0 if tail is None else tail.end
 
 
-def _standing(places: Places, tail: Tail | None, reading: Reading | None) -> str:
-    if tail is None:
-        return "unknown"
-    if reading is None:
-        return "missing"
-    digest = snapshots.digest_of(reading.data)
-    if digest == tail.record["digest"] or is_lost_revision(places, tail, reading.data):
-        return "clean"
-    return "unpublished" if digest in (tail.record["parent"], tail.record["seen"]) else "edited"
+def _standing(places: Places, tail: Tail | None, reading: Reading | None, past: Past) -> str:
+    def is_ahead(data: bytes) -> bool:
+        from council.store.conversations.intake import is_ahead
+
+        return is_ahead(places, tail, past, data)
+
+    return live.standing(tail, reading, past, places.live, places.displaced, is_ahead)
 
 
 def _view(
-    name: str, places: Places, tail: Tail | None, reading: Reading | None, now: datetime | None
+    name: str,
+    places: Places,
+    tail: Tail | None,
+    reading: Reading | None,
+    past: Past,
+    found: str,
+    now: datetime | None,
 ) -> View:
-    standing = _standing(places, tail, reading)
     text = "" if reading is None else reading.data.decode("utf-8", "replace")
     events: list[Event] = []
     try:
@@ -106,24 +129,24 @@ def _view(
 
             start = begin(text, name, places.live, now, strict=places.strict)
             state, page, events, last = start.state, start.page, start.events, ""
-        elif standing == "clean":
+        elif found in (live.HEAD, live.AHEAD):
             state, page = statefile.load(text, places.live)
             last = text
         else:
-            ours = snapshots.get(places.history, tail.record["digest"])
+            ours = past.text(tail.head["digest"])
             last = ours.decode("utf-8")
-            state, page = statefile.load(last, f"revision {tail.record['rev']}")
-            if standing == "edited" and reading is not None:
+            state, page = statefile.load(last, f"revision {tail.head['rev']}")
+            if found == live.EDITED and reading is not None:
                 from council.store.statefile.merging import merge
 
                 at = now or state.updated_at
                 hidden = sealed.read_sealed(places.sealed, state, just_looking=True)
-                merged = merge(places, reading.data, ours, hidden, at)
+                merged = merge(places, past, reading.data, ours, hidden, at)
                 state, page, events = merged.state, merged.page, merged.events
                 state.sealed = {one.agent: one for one in merged.seal}
     except NewerVersionError:
         state, page = _newer(text, name)
-        standing, last = "newer", text
+        found, last = "newer", text
     return View(
         name=name,
         path=places.live,
@@ -131,7 +154,7 @@ def _view(
         page=page,
         text=text,
         last=last,
-        standing=standing,
+        standing=found,
         events=events,
     )
 

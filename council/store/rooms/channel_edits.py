@@ -14,7 +14,6 @@ from council.core.events import Event
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channels import Mode
-from council.store.conversations import recovery, snapshots
 from council.store.conversations.places import decoded
 from council.store.rooms.channel_page import parse
 from council.store.rooms.channel_session import ChannelSession, text_of_revision
@@ -67,16 +66,8 @@ def take_in(session: ChannelSession, theirs: bytes) -> None:
         session.keep_bytes("a file of which not everything was taken in", theirs)
     if not wishes.events and gaps == ours.gaps:
         return  # other line ends, say: the file is left as its owner likes it
-    recovery.affirm(session)
-    snapshots.keep(session.places.history, theirs)
     ours.gaps = gaps
-    session.commit(
-        wishes.channel,
-        page=ours,
-        events=wishes.events,
-        actor="external",
-        seen=snapshots.digest_of(theirs),
-    )
+    session.take(wishes.channel, ours, theirs, events=wishes.events)
 
 
 def foreseen(session: ChannelSession, theirs: bytes) -> list[Event]:

@@ -9,10 +9,11 @@ import os
 
 from council.core.ids import checked_name, is_name
 from council.store import files
+from council.store.documents.journal import FILE
 from council.store.paths import Workspace, resolve_inside
 
 SUFFIX = ".md"
-_PARTS = ("obj", "displaced", "conflicts")
+_PARTS = ("displaced", "conflicts")
 
 
 def channels_folder(workspace: Workspace) -> str:
@@ -36,9 +37,8 @@ class ChannelPlaces:
         self.signal = resolve_inside(self.public, f"{channel_id}.signal")
         self.folder = resolve_inside(workspace.control, f"channels/{channel_id}")
         self.lock = f"{self.folder}/lock"
-        self.journal = f"{self.folder}/journal.jsonl"
+        self.journal = f"{self.folder}/{FILE}"
         self.counted = f"{self.folder}/counted"
-        self.history = f"{self.folder}/obj"
         self.displaced = f"{self.folder}/displaced"
         self.conflicts = f"{self.folder}/conflicts"
 

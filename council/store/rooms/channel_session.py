@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import os
 
+from council.core.digests import sha256_hex
+from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.rooms.channels import Channel, Message
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations import journal, snapshots
-from council.store.conversations.document import Document
+from council.store.conversations.places import decoded
+from council.store.documents import journal
+from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
@@ -35,15 +38,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.rooms.channels import FloorRules, Member
-    from council.store.conversations.live import Preparing
+    from council.store.documents.live import Preparing
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
 
     Resolve = Callable[[str], Member]
 
-_RECORD_VERSION = 1
-_FOLD_BYTES = 192 * 1024
-_REVISIONS_KEPT = 100
+_FOLD_BYTES = 64 * 1024
 _LOOKED_THROUGH = 100
 
 
@@ -171,7 +172,6 @@ class ChannelSession(Document):
         page: Page | None,
         events: Sequence[Event],
         actor: str = "",
-        seen: str = "",
     ) -> None:
         """Make `channel` the next revision, and give the signal where the floor went on.
 
@@ -180,49 +180,68 @@ class ChannelSession(Document):
             page: The free text around it.
             events: What happened.
             actor: Who did it.
-            seen: The digest of the foreign text that this takes in, if it does.
 
         Raises:
             OSError: The system refuses.
         """
+        self._signals = self._goes_on(channel)
+        channel = self._next(channel)
+        page = page if page is not None and page.gaps else None
+        data = channel_page.render(channel, page)
+        self.write(data, self.line(sha256_hex(data), channel.rev, events, actor, page is None))
+        self._signals = True
+        self.stand(channel, page, data)
+
+    def take(self, channel: Channel, page: Page, theirs: bytes, *, events: Sequence[Event]) -> None:
+        """Make `channel`, the outcome of what somebody else wrote, the next revision.
+
+        It is committed and shown with the change that follows, or when the session ends.
+
+        Args:
+            channel: The next state.
+            page: The free text around it.
+            theirs: What they wrote.
+            events: What happened.
+        """
+        self._signals = self._goes_on(channel)
+        channel = self._next(channel)
+        kept = page if page.gaps else None
+        data = channel_page.render(channel, kept)
+        head = self.line(sha256_hex(data), channel.rev, events, "external", kept is None)
+        self.add({**head, "seen": sha256_hex(theirs)}, data, theirs)
+        self.stand(channel, kept, data)
+
+    def _goes_on(self, channel: Channel) -> bool:
+        """Return true if the floor goes to somebody, so that a signal is due."""
         before = getattr(self, "channel", None)
-        self._signals = bool(channel.speaker) and (before is None or before.turn != channel.turn)
-        channel = channel.copy(
+        return bool(channel.speaker) and (before is None or before.turn != channel.turn)
+
+    def _next(self, channel: Channel) -> Channel:
+        return channel.copy(
             rev=max(channel.rev, self.last.get("rev", -1)) + 1,
             updated_at=self.now,
             signalled=channel.turn,
         )
-        page = page if page is not None and page.gaps else None
-        data = channel_page.render(channel, page)
-        digest = snapshots.digest_of(data)
-        if not seen and self.reading is not None:
-            seen = self.reading.digest
-        rev = channel.rev
-        self.write(data, digest, self.line(digest, rev, list(events), actor, seen, page is None))
-        self._signals = True
-        self.stand(channel, page, data)
-        self._fold()
 
     def stand(self, channel: Channel, page: Page | None, data: bytes) -> None:
         """Take a revision for the one that stands."""
         self.channel, self.page, self.text = channel, page, data
 
     def line(
-        self, digest: str, rev: int, events: list[Event], actor: str, seen: str, untouched: bool
+        self, digest: str, rev: int, events: Sequence[Event], actor: str, untouched: bool
     ) -> dict[str, Any]:
-        """Return the journal line of a revision."""
+        """Return the head of the line of a revision."""
         return {
-            "v": _RECORD_VERSION,
-            "rev": rev,
-            "parent": self.last.get("digest", ""),
-            "seen": seen,
-            "digest": digest,
-            "opId": "",
-            "actor": actor,
+            "op": "",
+            "by": actor,
             "at": render_instant(self.now),
+            "rev": rev,
             "name": self.channel_id,
             "untouched": untouched,
-            "events": event_log.revision_records(events, self.channel_id, rev, digest, self.now),
+            "digest": digest,
+            "events": event_log.revision_records(
+                list(events), self.channel_id, rev, digest, self.now
+            ),
         }
 
     def publish(self, prepared: Preparing, data: bytes) -> None:
@@ -238,33 +257,104 @@ class ChannelSession(Document):
             os.close(os.open(self.files.signal, flags, 0o666))
             os.unlink(self.files.signal)
 
-    def _fold(self) -> None:
-        """Keep the newest lines of a journal that has grown long, and the texts they name."""
-        if self.tail is None or self.tail.end < _FOLD_BYTES:
-            return
-        path = self.places.journal
-        lines: list[dict[str, Any]] = []
-        room = _FOLD_BYTES // 2
-        for line in reversed(_records(self)[-_REVISIONS_KEPT:]):
-            room -= len(journal.encode(line))
-            if lines and room < 0:
-                break
-            lines.insert(0, line)
-        files.replace(path, b"".join(journal.encode(line) for line in lines))
-        self.tail = journal.read_tail(path)
-        kept = {line[key] for line in lines for key in ("digest", "seen", "parent")}
-        for name in os.listdir(self.places.history):
-            if name not in kept:
-                files.remove(f"{self.places.history}/{name}")
+    def leave(self) -> None:
+        """Bring what waits to the disk, shorten a journal that has grown long, free the lock."""
+        try:
+            self.finish()
+            most = max(_FOLD_BYTES, 4 * len(getattr(self, "text", b"")))
+            if self.tail is not None and self.tail.end > most:
+                journal.fold(self.places.journal, most // 2)
+        finally:
+            super().leave()
 
+    # What a text is.
 
-def _records(session: ChannelSession) -> list[dict[str, Any]]:
-    return list(journal.records(session.places.journal))
+    def settle(self) -> None:
+        """Bring files and journal in line and read the end of the log.
+
+        Raises:
+            NotFoundError: There is no such channel.
+            CouncilError: It cannot be read.
+        """
+        if os.path.lexists(self.files.signal):
+            files.remove(self.files.signal)  # its giver died before it was taken back
+        super().settle()
+        self.read_log()
+
+    def load(self, data: bytes, digest: str) -> None:
+        """Make a text of ours the one that stands."""
+        channel = channel_page.read_block_of(data, self.places.live)
+        page = None
+        if not (self.last.get("untouched") and self.last["digest"] == digest):
+            page = channel_page.parse(decoded(data))
+        self.stand(channel, page, data)
+
+    def is_complete(self, data: bytes) -> bool:
+        """Return true if a document has its block and its end."""
+        return channel_page.is_complete(data)
+
+    def is_ahead(self, data: bytes) -> bool:
+        """Return true if a text is a later revision of ours than the journal knows."""
+        record = channel_page.parse(decoded(data)).record or {}
+        rev = record.get("rev")
+        if not isinstance(rev, int) or rev <= self.last["rev"]:
+            return False
+        try:
+            channel = channel_page.read_block_of(data, self.places.live)
+        except CouncilError:
+            return False
+        page = channel_page.parse(decoded(data))
+        before = getattr(self, "channel", None)
+        return channel_page.render(channel, page) == data and (
+            before is None or channel.turn >= before.turn
+        )
+
+    def take_in(self, theirs: bytes) -> None:
+        """Make a revision of what somebody else wrote, unless nothing in it is new."""
+        from council.store.rooms.channel_edits import take_in  # only where somebody has edited
+
+        take_in(self, theirs)
+
+    def import_ahead(self, data: bytes) -> None:
+        """Make a later text than the journal knows a revision, as it stands and with its number."""
+        channel = channel_page.read_block_of(data, self.places.live)
+        behind = {"rev": channel.rev, "known": self.last["rev"]}
+        page = channel_page.parse(decoded(data))
+        events = [Event(type="journal.behind", data=behind)]
+        self.add(self.line(sha256_hex(data), channel.rev, events, "", not page.gaps), data)
+        self.stand(channel, page, data)
+
+    def begin_from_file(self) -> None:
+        """Take up a document that has no journal: its folder is lost, or it came from elsewhere.
+
+        Raises:
+            NotFoundError: There is no document either.
+            InvalidStateError: It cannot be read.
+            ConflictError: It is a copy of another channel's.
+        """
+        if self.reading is None:
+            raise NotFoundError(
+                f"no channel {self.channel_id!r}",
+                "see: council channel list; council channel create",
+            )
+        data = self.reading.data
+        page = channel_page.parse(decoded(data))
+        if page.record is None:
+            raise NotFoundError(
+                f"{self.places.live} holds no channel", "remove it, or put its state block back"
+            )
+        from council.core.rooms.channel_records import channel_from_record
+
+        channel = channel_from_record(page.record)
+        if channel.channel_id != self.channel_id:
+            raise ConflictError(
+                f"{self.places.live} is a copy of the channel {channel.channel_id!r}", "remove it"
+            )
+        self.stand(channel, page, data)
+        self.commit(channel, page=page, events=[Event(type="journal.begun")], actor="external")
 
 
 def text_of_revision(session: ChannelSession, rev: object) -> bytes | None:
     """Return the text of a revision, None when it is none of ours or too old to be kept."""
-    for record in reversed(_records(session)):
-        if record["rev"] == rev and snapshots.has(session.places.history, record["digest"]):
-            return snapshots.get(session.places.history, record["digest"])
-    return None
+    found = [at for at, line in enumerate(session.past.lines) if line.head["rev"] == rev]
+    return session.past.known_text(found[-1]) if found else None

@@ -12,8 +12,8 @@ from council.core.record import Record
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import Channel
 from council.store import files
-from council.store.conversations import journal, live
-from council.store.conversations.places import decoded, snapshot_of
+from council.store.conversations.places import decoded
+from council.store.documents import journal, live
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_places import ChannelPlaces, channel_ids
@@ -90,11 +90,12 @@ class Channels:
             reading = files.read_stable(places.live)
             tail = journal.read_tail(places.journal)
             settled = False
-            if reading is not None and tail is not None and reading.digest == tail.record["digest"]:
+            if reading is not None and tail is not None and reading.digest == tail.head["digest"]:
                 channel = channel_page.read_block_of(reading.data, places.live)
                 settled = not os.path.lexists(places.signal)
             elif tail is not None:
-                channel = channel_page.read_block_of(snapshot_of(places, tail), places.live)
+                data = journal.Past(places.journal).text(tail.head["digest"])
+                channel = channel_page.read_block_of(data, places.live)
             elif reading is not None:
                 record = channel_page.parse(decoded(reading.data)).record
                 channel = channel_from_record(record)
@@ -126,16 +127,16 @@ class Channels:
         places = ChannelPlaces(self.workspace, channel_id)
         reading = files.read_stable(places.live)
         tail = journal.read_tail(places.journal)
-        if reading is None or tail is None or reading.digest == tail.record["digest"]:
+        if reading is None or tail is None or reading.digest == tail.head["digest"]:
             return []
-        known = {(one["digest"], one["seen"]) for one in journal.records(places.journal)}
-        if any(reading.digest in pair for pair in known):
+        past = journal.Past(places.journal)
+        if past.knows(reading.digest):
             return []  # an older text: a commit that was cut short is finished by the next one
         from council.store.rooms.channel_edits import foreseen
         from council.store.rooms.channel_session import ChannelSession
 
         session = ChannelSession(self.workspace, channel_id, now, self._resolve, self._rules)
-        data = snapshot_of(places, tail)
+        data = past.text(tail.head["digest"])
         session.stand(channel_page.read_block_of(data, places.live), None, data)
         return foreseen(session, reading.data)
 
@@ -149,13 +150,11 @@ class Channels:
         """
         if not self.exists(channel_id):
             raise unknown_channel(channel_id)
-        from council.store.rooms.channel_settling import settle  # who only looks needs none
-
         session = self._session(channel_id, now)
         session.enter()
         try:
             with files.explaining("write", session.files.live):
-                settle(session)
+                session.settle()
         except BaseException:
             session.leave()
             raise

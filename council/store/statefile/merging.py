@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import Conversation, SealedText
-from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.digests import sha256_hex
+from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
-from council.store.conversations import journal, snapshots
-from council.store.conversations.places import foreign_folder
+from council.store import files
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from council.store.conversations.places import Places
+    from council.store.documents.journal import Past
     from council.store.statefile.facts import Kept
 
 _SAVES = 20
@@ -56,12 +57,18 @@ class Start(Record):
 
 
 def merge(
-    places: Places, theirs: bytes, ours: bytes, hidden: dict[str, SealedText], now: datetime
+    places: Places,
+    past: Past,
+    theirs: bytes,
+    ours: bytes,
+    hidden: dict[str, SealedText],
+    now: datetime,
 ) -> Merged:
     """Take in `theirs` over `ours`, the text of the last revision.
 
     Args:
-        places: Where the earlier revisions lie.
+        places: Where the conversation lies.
+        past: Its earlier revisions.
         theirs: What somebody wrote.
         ours: The last revision.
         hidden: The sealed texts of the round under way.
@@ -69,11 +76,11 @@ def merge(
 
     Raises:
         NewerVersionError: It is of a newer version.
-        InvalidStateError: A snapshot that is needed is damaged.
+        InvalidStateError: A revision that is needed is damaged.
     """
     from council.store.statefile.edits import take_in
 
-    base = _base_of(places, theirs, ours)
+    base = _base_of(places, past, theirs, ours)
     taken = take_in(
         decoded(base),
         decoded(theirs),
@@ -93,33 +100,36 @@ def merge(
     )
 
 
-def _base_of(places: Places, theirs: bytes, ours: bytes) -> bytes:
+def _base_of(places: Places, past: Past, theirs: bytes, ours: bytes) -> bytes:
     """Return the text of which `theirs` is an edit: the revision that it names, or a later save.
 
     Who saves twice before anybody else writes has, the second time, their own
     first save before them; against the revision, what it added would be added
     again.
     """
-    digest = snapshots.digest_of(theirs)
+    digest = sha256_hex(theirs)
+    if past.knows(digest):
+        return theirs  # all of it was taken in before
     named_rev = (statefile.parse(decoded(theirs)).record or {}).get("rev")
-    named, taken_in = "", list[str]()
-    for line in journal.records(places.journal):
-        if digest in (line["digest"], line["seen"]):
-            return theirs  # all of it was taken in before
-        if line["rev"] == named_rev:
-            named = line["digest"]
-        elif named and line["seen"] not in ("", line["parent"]):
-            taken_in.append(line["seen"])
-    if not named or not snapshots.has(places.history, named):
+    named = [at for at, one in enumerate(past.lines) if one.head["rev"] == named_rev]
+    if not named:
         return ours
-    base = snapshots.get(places.history, named)
+    try:
+        base = past.text_at(named[-1])
+    except NotFoundError:
+        return ours
+    taken_in = [one.head["seen"] for one in past.lines[named[-1] + 1 :] if one.head.get("seen")]
     for seen in reversed(taken_in[-_SAVES:]):
-        folder = foreign_folder(places, seen)
-        if snapshots.has(folder, seen):
-            save = snapshots.get(folder, seen)
-            if _goes_on_from(save, base, theirs):
-                return save
+        save = saved_text(places, past, seen)
+        if save is not None and _goes_on_from(save, base, theirs):
+            return save
     return base
+
+
+def saved_text(places: Places, past: Past, digest: str) -> bytes | None:
+    """Return a text that somebody saved, if it is kept: one with a sealed text lies apart."""
+    hidden = files.read_stable(f"{places.sealed}/{digest}")
+    return past.saved(digest) if hidden is None else hidden.data
 
 
 def _goes_on_from(save: bytes, base: bytes, theirs: bytes) -> bool:

@@ -73,7 +73,7 @@ def later(table: Table) -> None:
 
 
 def lose_the_journal(table: Table) -> None:
-    (journal,) = table.root.glob("memory/shared/.council/*-*/journal.jsonl")
+    (journal,) = table.root.glob("memory/shared/.council/*-*/revisions.jsonl")
     journal.unlink()
 
 
@@ -144,4 +144,4 @@ def test_of_the_prompts_of_an_archived_conversation_nothing_stays(table: Table):
     archive(table.place, table.place.conversations.read("active"))
 
     kept = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
-    assert kept == {"closed.md", "journal.jsonl", "lock", "obj"}
+    assert kept == {"closed.md", "revisions.jsonl", "lock"}

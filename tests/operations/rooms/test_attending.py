@@ -417,7 +417,7 @@ def test_one_broken_room_is_reported_and_hides_no_other(hall: Hall):
     halt(hall.place)
     hall.post()
     live.write_bytes(b"\xff\xfe not a channel")
-    (hall.root / "memory/shared/.council/channels/broken/journal.jsonl").write_bytes(b"nothing\n")
+    (hall.root / "memory/shared/.council/channels/broken/revisions.jsonl").write_bytes(b"nothing\n")
     resume_all(hall.place)
     all_is_quiet()
 
@@ -443,7 +443,7 @@ def test_a_call_back_to_a_channel_that_is_gone_is_told_once_and_the_minutes_writ
     hall.seat({"owl": {}, "gecko": {}}).room().discuss("owl", "gecko", callback="weather")
     for path in (hall.root / "memory/shared/channels").glob("weather*"):
         path.unlink()
-    (hall.root / "memory/shared/.council/channels/weather/journal.jsonl").unlink()
+    (hall.root / "memory/shared/.council/channels/weather/revisions.jsonl").unlink()
     folder = hall.root / "memory/shared/discussion-summary"
     folder.mkdir()
     (folder / "s.md").write_text("We buy two.")

@@ -126,7 +126,7 @@ def test_a_calmed_room_is_a_problem_for_a_day(hall: Hall):
 def test_a_room_that_cannot_be_read_is_told_of(hall: Hall):
     hall.seat({"owl": {}, "gecko": {}}).room().room(name="other")
     (hall.root / "memory/shared/channels/weather.md").write_bytes(b"\xff")
-    (hall.root / "memory/shared/.council/channels/weather/journal.jsonl").write_bytes(b"x\n")
+    (hall.root / "memory/shared/.council/channels/weather/revisions.jsonl").write_bytes(b"x\n")
 
     overview = status(hall.place)
 

@@ -129,7 +129,7 @@ def test_note_that_cannot_be_written_hurts_nobody(path: str, tmp_path: Path):
 def test_look_tells_every_change_of_either_file(tmp_path: Path):
     control = tmp_path / ".council"
     (control / "an-id").mkdir(parents=True)
-    live, journal = tmp_path / "council-a-conversation.md", control / "an-id" / "journal.jsonl"
+    live, journal = tmp_path / "council-a-conversation.md", control / "an-id" / "revisions.jsonl"
 
     def look() -> bytes:
         return look_at(str(control), "council-", "-conversation.md", ["a"], ["an-id"])[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from council.store.conversations import swap
+from council.store.documents import swap
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the call")
 
@@ -41,7 +41,7 @@ def test_a_swap_tells_the_number_of_the_error(tmp_path: Path) -> None:
 
 def test_the_package_around_the_machine_is_not_loaded(tmp_path: Path) -> None:
     swapping = f"swap({str(tmp_path / 'a')!r}, 'b')"
-    code = f"import sys; from council.store.conversations.swap import swap; {swapping}"
+    code = f"import sys; from council.store.documents.swap import swap; {swapping}"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; sys.exit('ctypes' in sys.modules)"], check=False
     )

@@ -1,0 +1,197 @@
+"""One line of a journal: everything that is to be known of one revision.
+
+A line is a JSON object of three parts. `head` says what happened: number,
+operation, author, time, events, and the digests of the text that results and
+of the body. `body` holds the change: the `whole` text, or a `patch` of the
+text before it. `sum` is the digest of the head, by which the next line names
+the one before it as its `parent`. So the chain holds even where a body was
+taken out; what is left in its place is a named hole.
+
+A tab, which JSON allows between its parts and nowhere inside them, parts head
+and body. Texts stand as they are in UTF-8; of one that is no UTF-8 the line is
+written in ASCII, with its bytes as lone surrogates.
+
+Source: C0-078, OP-013, OP-016, `store.md` section 9.
+"""
+
+from __future__ import annotations
+
+from council.core import quick_json as json
+from council.core.digests import sha256_hex
+from council.core.record import Record
+from council.store.documents.patches import Patch, applied, difference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = 2
+_SUM, _HEAD, _BODY = b'{"sum":"', b'","head":', b',\t"body":'
+_SUM_CHARS = 64
+_HEAD_BYTES = 700  # of a line besides its body, about
+_SMALL_BYTES = 8192
+_NAME_BYTES = 200  # of a hole, at most
+_COMPACT = (",", ":")
+_UNCHANGED = b'{"patch":[]}'
+
+
+class Line(Record):
+    """A whole and genuine line: its parts, its sum, and where it begins and ends in the file."""
+
+    head: dict[str, Any]
+    body: bytes
+    sum: str
+    start: int = 0
+    end: int = 0
+
+    @property
+    def change(self) -> dict[str, Any]:
+        """What the body says: `whole`, `patch` or `hole`, and `saved` for what was taken in."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def made(
+    last: Line | None,
+    head: dict[str, Any],
+    before: bytes | None,
+    text: bytes | None,
+    saved: bytes | None = None,
+) -> tuple[bytes, Line]:
+    """Make the line that comes after `last`.
+
+    Args:
+        last: The line before it, None for none.
+        head: What happened, with the `digest` of the text; number, parent and what
+            is reckoned are set here.
+        before: The text of the line before, None where it is not known.
+        text: The text that results, None where it is the one before.
+        saved: What somebody else had written, of which this text is the outcome.
+
+    Returns:
+        Its bytes, and the line as it will stand in the file.
+    """
+    spent = 0 if last is None else int(last.head["spent"])
+    body = _UNCHANGED if text is None else _body(before, text, spent, saved)
+    head = {
+        "v": VERSION,
+        "seq": 1 if last is None else last.head["seq"] + 1,
+        "parent": "" if last is None else last.sum,
+        **head,
+        "spent": 0 if is_whole(body) else spent + len(body) + _HEAD_BYTES,
+        "body": sha256_hex(body),
+    }
+    said = _dumped(head)
+    total = sha256_hex(said)
+    data = _joined(total, said, body)
+    start = 0 if last is None else last.end
+    return data, Line(head=head, body=body, sum=total, start=start, end=start + len(data))
+
+
+def _joined(total: str, head: bytes, body: bytes) -> bytes:
+    return b"".join((_SUM, total.encode(), _HEAD, head, _BODY, body, b"}\n"))
+
+
+def _body(before: bytes | None, text: bytes, spent: int, saved: bytes | None) -> bytes:
+    """Return a patch of the text before, or the whole text where the patches outweigh it."""
+    change: dict[str, Any] = {}
+    if before is not None and saved is not None:
+        change["saved"] = _written(difference(before, saved))
+    if before is not None:
+        patch = difference(before, text)
+        body = _dumped({"patch": _written(patch), **change})
+        heavy = spent + len(body) + _HEAD_BYTES > max(len(text), _SMALL_BYTES)
+        # A patch that does not give the text again must never be believed.
+        if not heavy and applied(before, patch) == text:
+            return body
+    return _dumped({"whole": _text(text), **change})
+
+
+def is_whole(body: bytes) -> bool:
+    """Return true if a body needs no text before it."""
+    return body.startswith(b'{"whole":') or (is_hole(body) and b',"whole":' in body[:_NAME_BYTES])
+
+
+def text_after(before: bytes | None, change: dict[str, Any]) -> bytes | None:
+    """Return the text that a change makes, None where a hole keeps it from being known."""
+    if "whole" in change:
+        return _bytes(change["whole"])
+    if before is None or "patch" not in change:
+        return None
+    return applied(before, _read(change["patch"]))
+
+
+def saved_text(before: bytes | None, change: dict[str, Any]) -> bytes | None:
+    """Return what somebody else had written, which a revision took in; None for nothing."""
+    if before is None or "saved" not in change:
+        return None
+    return applied(before, _read(change["saved"]))
+
+
+def decode(data: bytes, start: int = 0) -> Line | None:
+    """Return the parts of a line without its end, None when it is not whole and genuine.
+
+    Args:
+        data: The line.
+        start: Where it begins in its file.
+    """
+    head_at = len(_SUM) + _SUM_CHARS + len(_HEAD)
+    cut = data.find(_BODY, head_at)
+    if cut < 0 or not data.startswith(_SUM) or not data.endswith(b"}"):
+        return None
+    said, body = data[head_at:cut], data[cut + len(_BODY) : -1]
+    total = sha256_hex(said)
+    if data[len(_SUM) : head_at] != total.encode() + _HEAD:
+        return None
+    try:
+        head = json.loads(said)
+    except ValueError:
+        return None
+    if not isinstance(head, dict) or (head.get("body") != sha256_hex(body) and not is_hole(body)):
+        return None
+    return Line(head=head, body=body, sum=total, start=start, end=start + len(data) + 1)
+
+
+def is_hole(body: bytes) -> bool:
+    """Return true if a body is not the one that was written with its head."""
+    return body.startswith(b'{"hole":')
+
+
+def is_bare(body: bytes) -> bool:
+    """Return true if nothing but a name is left of a body."""
+    return is_hole(body) and not is_whole(body)
+
+
+def with_hole(line: Line, name: str, text: bytes | None = None) -> bytes:
+    """Return a line whose body is taken out and says so under a name; the chain still holds.
+
+    Args:
+        line: The line.
+        name: Why nothing, or no patch, is there any more.
+        text: The whole text, where that is to be kept; the head says its digest.
+    """
+    kept = {} if text is None else {"whole": _text(text)}
+    return _joined(line.sum, _dumped(line.head), _dumped({"hole": name, **kept}))
+
+
+def _dumped(value: object) -> bytes:
+    try:
+        return json.dumps(value, separators=_COMPACT, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=_COMPACT).encode()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _written(patch: Patch) -> list[list[Any]]:
+    return [[start, end, _text(text)] for start, end, text in patch]
+
+
+def _read(patch: list[list[Any]]) -> Patch:
+    return [(start, end, _bytes(text)) for start, end, text in patch]
