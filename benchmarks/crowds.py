@@ -12,10 +12,10 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from council.core.digests import sha256_hex
 from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
-from council.store.conversations import journal
-from council.store.conversations.snapshots import digest_of
+from council.store.documents import journal, lines
 
 AGENTS = ("owl", "gecko")
 _SHARED = Path("memory", "shared")
@@ -66,10 +66,10 @@ class _Model:
         self._control = self._shared / ".council"
         self._name, self._id = name, conversation_id
         self._text = self._live(name).read_text(encoding="utf-8")
-        tail = journal.read_tail(str(self._control / conversation_id / "journal.jsonl"))
+        tail = journal.read_tail(str(self._control / conversation_id / journal.FILE))
         if tail is None:
             raise SystemExit(f"{name} has no journal")
-        self._record = tail.record
+        self._head = tail.head
 
     def _live(self, name: str) -> Path:
         return self._shared / f"council-{name}-conversation.md"
@@ -79,12 +79,10 @@ class _Model:
         conversation_id = str(uuid.uuid4())
         text = self._text.replace(self._id, conversation_id).replace(self._name, name)
         data = text.encode("utf-8")
-        digest = digest_of(data)
         folder = self._control / conversation_id
-        (folder / "obj").mkdir(parents=True)
-        (folder / "obj" / digest).write_bytes(data)
-        record = {**self._record, "name": name, "digest": digest, "seen": "", "events": []}
-        (folder / "journal.jsonl").write_bytes(journal.encode(record))
+        folder.mkdir(parents=True)
+        own = {"seq": 1, "parent": "", "name": name, "digest": sha256_hex(data), "events": []}
+        (folder / journal.FILE).write_bytes(lines.made(None, {**self._head, **own}, None, data)[0])
         self._live(name).write_bytes(data)
         (self._control / "open" / name).write_text(conversation_id + "\n")
 

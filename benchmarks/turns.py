@@ -19,22 +19,20 @@ _PATIENCE_S = 60
 def measure(folder: Path, rounds: int) -> Part:
     """Measure whole turns: the interpreter, a durable commit, a prompt, a process."""
     played = _Played(folder)
-    from_answer, from_commit, bare = [], [], []
+    from_answer, bare = [], []
     for number in range(rounds + 1):
         tell(f"turn {number} of {rounds}")
-        answer, commit = played.turn(f"bench{number}")
+        answer = played.turn(f"bench{number}")
         if number:
             from_answer.append(answer)
-            from_commit.append(commit)
             bare.append(played.site.timed(PASS))
     against, against_ms = "python -c pass", statistics.median(bare)
     return Part(
         "Last answer to next start",
         "From the moment at which the process of the last `council respond` of a round begins "
-        "to the moment at which the first program of the next round runs. The second row begins "
-        "when the revision that opens the round was written. It holds the start of one "
-        "interpreter, a durable write, the heartbeat that makes the prompt, and the start of the "
-        "program; on a machine that is busy with other work all of it waits for a core.",
+        "to the moment at which the first program of the next round runs. It holds the start of "
+        "one interpreter, a durable write, the heartbeat that makes the prompt, and the start of "
+        "the program; on a machine that is busy with other work all of it waits for a core.",
         [
             Row(
                 "last answer → next start",
@@ -42,8 +40,7 @@ def measure(folder: Path, rounds: int) -> Part:
                 against,
                 against_ms,
                 limit_ms=LIMIT_MS,
-            ),
-            Row("commit → next start", statistics.median(from_commit), against, against_ms),
+            )
         ],
     )
 
@@ -57,20 +54,18 @@ class _Played:
         argv = json.dumps(["/bin/sh", "-c", f"date +%s%N >> '{self.starts}'; echo Yes."])
         (root / "council.toml").write_text(f"[agents.sage]\nargv = {argv}\n")
 
-    def turn(self, name: str) -> tuple[float, float]:
-        """Return the milliseconds to the next start: from the last answer, from its commit."""
+    def turn(self, name: str) -> float:
+        """Return the milliseconds from the last answer of a round to the next start."""
         self.starts.write_text("")
-        words = ("convene", name, "--name", name, "--agents", "henry,sage", "--json")
-        conversation_id = str(json.loads(self.site.printed(*words))["conversationId"])
+        self.site.printed("convene", name, "--name", name, "--agents", "henry,sage")
         _until(partial(self._has_answered, name))
         begun = time.time_ns()
         self.site.printed("respond", "--name", name, "--as", "henry", "Yes.")
         _until(lambda: len(self._started()) == 2)
         start = self._started()[1]
-        commit = self._moved_at(conversation_id)
         _until(partial(self._has_answered, name))
         self.site.printed("cancel", "--name", name)
-        return (start - begun) / 1e6, (start - commit) / 1e6
+        return (start - begun) / 1e6
 
     def _started(self) -> list[int]:
         """Return when the program was started each time, in nanoseconds of the epoch."""
@@ -79,16 +74,6 @@ class _Played:
     def _has_answered(self, name: str) -> bool:
         """Tell whether the program has answered the round under way."""
         return '"sage": {"status": "RESPONDED"' in self.site.file(name).read_text(encoding="utf-8")
-
-    def _moved_at(self, conversation_id: str) -> int:
-        """Return when the first revision of the second round was written."""
-        folder = self.site.shared / ".council" / conversation_id
-        for line in (folder / "journal.jsonl").read_text(encoding="utf-8").splitlines():
-            at = line.find('{"')
-            record = json.JSONDecoder().raw_decode(line[at:])[0] if at >= 0 else {}
-            if record.get("phase") == "CHALLENGE":
-                return (folder / "obj" / record["digest"]).stat().st_mtime_ns
-        raise SystemExit("the round did not close")
 
 
 def _until(done: Callable[[], bool]) -> None:

@@ -51,17 +51,8 @@ RULE_KEYS = {
 }
 
 
-def to_record(
-    state: Conversation, *, people: object = None, tasks: object = None, ledger: object = None
-) -> dict[str, Any]:
-    """Return the JSON object of the state block, in the order in which it is written.
-
-    Args:
-        state: The conversation.
-        people: What stands for its participants, None for themselves.
-        tasks: The same for its tasks.
-        ledger: The same for the lines of its entries.
-    """
+def to_record(state: Conversation) -> dict[str, Any]:
+    """Return the JSON object of the state block, in the order in which it is written."""
     return {
         "schemaVersion": state.schema_version,
         "rev": state.rev,
@@ -79,9 +70,7 @@ def to_record(
         "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
         "status": str(state.status),
         "closedReason": None if state.closed_reason is None else str(state.closed_reason),
-        "participants": {one.id: participant_to_record(one) for one in state.participants.values()}
-        if people is None
-        else people,
+        "participants": {one.id: participant_to_record(one) for one in state.participants.values()},
         "convergence": {
             "responseRate": state.response_rate,
             "hasConsensus": state.has_consensus,
@@ -112,10 +101,8 @@ def to_record(
             }
             for one in state.rounds
         ],
-        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()}
-        if tasks is None
-        else tasks,
-        "ledger": [entry_to_record(one) for one in state.entries] if ledger is None else ledger,
+        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
+        "ledger": [entry_to_record(one) for one in state.entries],
         **state.extra,
     }
 

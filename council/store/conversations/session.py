@@ -282,10 +282,8 @@ class Session(Document):
         known = self.latest.get(self.conversation_id)
         if known is not None and known.digest == digest:
             self.stand(known.state, known.page, data, digest)
-        elif self.last.get("untouched") and self.last["digest"] == digest:
-            by_us = self.last["untouched"] == __version__
-            state = untouched.read(data, self.places.live, by_us=by_us)
-            self.stand(state, None, data, digest)
+        elif self.last.get("untouched") == __version__ and self.last["digest"] == digest:
+            self.stand(untouched.read(data, self.places.live), None, data, digest)
         else:
             from council.store.statefile import statefile
 

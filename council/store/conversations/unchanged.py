@@ -7,6 +7,7 @@ but us has written in it, reading it needs no search for what others wrote.
 
 from __future__ import annotations
 
+from council import __version__
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files
@@ -42,7 +43,7 @@ def standing_state(workspace: Workspace, name: str) -> Conversation | None:
     """
     try:
         _, found = _standing(workspace, name)
-        if found is None or not found[0].head.get("untouched"):
+        if found is None or found[0].head.get("untouched") != __version__:
             return None
         return untouched.read(found[1].data, workspace.conversation_file(name))
     except CouncilError:

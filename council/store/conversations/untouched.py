@@ -20,14 +20,11 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation, Entry
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
-from council.store.conversations import written
 from council.store.statefile.headings import split_title
 from council.store.statefile.layout import (
     default_gap,
-    items_after,
-    items_before,
-    items_in,
-    sections,
+    entry_item,
+    items,
     state_block,
     titles_of,
 )
@@ -44,7 +41,6 @@ from council.store.statefile.marks import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _CLOSE = b"\n-->"
@@ -53,55 +49,33 @@ _END = f"\n{END}".encode()
 _ENTRY = f"\n{ENTRY}".encode()
 _LAST = f"\n{EOF}\n".encode()
 _STATE = f"\n{STATE}\n".encode()
-_HEADING = "h:"
 _LEDGER, _LEDGER_END = b'\n "ledger": [\n  ', b"\n ]"
 
 
 def render(state: Conversation) -> bytes:
     """Write a conversation as its file, with nothing between the items but what belongs there."""
     entries = {f"e:{one.id}": one for one in state.entries}
-
-    def bytes_of(key: str) -> bytes | memoryview:
-        return state_block(state) if key == "state" else written.text_of(entries[key])
-
-    parts = _parts(items_before(state), bytes_of, _HEADING)
-    for section in sections(state):
-        parts += written.section_of(
-            state.conversation_id,
-            section,
-            lambda it: _parts(items_in(it, bare=True), bytes_of, _HEADING),
-        )
-    return b"".join([*parts, *_parts(items_after(state, bare=True), bytes_of, "")])
-
-
-def _parts(
-    found: list[tuple[str, str]], bytes_of: Callable[[str], bytes | memoryview], following: str
-) -> list[bytes | memoryview]:
-    """Return what is written for some items, what stands between them and before `following`.
-
-    `bytes_of` knows the items that have no text here, by their keys.
-    """
     parts: list[bytes | memoryview] = []
     between: list[str] = []
-    keys = [key for key, _ in found[1:]] + [following]
-    for (key, text), after in zip(found, keys, strict=True):
+    found = items(state, bare=True)
+    following = [key for key, _ in found[1:]] + [""]
+    for (key, text), after in zip(found, following, strict=True):
         if text:
             between.append(text)
         else:
-            parts += ["".join(between).encode("utf-8"), bytes_of(key)]
+            parts.append("".join(between).encode("utf-8"))
+            parts.append(state_block(state) if key == "state" else _Unread.written(entries[key]))
             between = []
         between.append(default_gap(key, after))
-    return [*parts, "".join(between).encode("utf-8")]
+    return b"".join([*parts, "".join(between).encode("utf-8")])
 
 
-def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
-    """Read what `render` wrote.
+def read(data: bytes, where: str) -> Conversation:
+    """Read what `render` of this version wrote.
 
     Args:
         data: The file, known to be a text of ours.
         where: Its name, for the message.
-        by_us: Whether this very version wrote it, so that it would write the
-            same again; what it has read of entries is then remembered.
 
     Raises:
         NewerVersionError: A newer council wrote it.
@@ -109,8 +83,7 @@ def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
     """
     block = data.rfind(_STATE)
     close = data.find(_CLOSE, block)
-    ledger = _ledger(data, block, close)
-    record = _record(data, block, close, ledger) if block >= 0 else None
+    record = _record(data, block, close) if block >= 0 else None
     if record is None or data[close + len(_CLOSE) :] != _LAST:
         raise InvalidStateError(f"{where}: it is not as it was written", "see: council check")
     texts, regions = _texts(data)
@@ -124,31 +97,29 @@ def read(data: bytes, where: str, *, by_us: bool = False) -> Conversation:
             raise InvalidStateError(
                 f"{where}: the text of {entry.id} is missing", "see: council check"
             )
-    if by_us:
-        _remember(data, ledger, state, regions)
     return state
 
 
-def _ledger(data: bytes, block: int, close: int) -> tuple[int, int]:
-    """Return where the lines of the entries begin and end in the state block, twice 0 for none."""
+def _record(data: bytes, block: int, close: int) -> dict[str, Any] | None:
+    """Return what the state block says; the many lines of entries are read for themselves."""
+    begin = block + len(_STATE)
     start = data.find(_LEDGER, block, close)
     end = data.find(_LEDGER_END, start, close)
-    return (start + len(_LEDGER), end) if 0 <= start < end else (0, 0)
-
-
-def _record(data: bytes, block: int, close: int, ledger: tuple[int, int]) -> dict[str, Any] | None:
-    """Return what the state block says; the many lines of entries are read for themselves."""
-    start, end = ledger
-    begin = block + len(_STATE)
-    if not end:
+    if not 0 <= start < end:
         return read_block(data[begin:close].decode("utf-8"))
+    start += len(_LEDGER)
     record = read_block((data[begin:start] + data[end:close]).decode("utf-8"))
     entries = read_block(f'{{"ledger":[{data[start:end].decode("utf-8")}]}}')
     return None if record is None or entries is None else {**record, **entries}
 
 
 class _Unread(Entry, settled=True):
-    """An entry whose text is taken out of the bytes of the file when somebody asks for it."""
+    """An entry whose text is taken out of the bytes of the file when somebody asks for it.
+
+    Nobody changes an entry; a copy with changes is a plain one.
+    """
+
+    _region: memoryview
 
     @classmethod
     def leave(cls, entry: Entry, region: memoryview) -> None:
@@ -158,10 +129,19 @@ class _Unread(Entry, settled=True):
         fields["_region"] = region
         del fields["text"]
 
+    @classmethod
+    def written(cls, entry: Entry) -> bytes | memoryview:
+        """Return any entry between its marks; one of these stands in its file already."""
+        return entry._region if isinstance(entry, cls) else entry_item(entry).encode("utf-8")
+
+    def copy(self, **changes: Any) -> Entry:  # type: ignore[override]
+        """Return a plain copy with `changes` applied."""
+        return Entry(**{name: getattr(self, name) for name in self._fields}).copy(**changes)
+
     def __getattr__(self, name: str) -> str:
         if name != "text":
             raise AttributeError(f"{type(self).__name__} has no {name}")
-        lines = bytes(self.__dict__["_region"][: -len(_END)])
+        lines = bytes(self._region[: -len(_END)])
         text = unescape(without_prefix(lines[lines.find(b"\n") + 1 :].decode("utf-8")))
         self.__dict__["text"] = text
         return text
@@ -174,23 +154,7 @@ class _Unread(Entry, settled=True):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(Entry(**{name: getattr(self, name) for name in self._fields}))
-
-
-def _remember(
-    data: bytes, ledger: tuple[int, int], state: Conversation, regions: dict[str, memoryview]
-) -> None:
-    """Spare the next writing what stands here already."""
-    start, end = ledger
-    lines = data[start:end].decode("utf-8").split(",\n  ") if end else []
-    written.make_room(2 * len(data))  # it stays as long as one of its regions; so do the texts
-    if len(lines) == len(state.entries):
-        for entry, line in zip(state.entries, lines, strict=True):
-            written.remember_line(entry, line)
-    for entry in state.entries:
-        region = regions.get(entry.id)
-        if region is not None:
-            written.remember_text(entry, region)
+        return repr(self.copy())
 
 
 def _topic(data: bytes, bare: bool) -> str:

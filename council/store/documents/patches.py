@@ -11,7 +11,7 @@ Source: `store.md` section 9.
 
 from __future__ import annotations
 
-_PIECE = 64 * 1024
+_FIRST, _PIECE = 128, 64 * 1024
 _LINES = 48
 _TELLING_BYTES = 6
 _NEAR_BYTES = 32 * 1024
@@ -46,24 +46,24 @@ def applied(old: bytes, patch: Patch) -> bytes:
     Raises:
         ValueError: It was not made for such a text.
     """
-    parts: list[bytes] = []
-    at = 0
+    whole, at = memoryview(old), 0
+    parts: list[bytes | memoryview] = []
     for start, end, text in patch:
         if not at <= start <= end <= len(old):
             raise ValueError(f"no range of this text: {start} to {end}")
-        parts += (old[at:start], text)
+        parts += (whole[at:start], text)
         at = end
-    return b"".join([*parts, old[at:]])
+    return b"".join([*parts, whole[at:]])
 
 
 def _equal_from(old: bytes, at: int, old_end: int, new: bytes, there: int, new_end: int) -> int:
     """Return how many bytes are equal from two places on."""
-    most, equal = min(old_end - at, new_end - there), 0
+    most, equal, size = min(old_end - at, new_end - there), 0, _FIRST
     while equal < most:
-        size = min(_PIECE, most - equal)
-        one, other = at + equal, there + equal
-        if old[one : one + size] != new[other : other + size]:
-            return equal + _first_difference(old[one : one + size], new[other : other + size])
+        size = min(2 * size, _PIECE, most - equal)
+        piece = old[at + equal : at + equal + size]
+        if not new.startswith(piece, there + equal):
+            return equal + _first_difference(piece, new[there + equal : there + equal + size])
         equal += size
     return most
 
@@ -82,12 +82,12 @@ def _first_difference(one: bytes, other: bytes) -> int:
 
 def _equal_before(old: bytes, new: bytes) -> int:
     """Return how many bytes at the ends are equal; whole characters of UTF-8."""
-    most, equal = min(len(old), len(new)), 0
+    most, equal, size = min(len(old), len(new)), 0, _FIRST
     while equal < most:
-        size = min(_PIECE, most - equal)
+        size = min(2 * size, _PIECE, most - equal)
         one = old[len(old) - equal - size : len(old) - equal]
-        other = new[len(new) - equal - size : len(new) - equal]
-        if one != other:
+        if not new.endswith(one, 0, len(new) - equal):
+            other = new[len(new) - equal - size : len(new) - equal]
             equal += _first_difference(one[::-1], other[::-1])
             break
         equal += size

@@ -22,13 +22,11 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import to_record
 from council.core.times import render_instant
-from council.store.conversations import written
 from council.store.statefile.headings import label_line, line_of, section_key, words_of
 from council.store.statefile.hints import hints_of
-from council.store.statefile.marks import EOF, Listed, block_of, brief_text, entry_text
+from council.store.statefile.marks import EOF, block_of, brief_text, entry_text
 from council.store.statefile.sections import (
     SIDE_SECTIONS,
-    Section,
     phase_of,
     section_of,
     sections_of,
@@ -81,15 +79,16 @@ def heading_of(key: str, titles: dict[str, str], lang: str) -> str:
     return f"{words['h:phase']} {phase_of(section)}{number}"
 
 
-def items(state: Conversation) -> list[tuple[str, str]]:
-    """Return (key, text) of every item of the file, in order."""
-    found = items_before(state)
-    for section in sections(state):
-        found += items_in(section)
-    return [*found, *items_after(state)]
+def items(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
+    """Return (key, text) of every item of the file, in order.
+
+    Where it is `bare`, the text of the state block is "", and that of each
+    entry that stands there for itself: `state_block` and `entry_item` know them.
+    """
+    return [*_before(state), *_said(state, bare), *_after(state, bare)]
 
 
-def items_before(state: Conversation) -> list[tuple[str, str]]:
+def _before(state: Conversation) -> list[tuple[str, str]]:
     """Return the items that stand before what is said."""
     words = words_of(state.lang)
     before = "" if "title" in titles_of(state.titles) else f"{words['title']}: "
@@ -105,51 +104,26 @@ def items_before(state: Conversation) -> list[tuple[str, str]]:
     return found
 
 
-def sections(state: Conversation) -> list[Section]:
-    """Return the sections with what is said, in order."""
+def _said(state: Conversation, bare: bool) -> list[tuple[str, str]]:
+    """Return the items of the sections with what is said."""
     labels, told, hints = agent_headings(state), _told(state), hints_of(state)
-    return [
-        Section(
-            name=name,
-            lang=state.lang,
-            heading=_heading(state, f"h:phase:{name}"),
-            rows=[
-                (
-                    agent,
-                    labels.get(agent) or line_of(agent),
-                    told.get((name, agent), []),
-                    hints.get((name, agent), ""),
-                )
-                for agent in agents
-            ],
-        )
-        for name, agents in sections_of(state).items()
-    ]
-
-
-def items_in(section: Section, *, bare: bool = False) -> list[tuple[str, str]]:
-    """Return the items of a section, which follow from it alone.
-
-    Where it is `bare`, the text of an entry that stands there for itself is "":
-    `written.text_of` knows it.
-    """
-    name, words = section.name, words_of(section.lang)
-    found = [section.heading]
-    for agent, heading, entries, hint in section.rows:
-        found.append((f"a:{name}:{agent}", f"### {heading}"))
-        for one in entries:
-            plain = bare and one.kind is not EntryKind.DRAFT
-            found.append((f"e:{one.id}", "" if plain else _told_there(one, heading, words)))
-        if hint:
-            found.append((f"s:{name}:{agent}", hint))
+    words = words_of(state.lang)
+    found = []
+    for name, agents in sections_of(state).items():
+        found.append(_heading(state, f"h:phase:{name}"))
+        for agent in agents:
+            heading = labels.get(agent) or line_of(agent)
+            found.append((f"a:{name}:{agent}", f"### {heading}"))
+            for one in told.get((name, agent), ()):
+                plain = bare and one.kind is not EntryKind.DRAFT
+                found.append((f"e:{one.id}", "" if plain else _told_there(one, heading, words)))
+            if (name, agent) in hints:
+                found.append((f"s:{name}:{agent}", hints[name, agent]))
     return found
 
 
-def items_after(state: Conversation, *, bare: bool = False) -> list[tuple[str, str]]:
-    """Return the items that stand after what is said, the state block among them.
-
-    Where it is `bare`, the text of the block is "": `state_block` knows it.
-    """
+def _after(state: Conversation, bare: bool) -> list[tuple[str, str]]:
+    """Return the items that stand after what is said, the state block among them."""
     words = words_of(state.lang)
     found = []
     for kind, key in SIDE_SECTIONS.items():
@@ -167,16 +141,7 @@ def _heading(state: Conversation, key: str) -> tuple[str, str]:
 
 def state_block(state: Conversation) -> bytes:
     """Return the state block as it is written."""
-    people = [written.participant_of(one) for one in state.participants.values()]
-    tasks = [written.task_of(one) for one in state.tasks.values()]
-    return block_of(
-        to_record(
-            state,
-            people=Listed(lines=people, brackets="{}"),
-            tasks=Listed(lines=tasks, brackets="{}"),
-            ledger=Listed(lines=[written.line_of(one) for one in state.entries]),
-        )
-    )
+    return block_of(to_record(state))
 
 
 def _lines(words: dict[str, str], values: dict[str, str]) -> list[tuple[str, str]]:
@@ -221,15 +186,16 @@ def _told(state: Conversation) -> dict[tuple[str, str], list[Entry]]:
     return told
 
 
-def _entry(entry: Entry, said_by: str = "") -> str:
+def entry_item(entry: Entry, said_by: str = "") -> str:
+    """Return an entry between its marks; `said_by` is a line for readers before it."""
     return entry_text(entry.id, entry.tour, entry.digest, entry.text, said_by)
 
 
 def _told_there(entry: Entry, who: str, words: dict[str, str]) -> str:
     """Return what is said in a subsection; a draft stands before the answer that replaced it."""
     if entry.kind is not EntryKind.DRAFT:
-        return _entry(entry)
-    return _entry(entry, words["draft"].format(who=who, tour=entry.tour))
+        return entry_item(entry)
+    return entry_item(entry, words["draft"].format(who=who, tour=entry.tour))
 
 
 def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[str, str]:
@@ -239,7 +205,7 @@ def _aside(state: Conversation, entry: Entry, words: dict[str, str]) -> tuple[st
         tour=entry.tour,
         target=label_of(state, entry.target) if entry.target else words["everybody"],
     )
-    return f"e:{entry.id}", _entry(entry, line_of(said_by))
+    return f"e:{entry.id}", entry_item(entry, line_of(said_by))
 
 
 def _convergence(state: Conversation, words: dict[str, str]) -> dict[str, str]:

@@ -194,13 +194,6 @@ _LISTED = ("participants", "convergence", "rounds", "tasks", "ledger")
 compact = json.writer(ensure_ascii=False)
 
 
-class Listed(Record):
-    """The items of a list or an object as they are written in the state block, a line each."""
-
-    lines: list[str]
-    brackets: str = "[]"
-
-
 def block_text(record: dict[str, Any]) -> str:
     """Return what `block_of` returns as text."""
     return block_of(record).decode()
@@ -216,27 +209,16 @@ def block_of(record: dict[str, Any]) -> bytes:
     try:
         data = b"{\n" + b",\n".join([line.encode() for line in lines]) + b"\n}"
     except UnicodeEncodeError:
-        data = json.dumps(_read(record), indent=1).encode()
+        data = json.dumps(record, indent=1).encode()
     data = data.replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
     data = data.replace(b"--", b"\\u002d\\u002d")
     return b"%s\n%s\n%s" % (STATE.encode(), data, _CLOSE.encode())
-
-
-def _read(record: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: json.loads(_lines(value)) if isinstance(value, Listed) else value
-        for key, value in record.items()
-    }
 
 
 def _lines(value: Any) -> str:
     if isinstance(value, dict) and value:
         inner = [f"  {compact(key)}: {compact(one)}" for key, one in value.items()]
         return "{\n" + ",\n".join(inner) + "\n }"
-    if isinstance(value, Listed):
-        opening, closing = value.brackets[0], value.brackets[1]
-        inside = "\n  " + ",\n  ".join(value.lines) + "\n " if value.lines else ""
-        return f"{opening}{inside}{closing}"
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(f"  {compact(one)}" for one in value) + "\n ]"
     return compact(value)

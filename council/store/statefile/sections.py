@@ -10,10 +10,9 @@ Source: C0-011, DL-002, DL-021, DL-053.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation, Entry, EntryKind
+from council.core.conversations.conversation import Conversation, EntryKind
 from council.core.conversations.owed import awaited, is_asked_again, takes_turns
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
-from council.core.record import Record
 
 SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
 _IN_ROUNDS = frozenset(
@@ -22,19 +21,6 @@ _IN_ROUNDS = frozenset(
     for phase in procedure.phases
     if phase.max_rounds > 1
 )
-
-
-class Section(Record):
-    """A section with what is said in one phase or round: all that its items follow from.
-
-    `rows` has, for each agent that has a place there, its id, its heading, its
-    entries and its hint.
-    """
-
-    name: str
-    lang: str
-    heading: tuple[str, str]
-    rows: list[tuple[str, str, list[Entry], str]]
 
 
 def section_of(procedure: str, phase: str, tour: int) -> str:

@@ -6,15 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from council.core import times
-from council.store.conversations import written
 from council.store.statefile import headings, layout
 
 _MEMORIES = (
-    written._lines,
-    written._texts,
-    written._people,
-    written._tasks,
-    written._sections,
     headings._labels,
     layout._gaps,
     times._rendered,

@@ -13,7 +13,7 @@ from council.core.conversations.owed import Wake, pending
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.step import Step
-from council.store.conversations import untouched, written
+from council.store.conversations import untouched
 from council.store.statefile import headings, marks, statefile
 from tests.store import councils, debates
 from tests.store.conversations.remembering import nothing_remembered
@@ -156,7 +156,7 @@ def test_what_is_remembered_of_two_conversations_never_shows(data: st.DataObject
         assert data_of == plain.encode("utf-8")
         assert block in plain
         if draw(st.booleans()):
-            states[which] = untouched.read(data_of, "file", by_us=True)
+            states[which] = untouched.read(data_of, "file")
             assert untouched.render(states[which]) == data_of
 
 
@@ -171,14 +171,3 @@ def test_agents_that_are_told_apart_otherwise_than_before_are_written_anew():
         state.participants[agent] = Participant(id=agent, name=f"X ({agent})")
 
     assert untouched.render(state) == statefile.render(state).encode()
-
-
-def test_what_is_remembered_stays_within_a_bound():
-    text = "A long answer. " * 70_000
-    for _ in range(130):
-        state = councils.said(councils.opened(), "sage", text)
-        state = untouched.read(untouched.render(state), "file", by_us=True)
-        assert untouched.render(state) == statefile.render(state).encode()
-
-    kept = sum(len(entry.text) for entry, _ in written._lines.values())
-    assert kept <= written._MOST_BYTES
