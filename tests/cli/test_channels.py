@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,18 +27,20 @@ def room(council, now):
 @pytest.fixture
 def unwritable(room, workspace: Path):
     """Have the state of the room refuse every write until it is called again."""
-    history = workspace / "memory/shared/.council/channels/weather/obj"
-    aside = history.with_name("aside")
+    folder = workspace / "memory/shared/.council/channels/weather/displaced"
+    locked = False
 
     def turn() -> None:
-        if aside.exists():
-            history.unlink()
-            aside.rename(history)
-        else:
-            history.rename(aside)
-            history.write_text("")
+        nonlocal locked
+        locked = not locked
+        if os.geteuid():
+            folder.chmod(0o555 if locked else 0o755)
+        elif subprocess.run(["chattr", "+i" if locked else "-i", folder], check=False).returncode:
+            pytest.skip("only root on a disk with attributes can be kept from writing")
 
-    return turn
+    yield turn
+    if locked:
+        turn()
 
 
 @pytest.mark.req("DG-101", "XC-001")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from council.store.paths import Workspace
 
+_PRUNED = "gc"
 CLOSED_COPY = "closed.md"
 KINDS = ("texts", "displaced", "prompts", "copies", "runs")
 
@@ -99,9 +100,11 @@ def prunable(workspace: Workspace, one: Archived) -> Prunable:
         found: dict[str, list[tuple[str, int]]] = {kind: [] for kind in KINDS}
         unmerged = []
         past = journal.Past(places.journal)
-        held = sum(len(line.body) for line in past.lines if not lines.is_bare(line.body))
-        if held:
-            found["texts"].append((places.journal, held))
+        found["texts"] = [
+            (places.journal, len(line.body) - len(lines.hole(_PRUNED)))
+            for line in past.lines
+            if not lines.is_bare(line.body)
+        ]
         for path, size in _files(places.displaced):
             if _holds_nothing_new(path, past):
                 found["displaced"].append((path, size))
@@ -130,12 +133,12 @@ def prune(workspace: Workspace, one: Archived) -> Prunable:
     places = Places(workspace, one.name, one.conversation_id)
     with files.explaining("prune", places.folder), Lock(places.lock):
         found = prunable(workspace, one)
-        for path, _ in found.files["texts"]:
-            if not os.path.lexists(path):
+        if found.files["texts"]:
+            if not os.path.lexists(places.journal):
                 from council.store.documents.version_one import bring_over
 
-                bring_over(places.folder, path)
-            journal.thinned(path, "gc", set())
+                bring_over(places.folder, places.journal)
+            journal.thinned(places.journal, _PRUNED, set())
         for kind, paths in found.files.items():
             for path, _ in paths if kind != "texts" else ():
                 os.unlink(path)

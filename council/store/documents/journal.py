@@ -177,12 +177,12 @@ def thinned(path: str, name: str, kept: set[int]) -> None:
     """
     past = Past(path)
     last = {line.head["rev"]: at for at, line in enumerate(past.lines)}
-    data = [
-        with_hole(line, name, past.known_text(at) if last[line.head["rev"]] == at else None)
-        if line.head["rev"] in kept
-        else with_hole(line, name)
-        for at, line in enumerate(past.lines)
-    ]
+    def thin(at: int, line: Line) -> bytes:
+        is_last = last[line.head["rev"]] == at
+        text = past.known_text(at) if is_last and line.head["rev"] in kept else None
+        return lines.raw(line) if lines.is_bare(line.body) else with_hole(line, name, text)
+
+    data = [thin(at, line) for at, line in enumerate(past.lines)]
     files.replace(path, b"".join(data), mode=0o600)
 
 

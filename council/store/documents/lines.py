@@ -170,8 +170,18 @@ def with_hole(line: Line, name: str, text: bytes | None = None) -> bytes:
         name: Why nothing, or no patch, is there any more.
         text: The whole text, where that is to be kept; the head says its digest.
     """
+    return _joined(line.sum, _dumped(line.head), hole(name, text))
+
+
+def raw(line: Line) -> bytes:
+    """Return a line as it stands in its file."""
+    return _joined(line.sum, _dumped(line.head), line.body)
+
+
+def hole(name: str, text: bytes | None = None) -> bytes:
+    """Return a body of which only a name is left, and the whole text where that is kept."""
     kept = {} if text is None else {"whole": _text(text)}
-    return _joined(line.sum, _dumped(line.head), _dumped({"hole": name, **kept}))
+    return _dumped({"hole": name, **kept})
 
 
 def _dumped(value: object) -> bytes:
