@@ -41,7 +41,6 @@ _ENDS = ".!?…。！？"
 _UNSPACED_ENDS = "。！？"
 _CLOSERS = "\"'’”»)]*_`" + _ENDS
 _SYMBOLS = "\u2190"  # arrows, signs and pictures start here
-_UNSPACED_SCRIPTS = "\u2e80"
 _PLAIN = str.maketrans(
     "àâäáçéèêëîïíìñôöóòùûüú’",
     "aaaaceeeeiiiinoooouuuu'",
@@ -200,13 +199,6 @@ def _is_title(lines: list[Line], at: int) -> bool:
         return False
     is_first = at == 0 or not lines[at - 1][0].strip() or is_rule(lines[at - 1][0])
     return is_first and at + 1 < len(lines)
-
-
-def sections(
-    lines: list[Line], labels: Mapping[str, str], *, greedy: str = ""
-) -> dict[str, list[list[Line]]]:
-    """Return the bodies of each named part in order; under "" what stands in none."""
-    return bodies_of(lines, marks_of(lines, labels), 0, len(lines), greedy=greedy)
 
 
 def bodies_of(
