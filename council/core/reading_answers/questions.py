@@ -5,7 +5,7 @@ Source: DL-016, HR-024.
 
 from __future__ import annotations
 
-from council.core.reading_answers.forms import json_object
+from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import (
     COLONS,

@@ -16,7 +16,7 @@ Source: DL-011, DL-017, DL-029, HR-004.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import fence_of
+from council.core.reading_answers.cleaning import closes_fence, fence_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DASHES = "—–―"
 COLONS = ":："
 EMPHASIS = "*_`"
+ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
 UNSEEN_CHARS = " \t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 _BULLETS = "-*+•·‣◦–"
@@ -93,7 +94,7 @@ def own_lines(text: str) -> list[Line]:
     for line in text.split("\n"):
         if fence:
             read.append((line, False))
-            fence = "" if closes(line, fence) else fence
+            fence = "" if closes_fence(line, fence) else fence
         elif ">" in line and line.lstrip().startswith(">"):
             read.append((line, False))
         else:
@@ -107,12 +108,6 @@ def opened_fence(line: str) -> str:
     if "```" not in line and "~~~" not in line:
         return ""
     return fence_of(without_bullet(line.lstrip()))
-
-
-def closes(line: str, fence: str) -> bool:
-    """Return true if a line closes the block that `fence` opened."""
-    bare = line.strip()
-    return bare.startswith(fence) and not bare.strip(fence[0])
 
 
 def is_rule(line: str) -> bool:
@@ -428,7 +423,7 @@ def escaped(text: str, labels: Mapping[str, str], *, greedy: bool = False) -> st
         start = line.lstrip()
         opened = "" if fence or start.startswith(">") else opened_fence(line)
         if fence:
-            fence = "" if closes(line, fence) else fence
+            fence = "" if closes_fence(line, fence) else fence
         elif opened and len(opened) <= longest[opened[0]][at]:
             fence = opened
         elif not start.startswith(">"):
