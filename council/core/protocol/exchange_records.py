@@ -31,7 +31,6 @@ from council.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
     from typing import Any
 
     # Key in JSON, field of the value, kind.
@@ -316,13 +315,6 @@ def _read(read: Reader, key: str, kind: str, where: str) -> Any:
     return _from_record(read.table(key), kind, where)
 
 
-def _instant(read: Reader, key: str) -> datetime:
-    instant = read.instant(key)
-    if instant is None:
-        raise read.fail(key, "given")
-    return instant
-
-
 def _pairs(read: Reader, key: str) -> tuple[tuple[str, str], ...]:
     found = []
     for one in read.items(key):
@@ -345,7 +337,7 @@ _READERS: dict[str, Callable[[Reader, str], Any]] = {
     "text": Reader.text,
     "whole": lambda read, key: read.whole(key, 0),
     "flag": lambda read, key: read.flag(key, False),
-    "instant": _instant,
+    "instant": Reader.given_instant,
     "state": lambda read, key: read.choice(key, TaskState),
     "status": lambda read, key: read.choice(key, ContextStatus),
     "texts": lambda read, key: tuple(read.texts(key)),
