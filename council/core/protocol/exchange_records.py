@@ -288,7 +288,7 @@ def _from_record(record: object, form: str, where: str) -> Record:
     kind_of_value, fields = _FORMS[form]
     values: dict[str, Any] = {}
     for key, name, kind in fields:
-        if read.left.get(key) is None and not _is_required(kind_of_value, name):
+        if read.left.get(key) is None and name not in kind_of_value._required:
             if read.left.pop(key, None) is None and kind.endswith("?"):
                 values[name] = None
             continue
@@ -296,10 +296,6 @@ def _from_record(record: object, form: str, where: str) -> Record:
     if "extra" in kind_of_value._fields:
         values["extra"] = read.left
     return kind_of_value(**values)
-
-
-def _is_required(kind_of_value: type[Record], name: str) -> bool:
-    return name in kind_of_value._required
 
 
 def _read(read: Reader, key: str, kind: str, where: str) -> Any:

@@ -9,6 +9,7 @@ Source: DL-013, HR-006, HR-007.
 
 from __future__ import annotations
 
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
@@ -17,7 +18,6 @@ from council.core.reading_answers.structure import (
     is_rule,
     one_of,
     plain,
-    sentences,
     without_bullet,
 )
 

@@ -257,14 +257,10 @@ def _below(own: list[_Line], at: int, head: _Line) -> tuple[list[str], int]:
     if line.kind == _BOLD or (head.kind in (_PLAIN, _ITEM) and not is_next):
         return [], at
     words, after = _paragraph(own, first)
-    if words.endswith(":") and _starts_list(own, after):
+    if words.endswith(":") and any(one.kind == _ITEM for one in own[after : after + 2]):
         return _items(own, after + (own[after].kind == _BLANK))
     said = _tidied(words)
     return ([] if not said or _states_none(said) else [said]), after
-
-
-def _starts_list(own: list[_Line], at: int) -> bool:
-    return any(one.kind == _ITEM for one in own[at : at + 2])
 
 
 def _paragraph(own: list[_Line], at: int) -> tuple[str, int]:

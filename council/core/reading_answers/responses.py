@@ -10,6 +10,7 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 from __future__ import annotations
 
 from council.core.reading_answers.names import Names
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.stances import (
     ACK,
     LABELS,
@@ -30,7 +31,6 @@ from council.core.reading_answers.structure import (
     is_rule,
     one_of,
     plain,
-    sentences,
     without_bullet,
 )
 

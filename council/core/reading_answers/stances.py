@@ -10,6 +10,7 @@ Source: DL-013, DL-014, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
@@ -18,7 +19,6 @@ from council.core.reading_answers.structure import (
     UNSEEN_CHARS,
     one_of,
     plain,
-    sentences,
 )
 
 STANCES = ("agree", "partial", "disagree")
