@@ -10,7 +10,6 @@ Source: HR-031.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,14 +25,11 @@ LEAST_RIGHT = 0.97
 KINDS = ("turn", "vote", "council", "result", "room", "worker line")
 
 RIGHT, WRONG, LOST = "right", "wrong", "lost"
-# What may stand before the words of a position in its own sentence: "I think that".
-_LEAD_WORDS = 3
-_FOREIGN = re.compile(r"[\n@#|<>{}]|```|---|[.!?…:][*_\])\"'”»]*\s+\S")
 _ABOUT = """\
-*Right*: all parts are read as a careful reader does, and a position holds no text that is
-something else. *Wrong*: a part is read that was not said. *Lost*: nothing is wrong, but a part
-that was said is missing. *Unclear* answers leave a part open or contradict themselves: that part
-has to be missing, and the author *asked again*."""
+*Right*: all parts are read as a careful reader does, a position word for word. *Wrong*: a part is
+read that was not said. *Lost*: nothing is wrong, but a part that was said is missing. *Unclear*
+answers leave a part open or contradict themselves: that part has to be missing, and the author
+*asked again*."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +116,6 @@ def _judge_part(name: str, expected: Any, read: Any) -> str:
         return RIGHT if expected is None else LOST
     if expected is None:
         return WRONG
-    if name == "position":
-        return RIGHT if read == expected or holds_alone(read, expected) else WRONG
     if name == "blockers" and read != expected:
         return LOST if set(read) < set(expected) else WRONG
     if (name, expected, read) in (
@@ -131,18 +125,6 @@ def _judge_part(name: str, expected: Any, read: Any) -> str:
     ):
         return LOST  # nothing false is taken for said
     return RIGHT if read == expected else WRONG
-
-
-def holds_alone(position: str, expected: str) -> bool:
-    """Return true if a position is the sentence with the expected words, and nothing else."""
-    before, words, after = position.partition(expected)
-    lead = before.strip(' *_["“«\u00a0')
-    return (
-        bool(words)
-        and len(lead.split()) <= _LEAD_WORDS
-        and not _FOREIGN.search(position.strip())
-        and "confidence" not in after.casefold()
-    )
 
 
 def missed_bounds(judged: list[Judged]) -> list[str]:

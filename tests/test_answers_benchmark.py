@@ -12,7 +12,10 @@ from benchmarks.answer_readers import Heard
 from benchmarks.answers import KINDS, LOST, RIGHT, WRONG, Case, judge, missed_bounds, read_corpus
 
 CASE = Case(
-    "turn-1", "turn", "…", {"position": "Build it", "@ann": "agree", "@bob": None, "confidence": 4}
+    "turn-1",
+    "turn",
+    "…",
+    {"position": "Build it in May.", "@ann": "agree", "@bob": None, "confidence": 4},
 )
 READ = {"position": "Build it in May.", "@ann": "agree", "confidence": 4}
 
@@ -45,27 +48,21 @@ def test_an_answer_is_right_only_with_all_its_parts_and_nothing_else(parts, outc
 
 @pytest.mark.req("HR-031")
 @pytest.mark.parametrize(
-    "position", ["Build it", "Build it in May.", "I think Build it", "[Build it.]", "**Build it.**"]
-)
-def test_a_position_is_its_sentence_whatever_marks_stand_around_it(position: str):
-    assert judge(CASE, Heard({**READ, "position": position})).outcome == RIGHT
-
-
-@pytest.mark.req("HR-031")
-@pytest.mark.parametrize(
-    "position",
+    "before, after",
     [
-        "Here is my turn for round one. Build it.",
-        "My position: Build it.",
-        "Build it. The figures of last year are good.",
-        "Build it\n\n---",
-        "Build it\nThe figures are good",
-        "Build it, as @ann says",
-        "# Round 1 Build it",
-        "Build it </think>",
+        ("Here is my turn for round one. ", ""),
+        ("My position: ", ""),
+        ("I think ", ""),
+        ("**", "**"),
+        ("[", "]"),
+        ("", " The figures of last year are good."),
+        ("", "\n\n---"),
+        ("", "\nThe figures are good"),
+        ("", " </think>"),
     ],
 )
-def test_a_position_with_text_of_something_else_is_wrong(position: str):
+def test_a_position_with_any_other_text_is_wrong(before: str, after: str):
+    position = f"{before}{READ['position']}{after}"
     assert judge(CASE, Heard({**READ, "position": position})).outcome == WRONG
 
 
@@ -124,7 +121,7 @@ def test_figures_are_printed_and_kept_and_a_missed_bound_is_a_failure(
                     "kind": "turn",
                     "text": f"{text}## Confidence\n{stated}\n",
                     "expected": {
-                        "position": "Yes",
+                        "position": "Yes.",
                         "stances": {"claude": "agree", "gpt": "agree"},
                         "confidence": 4,
                     },

@@ -14,13 +14,40 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from council import __version__
 from council.cli import front_page, table
 from council.cli.options import HOT
 from council.cli.parameters import hot_function
-from council.cli.plain_help import FrontGroup, PanelGroup
+
+# --- The help of a group where nobody sees colours, and of `council` itself
+
+
+class PanelGroup(TyperGroup):
+    """A group of commands that lists them with whole summaries in plain help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names alone; Typer would load every command for them."""
+        del ctx
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one list of all commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(limit=120)) for name, one in found if one is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class FrontGroup(PanelGroup):
+    """`council` itself: its help is drawn from the table, with nothing loaded."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the front page."""
+        del ctx
+        formatter.write(front_page.page())
 
 
 def whole() -> FrontGroup:

@@ -32,7 +32,7 @@ def list_page(rows: Sequence[Row], now: datetime) -> str:
         what = one.text or (one.hops[0].data if one.hops else "")
         waits = plain_line(waits)
         cells.append(
-            (one.priority, f"{row.context}/{one.id}", _state(one), _ago(one.at, now), waits, what)
+            (one.priority, f"{row.context}/{one.id}", _state(one), _span(one.at, now), waits, what)
         )
     widths = [max(len(line[at]) for line in cells) for at in range(5)]
     lines = []
@@ -45,10 +45,6 @@ def list_page(rows: Sequence[Row], now: datetime) -> str:
 def _state(task: Task) -> str:
     word = STATES[str(task.state)]
     return f"{word} {task.code}".strip()
-
-
-def _ago(at: datetime, now: datetime) -> str:
-    return render_duration(now - at) if now > at else "0s"
 
 
 def _short(text: str, room: int) -> str:

@@ -1,6 +1,6 @@
 """How things look on a terminal: tables and minutes, with rich, or plain.
 
-Source: `cli.md` section 1 (rich when a terminal, plain when not).
+Source: `cli.md` section 1 (rich when a terminal, plain when not), DG-137.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from council.cli.room_glance import rooms_view
 from council.core.conversations.conversation import Conversation, ParticipantStatus
 from council.core.conversations.owed import (
     current_phase,
@@ -30,7 +29,91 @@ from council.core.telling.trace_context import context_of
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
 from council.operations.examining.finding import Finding
+from council.operations.rooms.room_standings import RoomStanding
 from council.operations.view import Overview, Standing
+
+# --- Rooms at a glance: who has the floor, since when, and which rooms sleep
+
+_NAMED = 8
+
+
+def rooms_view(rooms: list[RoomStanding], now: datetime) -> list[RenderableType]:
+    """Return the rooms in which turns are taken: those awake in a table, the others in a line."""
+    awake = [one for one in rooms if one.has_turns and one.channel.speaker]
+    told = [one for one in rooms if one.has_turns and _word_of_sleep(one)]
+    asleep = [one for one in rooms if one.has_turns and not one.channel.speaker]
+    quiet = [one.channel.channel_id for one in asleep if one not in told]
+    parts: list[RenderableType] = []
+    if awake or told:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for column in ("room", "floor", "since"):
+            table.add_column(column, no_wrap=True)
+        table.add_column("note", overflow="fold")
+        for one in awake + told:
+            table.add_row(*_row(one, now))
+        parts.append(table)
+        parts += [
+            Text(
+                f"log of {agent}: {os.path.relpath(path)}",
+                style="dim",
+                overflow="ignore",
+                no_wrap=True,
+            )
+            for one in awake
+            for agent, path in one.logs.items()
+        ]
+    if quiet:
+        more = f" and {len(quiet) - _NAMED} more" if len(quiet) > _NAMED else ""
+        parts.append(Text(f"asleep: {', '.join(quiet[:_NAMED])}{more}", style="dim"))
+    return [*parts, Text()] if parts else []
+
+
+def _row(one: RoomStanding, now: datetime) -> tuple[Text, Text, Text, Text]:
+    channel = one.channel
+    since = channel.turn_at if channel.speaker else channel.dormant_at
+    style = "yellow" if one.is_at_work else "dim"
+    return (
+        Text(channel.channel_id),
+        Text(plain_line(channel.speaker) or "asleep", style=style),
+        Text(render_duration(now - since) if since and now > since else "now", style="dim"),
+        Text(plain_line(_note_of(one)), style="red" if one.failures and not one.running else "dim"),
+    )
+
+
+def _note_of(one: RoomStanding) -> str:
+    channel = one.channel
+    if not channel.speaker:
+        return _word_of_sleep(one)
+    if channel.delivery is not None:
+        return "has spoken; its text is awaited"
+    if one.queued or one.running:
+        return _of_run(one)
+    if one.failures:
+        return "; ".join(f"failed: {reason}" for reason in one.failures.values())
+    if channel.began_at is not None:
+        return "is speaking"
+    return "is to be woken" if one.is_at_work else "nobody has said anything yet"
+
+
+def _of_run(one: RoomStanding) -> str:
+    if one.queued:
+        return "waits for a place"
+    tasks = [task for task in one.channel.tasks.values() if task.state == "R"]
+    by_hand = any(task.driver == "manual" for task in tasks)
+    return "prompt is written" if by_hand else "is speaking"
+
+
+def _word_of_sleep(one: RoomStanding) -> str:
+    """Say of a room that sleeps what somebody should know of it, "" for nothing."""
+    channel = one.channel
+    if channel.speaker:
+        return ""
+    if one.waits_for_summary and channel.discussion is not None:
+        return f"idle: waits for the summary of {channel.discussion.initiator}"
+    if channel.calmed:
+        return f"calmed: {channel.calmed}; a word from a person wakes it"
+    return ""
+
 
 _MARKS = {
     ParticipantStatus.WAITING: ("…", "yellow"),

@@ -83,6 +83,13 @@ class Reader:
         except Exception:
             raise self.fail(key, "a time like 2026-02-08T20:00:00Z") from None
 
+    def given_instant(self, key: str) -> datetime:
+        """Take an instant that has to be there."""
+        instant = self.instant(key)
+        if instant is None:
+            raise self.fail(key, "given")
+        return instant
+
     def choice(self, key: str, kind: type[_Choice], default: _Choice | None = None) -> _Choice:
         """Take one of the words of an enumeration."""
         value = self.left.pop(key, default)

@@ -47,7 +47,6 @@ class Finished(Record):
         stderr: The end of what it said on standard error.
         stdout_cut: The beginning of `stdout` is missing.
         stderr_cut: The beginning of `stderr` is missing.
-        stopped: It was ended because `stops` said so.
     """
 
     exit_code: int | None
@@ -58,7 +57,6 @@ class Finished(Record):
     stderr_cut: bool = False
     timed_out: bool = False
     too_long: bool = False
-    stopped: bool = False
     seconds: float = 0.0
 
 
@@ -130,7 +128,6 @@ def run_process(
         # While we were stopped, somebody else may have ended what had no time left.
         timed_out=timed_out or (code < 0 and seconds > timeout_s),
         too_long=talk.too_long,
-        stopped=stopped,
         seconds=seconds,
     )
 

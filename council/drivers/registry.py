@@ -9,11 +9,24 @@ Source: `cli.md` section 5, XC-011.
 from __future__ import annotations
 
 from council.drivers.command import run_command
-from council.drivers.manual import hand_over
 from council.drivers.runs import Answer, Run, failed
 from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from council.core.agents import AgentSettings
+    from council.drivers.runs import Run
+
+# --- The driver of agents that nothing wakes: a person, or a tool that looks by itself
+
+
+def hand_over(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:  # noqa: ARG001
+    """Leave the turn with the agent."""
+    return Answer(ok=True, waits=True)
+
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -5,7 +5,7 @@ truth, as hints get lost. Each heartbeat is a process of its own: this one has
 a thread that listens to the file system, and a process with threads must not
 fork.
 
-Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`).
+Source: C0-022, C0-023, C0-081, `cli.md` section 2 (`watch`), DG-005.
 """
 
 from __future__ import annotations
@@ -18,13 +18,57 @@ import threading
 import time
 from datetime import timedelta
 
+from council.core.events import Event
 from council.operations.place import Place
-from council.operations.rooms.on_duty import Duty
 from council.operations.view import Overview, status
+from council.store.events import append, loose_records
+from council.store.files import make_folder
+from council.store.lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from council.operations.place import Place
+
+# --- Who keeps a workspace going: one process, however many offer to
+
+
+class Duty:
+    """The duty of a workspace as one process sees it.
+
+    Args:
+        place: The workspace.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._lock: int | None = None
+
+    def is_mine(self) -> bool:
+        """Tell whether this process is on duty; it takes over where nobody is.
+
+        Raises:
+            CouncilError: The system refuses.
+        """
+        if self._lock is None:
+            make_folder(self._place.paths.control)
+            self._lock = try_lock(self._place.paths.duty_lock)
+            if self._lock is not None:
+                self._tell("service.started")
+        return self._lock is not None
+
+    def end(self) -> None:
+        """Leave the duty to whoever stands by."""
+        if self._lock is not None:
+            self._tell("service.stopped")
+            os.close(self._lock)
+            self._lock = None
+
+    def _tell(self, kind: str) -> None:
+        event = Event(type=kind, data={"process": os.getpid()})
+        append(self._place.paths, loose_records([event], "", self._place.now()))
+
 
 INTERVAL = timedelta(minutes=30)
 ACTIVE_INTERVAL = timedelta(minutes=5)

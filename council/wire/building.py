@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import flags_and_pairs
-from council.wire import v1, v2, v3, v4, v5
+from council.wire import v1, v2, v5
 from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
 from council.wire.data import cut_in_parts, render_data, with_parent
 from council.wire.identifiers import canonical, is_digits, is_message_id, number_of
@@ -38,10 +38,10 @@ SEGMENTS: dict[str, tuple[str, ...]] = {
 }
 RENDER: dict[str, Render] = {
     "V1": v1.render,
-    "V2": v2.render,
-    "V3": v3.render,
-    "V4": v4.render,
-    "V5": v5.render,
+    "V2": "|".join,
+    "V3": "|".join,
+    "V4": "|".join,
+    "V5": "|".join,
 }
 # What a reading adds to the segments; a writer derives it again.
 _DERIVED = frozenset(("pri_effective", "flags", "pairs", "desc", "err", "params"))

@@ -71,11 +71,6 @@ def call_of(data: str) -> tuple[str, dict[str, str]] | None:
     return pairs["call"], {**params_of(pairs.get("params", "")), **arguments}
 
 
-def list_of(value: str) -> list[str]:
-    """Return the items of a list value, without empty ones."""
-    return [item for item in split_outside_quotes(value, ",") if item]
-
-
 def references_in(data: str) -> list[Reference]:
     """Return every reference in DATA, in order; one that names nothing has an empty name."""
     found = []

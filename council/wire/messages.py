@@ -12,7 +12,6 @@ from council.core.errors import UsageError
 from council.wire import draft, v1, v2, v3, v4, v5
 from council.wire.meaning import Known, faults_of_meaning
 from council.wire.parsed import Fault, Parsed
-from council.wire.streams import Splitter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,10 +119,3 @@ def unreadable(shown: str, version: str | None = None) -> Parsed:
     """
     name = _checked(version or detect(shown))
     return Parsed(name, shown, [], (_UNREADABLE[name],))
-
-
-def split_stream(text: str) -> list[str]:
-    """Return the messages of a stream: V1 blocks parted by blank lines, else one a line."""
-    splitter = Splitter()
-    found = [splitter.feed(line) for line in text.split("\n")]
-    return [message for message in (*found, splitter.rest()) if message]

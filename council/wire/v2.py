@@ -67,8 +67,3 @@ def fields_of(segments: list[str]) -> dict[str, Any]:
     if fields["type"] == "E":
         fields.update(code_fields(fields["data"]))
     return fields
-
-
-def render(segments: list[str]) -> str:
-    """Return the line."""
-    return "|".join(segments)

@@ -87,8 +87,3 @@ def fields_of(segments: list[str]) -> dict[str, Any]:
     if kind == "E":
         fields.update(code_fields(data))
     return fields
-
-
-def render(segments: list[str]) -> str:
-    """Return the line."""
-    return "|".join(segments)

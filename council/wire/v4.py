@@ -112,8 +112,3 @@ def fields_of(segments: list[str]) -> dict[str, Any]:
         "flags": flags,
         "pairs": pairs,
     }
-
-
-def render(segments: list[str]) -> str:
-    """Return the line."""
-    return "|".join(segments)

@@ -174,7 +174,7 @@ def _explained(
     said: str, text: str, request: Message, worker: str, version: str, lang: str
 ) -> Line:
     """Return a line that cannot be read with what is wrong with it, and the line to send."""
-    segments = [_plain(one) for one in segments_of(unescaped(text))]
+    segments = [one.strip(_BLANKS).replace("\t", " ") for one in segments_of(unescaped(text))]
     judged = _judged_as(text, len(segments), version)
     names = NAMES[judged]
     bars = any(bar in text for bar in BARS)
@@ -200,10 +200,6 @@ def _explained(
         )
     right = line_to_send(kept, request, worker, judged)
     return Line(said=said, found=found, fault=fault, right=right)
-
-
-def _plain(segment: str) -> str:
-    return segment.strip(_BLANKS).replace("\t", " ")
 
 
 def _judged_as(text: str, count: int, version: str) -> str:

@@ -133,7 +133,9 @@ def test_what_is_printed_word_for_word_is_harmless_on_a_screen_and_whole_in_a_pi
 
     for words in (("context", "--as", "gecko"), ("prompt", "turn", "--as", "gecko")):
         piped, shown = council(*words).out, on_a_screen(council, *words)
-        assert "RED" in piped and SLY not in piped.split("begin")[-1], "answers are shown clean"
+        brief = " ".join(said.split())
+        assert f" begin brief]]\n{brief}\n[[" in piped, "the brief is whole, in one line"
+        assert " | claimed]]\nRED\nhi\nsecond\n[[" in piped, "answers are recorded clean"
         assert "RED" in shown and is_plain(shown.replace("\t", "")), (words, shown)
     for words in (
         ("msg", "resolve", f"#REF:{kept}"),

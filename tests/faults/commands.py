@@ -19,8 +19,8 @@ import council.cli.hot
 import council.cli.hot_commands
 import council.operations.conversations.answer
 import council.operations.conversations.archive
+import council.operations.conversations.claiming
 import council.operations.conversations.convene
-import council.operations.conversations.runs
 import council.operations.heartbeat
 import council.operations.serving
 import council.store.conversations.views

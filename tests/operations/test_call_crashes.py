@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from council.operations.delegation.unfinished import finish_all
-from council.operations.examining.doctor_delegation import examine_delegation
+from council.operations.examining.doctor import examine_delegation
 from council.operations.examining.problems import find_problems
 from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots

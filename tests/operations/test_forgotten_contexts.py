@@ -20,7 +20,7 @@ from council.operations.protocol import registry, tasks
 from council.operations.protocol.asking import request
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts
-from council.operations.protocol.succeeding import succeed
+from council.operations.protocol.orchestrating import succeed
 from council.operations.telling.explaining import explain
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path

@@ -191,10 +191,14 @@ def test_circle_of_preferences_comes_to_nothing_and_its_dissent_is_told(forum: F
 
     record = outcome(forum, circle)
 
-    assert verdicts(record)[-1] == "none"
+    vote = record["rounds"][1]["verdict"]
+    first, *middle, last = agents
+    assert (verdicts(record)[-1], vote["reference"]) == ("none", first)
+    refused = dict.fromkeys(middle, "disagree")
+    assert vote["towards"] == {first: "agree", **refused, last: "partial"}
+    assert vote["contested"] == [last], "it agrees with the one that refuses it"
     dissent = forum.minutes().partition("\n## Disagreement\n")[2].partition("\n## ")[0]
-    stated = record["rounds"][1]["verdict"]["towards"]
-    for agent in (one for one, stance in stated.items() if stance == "disagree"):
+    for agent in agents:
         assert f"Do it, says {agent}." in dissent
 
 

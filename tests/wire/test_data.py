@@ -16,7 +16,6 @@ from council.core.protocol.exchange import Attempt
 from council.wire.data import (
     call_of,
     cut_in_parts,
-    list_of,
     params_of,
     parse_data,
     references_in,
@@ -75,10 +74,6 @@ def test_both_forms_of_a_call_mean_the_same():
 
     assert long == short == ("code_write", {"file": "main.py", "action": "edit"})
     assert call_of("results=5") is call_of("call=") is None
-
-
-def test_lists_are_parted_by_commas_outside_of_quotes():
-    assert list_of('a,"b,c",d,') == ["a", '"b,c"', "d"]
 
 
 @pytest.mark.req("PR-545")

@@ -14,10 +14,10 @@ from council.wire.building import RENDER
 from council.wire.conversion import convert
 from council.wire.economy import lint
 from council.wire.explanation import explain
-from council.wire.messages import VERSIONS, detect, parse, split_stream, validate
+from council.wire.messages import VERSIONS, detect, parse, validate
 from council.wire.replies import reply_to_fault
 from tests.timing import assert_cheap
-from tests.wire.readings import PLAIN, V1, V2, V3, V4, V5, block, changed, faults
+from tests.wire.readings import PLAIN, V2, V3, V4, V5, block, changed, faults
 
 
 @pytest.mark.req("PR-001")
@@ -242,13 +242,6 @@ def test_leading_zeros_are_read_with_a_warning(text: str, name: str, value: str)
     found = parse(text)
 
     assert (found.fields[name], found.warnings) == (value, ["W_NONCANONICAL"])
-
-
-def test_a_stream_is_blocks_parted_by_blank_lines_and_one_message_a_line():
-    stream = f"{V1}\n\n{V1}\n\n{V5}\n\n{V3}\r\nnonsense\nMSG_01\nFROM: WORKER\n"
-
-    assert split_stream(stream) == [V1, V1, V5, V3, "nonsense", "MSG_01\nFROM: WORKER"]
-    assert split_stream("") == split_stream("\n\n") == []
 
 
 def test_bytes_that_are_no_text_are_a_fault_of_the_version_they_look_like():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.wire.streams import Splitter
-from tests.wire.readings import V1, V5
+from tests.wire.readings import V1, V3, V5
 
 
 def split(lines: list[str], splitter: Splitter) -> list[str]:
@@ -18,6 +18,14 @@ def test_a_block_ends_at_a_blank_line_and_another_message_at_its_line():
     lines = [*V1.split("\n"), "\r", V5 + "\r", "", *V1.split("\n")]
 
     assert split(lines, Splitter()) == [V1, V5, V1]
+
+
+def test_a_stream_is_blocks_parted_by_blank_lines_and_one_message_a_line():
+    stream = f"{V1}\n\n{V1}\n\n{V5}\n\n{V3}\r\nnonsense\nMSG_01\nFROM: WORKER\n"
+
+    expected = [V1, V1, V5, V3, "nonsense", "MSG_01\nFROM: WORKER"]
+    assert split(stream.split("\n"), Splitter()) == expected
+    assert split([""], Splitter()) == split(["", ""], Splitter()) == []
 
 
 def test_a_forced_version_decides_alone_what_is_a_block():

@@ -123,7 +123,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "absent": _absent(state),
     }
     mark_new(state, agent, found)
-    if _is_judged(state):
+    if PROCEDURES[state.procedure].verdict == "stances":
         found = _of_deliberation(state, agent, found, seen)
     add_gists(found)
     return found
@@ -142,10 +142,6 @@ def _of_deliberation(
     from council.core.conversations.anonymity import anonymised
 
     return anonymised(state, agent, found)
-
-
-def _is_judged(state: Conversation) -> bool:
-    return PROCEDURES[state.procedure].verdict == "stances"
 
 
 def _may_agree(state: Conversation) -> bool:

@@ -181,11 +181,6 @@ def is_looser(name: str, value: int, than: int) -> bool:
     return value < than if name == DEDUPE else value > than
 
 
-def tighter(name: str, one: int, other: int) -> int:
-    """Return the tighter of two limits of the same name."""
-    return other if is_looser(name, one, other) else one
-
-
 def base_limits(settings: Mapping[str, int], chain: Chain) -> dict[str, int]:
     """Return the limits that hold before the caller has a say.
 

@@ -28,9 +28,10 @@ from council.core.conversations.speaking import PARALLEL
 from council.core.deliberation import consensus, measures
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
+from council.core.reading_answers.additions import read_together
 from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.structure import word_count
-from council.core.reading_answers.turns import Fault, Turn, missing_responses, read_together
+from council.core.reading_answers.sentences import word_count
+from council.core.reading_answers.turns import Fault, Turn, missing_responses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,7 +31,6 @@ from council.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
     from typing import Any
 
     # Key in JSON, field of the value, kind.
@@ -289,7 +288,7 @@ def _from_record(record: object, form: str, where: str) -> Record:
     kind_of_value, fields = _FORMS[form]
     values: dict[str, Any] = {}
     for key, name, kind in fields:
-        if read.left.get(key) is None and not _is_required(kind_of_value, name):
+        if read.left.get(key) is None and name not in kind_of_value._required:
             if read.left.pop(key, None) is None and kind.endswith("?"):
                 values[name] = None
             continue
@@ -297,10 +296,6 @@ def _from_record(record: object, form: str, where: str) -> Record:
     if "extra" in kind_of_value._fields:
         values["extra"] = read.left
     return kind_of_value(**values)
-
-
-def _is_required(kind_of_value: type[Record], name: str) -> bool:
-    return name in kind_of_value._required
 
 
 def _read(read: Reader, key: str, kind: str, where: str) -> Any:
@@ -314,13 +309,6 @@ def _read(read: Reader, key: str, kind: str, where: str) -> Any:
             name: _from_record(one, kind[1:-1], f"{where}.{name}") for name, one in found.items()
         }
     return _from_record(read.table(key), kind, where)
-
-
-def _instant(read: Reader, key: str) -> datetime:
-    instant = read.instant(key)
-    if instant is None:
-        raise read.fail(key, "given")
-    return instant
 
 
 def _pairs(read: Reader, key: str) -> tuple[tuple[str, str], ...]:
@@ -345,7 +333,7 @@ _READERS: dict[str, Callable[[Reader, str], Any]] = {
     "text": Reader.text,
     "whole": lambda read, key: read.whole(key, 0),
     "flag": lambda read, key: read.flag(key, False),
-    "instant": _instant,
+    "instant": Reader.given_instant,
     "state": lambda read, key: read.choice(key, TaskState),
     "status": lambda read, key: read.choice(key, ContextStatus),
     "texts": lambda read, key: tuple(read.texts(key)),

@@ -31,7 +31,6 @@ from council.core.protocol.exchange import (
 from council.core.protocol.exchange_owed import Compose, Split, Work, runs_owed
 from council.core.protocol.parts import give_parts
 
-_UNDER_WAY = (TaskState.N, TaskState.R)
 _URGENT = "P0"
 
 

@@ -91,11 +91,6 @@ def note(
     return question
 
 
-def open_question(task: Task) -> Question | None:
-    """Return the question of a task that the user has not answered, the oldest first."""
-    return next((one for one in task.questions if one.is_open), None)
-
-
 def waits_for_choice(task: Task) -> bool:
     """Tell whether the user has to choose before anybody is asked to do the task."""
     return any(one.hop == 0 and one.is_open for one in task.questions)

@@ -27,7 +27,7 @@ _TAG = (
     r"|\[(?P<slash>/?)think\]"
 )
 _FORM_TAGS = ("<position", "<final", "<confidence", "<responses")
-_PROSE = ("", "markdown", "md", "text", "txt", "json", "plaintext", "xml")
+PROSE = ("", "markdown", "md", "text", "txt", "json", "plaintext", "xml")
 _BREAKS = ("\r\n", "\r")
 _BLANKS = ("\x0b", "\x0c", "\x85", "\u2028", "\u2029")
 _ESCAPE = "\x1b"
@@ -209,21 +209,22 @@ def without_fence(text: str) -> str:
         return text
     lines = text.strip().split("\n")
     fence = fence_of(lines[0])
-    if len(lines) < 2 or not fence or not _closes(lines[-1], fence):
+    if len(lines) < 2 or not fence or not closes_fence(lines[-1], fence):
         return text
-    if lines[0].strip(fence[0] + " \t").casefold() not in _PROSE:
+    if lines[0].strip(fence[0] + " \t").casefold() not in PROSE:
         return text
     inner = ""
     for line in lines[1:-1]:
         if inner:
-            inner = "" if _closes(line, inner) else inner
-        elif _closes(line, fence):
+            inner = "" if closes_fence(line, inner) else inner
+        elif closes_fence(line, fence):
             return text
         else:
             inner = fence_of(line)
     return text if inner else "\n".join(lines[1:-1])
 
 
-def _closes(line: str, fence: str) -> bool:
+def closes_fence(line: str, fence: str) -> bool:
+    """Return true if a line closes the block that `fence` opened."""
     bare = line.strip()
     return bare.startswith(fence) and not bare.strip(fence[0])

@@ -9,14 +9,15 @@ Source: DL-013, HR-006, HR-007.
 
 from __future__ import annotations
 
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
+    ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     is_rule,
     one_of,
     plain,
-    sentences,
     without_bullet,
 )
 
@@ -51,7 +52,6 @@ _BEFORE = one_of(
 _BEHIND = one_of(
     "because that since as on with given car parce avec weil da mit porque con que stars"
 )
-_ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
 # Behind a number they take it back.
 _CORRECTIONS = one_of(
     "no actually rather maybe or wait sorry correction corrected revised make perhaps instead"
@@ -118,7 +118,7 @@ def confidence_in_prose(text: str) -> int:
 
 def _after_arrow(text: str) -> str | None:
     """Return what stands behind an arrow between two numbers, None without one."""
-    for arrow in _ARROWS:
+    for arrow in ARROWS:
         before, found, after = text.partition(arrow)
         if found and _leading_number(before.strip(" ("))[0]:
             return after.strip()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 from council.core.reading_answers.cleaning import fence_of
+from council.core.reading_answers.structure import is_rule, own_lines
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -33,7 +34,6 @@ _SIGNS = re.compile(rf"(?:{_SIGN}|[ \t])*")
 _LIST_MARK = re.compile(r"(?:[-*+•‣◦–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))[ \t]+(?:\[ ?\][ \t]+)?")
 _HEADING_LINE = re.compile(r"[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _BOLD_LINE = re.compile(r"[ \t]{0,3}(?:\*\*|__)[^*_]+(?:\*\*|__)[ \t]*:?[ \t]*")
-_RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
 _STRUCK = re.compile(r"~~[^~]*~~")
 
 _WHICH = (
@@ -159,16 +159,11 @@ def blockers(text: str) -> list[str]:
 
 def _own_lines(text: str) -> Iterator[_Line]:
     """Yield the lines of a text without code and without what others are quoted with."""
-    fence, is_quoting = "", False
-    for line in text.split("\n"):
-        if fence:
-            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
+    is_quoting = False
+    for line, is_own in own_lines(text):
+        if not is_own or len(line) > _MAX_LINE_CHARS:
             continue
-        fence = fence_of(line)
-        if fence or line.lstrip().startswith(">") or len(line) > _MAX_LINE_CHARS:
-            continue
-        if not line.strip() or _RULE.fullmatch(line):
+        if not line.strip() or is_rule(line):
             is_quoting = False
             yield _Line(kind=_BLANK)
         elif not is_quoting:
@@ -262,14 +257,10 @@ def _below(own: list[_Line], at: int, head: _Line) -> tuple[list[str], int]:
     if line.kind == _BOLD or (head.kind in (_PLAIN, _ITEM) and not is_next):
         return [], at
     words, after = _paragraph(own, first)
-    if words.endswith(":") and _starts_list(own, after):
+    if words.endswith(":") and any(one.kind == _ITEM for one in own[after : after + 2]):
         return _items(own, after + (own[after].kind == _BLANK))
     said = _tidied(words)
     return ([] if not said or _states_none(said) else [said]), after
-
-
-def _starts_list(own: list[_Line], at: int) -> bool:
-    return any(one.kind == _ITEM for one in own[at : at + 2])
 
 
 def _paragraph(own: list[_Line], at: int) -> tuple[str, int]:
@@ -338,7 +329,7 @@ def split_status(text: str) -> tuple[str, str]:
         kept, status = _in_last_sentence(lines[last])
     if not status:
         return text, ""
-    behind = [line for line in lines[last + 1 :] if line.strip() and not _RULE.fullmatch(line)]
+    behind = [line for line in lines[last + 1 :] if line.strip() and not is_rule(line)]
     before_it = _last_of_substance(lines, cut) + 1 if not kept else cut
     said = lines[: before_it if not behind else cut] + ([kept] if kept else []) + behind
     return "\n".join(said).strip("\n").rstrip(), status
@@ -348,7 +339,7 @@ def _last_of_substance(lines: list[str], end: int) -> int:
     """Return the number of the last line before `end` that says something, -1 for none."""
     for number in range(end - 1, -1, -1):
         line = lines[number]
-        if line.strip() and not _RULE.fullmatch(line) and not _denies_blockers(line):
+        if line.strip() and not is_rule(line) and not _denies_blockers(line):
             return number
     return -1
 

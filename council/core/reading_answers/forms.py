@@ -11,11 +11,12 @@ Source: DL-012, DL-017, DL-026, HR-003, HR-004.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import PROSE, closes_fence
+from council.core.reading_answers.json_fields import json_object, normal_key
 from council.core.reading_answers.structure import (
     EMPHASIS,
     Mark,
     bodies_of,
-    closes,
     fence_language,
     heading,
     is_rule,
@@ -56,7 +57,7 @@ _OFFERS = (
 )  # fmt: skip
 _OFFER_LINES = 3
 _DRAFT = ("draft", "brouillon", "entwurf", "borrador", "first attempt", "first pass")
-_PROSE_FENCES = ("", "markdown", "md", "text", "txt", "json", "plaintext", "yaml", "xml")
+_FORM_FIELDS = ("position", "finalposition", "confidence", "recommendation", "consensussummary")
 
 
 class Form:
@@ -134,10 +135,10 @@ def _enclosed(text: str, labels: Mapping[str, str]) -> Iterator[tuple[str, list[
         at, offset = at + 1, offset + len(lines[at]) + 1
         fence = "" if line.lstrip().startswith(">") else opened_fence(line)
         if fence:
-            while at < len(lines) and not closes(lines[at], fence):
+            while at < len(lines) and not closes_fence(lines[at], fence):
                 at, offset = at + 1, offset + len(lines[at]) + 1
             inside = "\n".join(lines[begin + 1 : at])
-            if fence_language(line) in _PROSE_FENCES and (
+            if fence_language(line) in (*PROSE, "yaml") and (
                 _is_form(inside, labels) or _has_form_fields(json_object(inside))
             ):
                 yield inside, _paragraphs_before(lines, begin, labels)
@@ -348,32 +349,3 @@ def _says(before: list[str], words: tuple[str, ...]) -> bool:
         ):
             return True
     return False
-
-
-def normal_key(key: str) -> str:
-    """Return a JSON key without case, hyphens and underscores."""
-    return "".join(letter for letter in plain(key) if letter.isalnum())
-
-
-def json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that a text is, None when it is none."""
-    text = text.strip()
-    if not (text.startswith("{") and text.endswith("}")):
-        return None
-    import json
-
-    try:
-        # Of a key given twice the first counts, as with parts.
-        return json.loads(text, object_pairs_hook=_first_of_each)  # type: ignore[no-any-return]
-    except (ValueError, RecursionError):
-        return None
-
-
-def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for key, value in pairs:
-        fields.setdefault(key, value)
-    return fields
-
-
-_FORM_FIELDS = ("position", "finalposition", "confidence", "recommendation", "consensussummary")

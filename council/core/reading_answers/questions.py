@@ -5,14 +5,14 @@ Source: DL-016, HR-024.
 
 from __future__ import annotations
 
-from council.core.reading_answers.forms import json_object
+from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.names import Names
+from council.core.reading_answers.sentences import sentence_ends
 from council.core.reading_answers.structure import (
     COLONS,
     DASHES,
     EMPHASIS,
     own_lines,
-    sentence_ends,
     without_bullet,
 )
 from council.core.reading_answers.turns import own_answer, parse_turn

@@ -10,9 +10,12 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 from __future__ import annotations
 
 from council.core.reading_answers.names import Names
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.stances import (
     ACK,
+    LABELS,
     MAX_CHARS,
+    WITH,
     Stated,
     behind,
     is_less,
@@ -28,7 +31,6 @@ from council.core.reading_answers.structure import (
     is_rule,
     one_of,
     plain,
-    sentences,
     without_bullet,
 )
 
@@ -54,13 +56,11 @@ _TOPIC_CHARS = 80
 _SHOWN_CHARS = 80
 _MAX_SEGMENTS = 40
 _SENTENCE_CHARS = 4 * MAX_CHARS
-_STATING = ("stance", "my stance", "verdict", "vote", "avis", "haltung", "postura", "agreement")
 _CLAUSES = one_of("and but so while yet therefore thus hence et mais donc und aber also y pero")
 _OPENERS = (
     "i think i", "i", "we", "i'm", "i am", "i do", "i have to", "i must", "i also", "je", "je suis",
     "j'", "nous sommes", "ich", "ich bin", "yo", "estoy", "overall i", "here i", "therefore i",
 )  # fmt: skip
-_TOWARDS = one_of("with avec mit con")
 _LIMITS = (
     "but not", "but only", "except", "however", "not entirely", "not fully", "mais pas", "sauf",
     "aber nicht", "pero no", "only if", "unless", "up to a point", "to some extent", "to a degree",
@@ -68,11 +68,9 @@ _LIMITS = (
 )  # fmt: skip
 _IN_PART = ("in part", "partly", "partially", "only in part", "en partie", "teilweise", "zum teil",
             "en parte")  # fmt: skip
-_HEADERS = {
-    "agent": ("agent", "peer", "participant", "name", "member", "to", "who", "nom", "teilnehmer"),
-    "stance": ("stance", "position", "agreement", "verdict", "vote", "avis", "accord", "haltung",
-               "postura", "view"),
-}  # fmt: skip
+_STATING = LABELS | {"agreement"}
+_AGENT_HEADERS = one_of("agent peer participant name member to who nom teilnehmer")
+_STANCE_HEADERS = _STATING | one_of("position accord view")
 
 
 class Spoken:
@@ -322,7 +320,7 @@ def _behind_topic(rest: str) -> Stated | None:
 def _stance_first(body: str, names: Names) -> list[Spoken]:
     """Return what lines such as `Agree with @ann — …` or `Agree: @ann, @bo` say."""
     if "@" not in body[: 2 * MAX_CHARS] and not any(
-        word in body[:_NAME_CHARS].casefold() for word in (*_TOWARDS, ":")
+        word in body[:_NAME_CHARS].casefold() for word in (*WITH, ":")
     ):
         return []
     words = words_of(body, _SENTENCE_CHARS)
@@ -334,7 +332,7 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
         if not stance or stance == ACK or end >= len(words):
             break
         joiner = words[end]
-        if joiner.plain not in _TOWARDS and joiner.plain not in COLONS:
+        if joiner.plain not in WITH and joiner.plain not in COLONS:
             break
         agents, past = _names_at(body, joiner.end, names)
         if not agents:
@@ -372,7 +370,7 @@ def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[
             continue
         clause = _opened_clause(words, at)
         stance, end = stance_at(words, clause)
-        is_towards = stance and end < len(words) and words[end].plain in _TOWARDS
+        is_towards = stance and end < len(words) and words[end].plain in WITH
         if is_towards and _names_at(body, words[end].end, names)[0]:
             return body[past : word.begin], at
     return body[past:], len(words)
@@ -427,8 +425,8 @@ def _without_tables(body: Sequence[Line]) -> Iterator[Line]:
 def _order_of(cells: Sequence[str]) -> list[int]:
     """Return the columns of agent and stance that a header names, [-1] for a row that is none."""
     bare = [plain(cell.strip(EMPHASIS + " ")) for cell in cells]
-    agent = next((at for at, cell in enumerate(bare) if cell in _HEADERS["agent"]), -1)
-    stance = next((at for at, cell in enumerate(bare) if cell in _HEADERS["stance"]), -1)
+    agent = next((at for at, cell in enumerate(bare) if cell in _AGENT_HEADERS), -1)
+    stance = next((at for at, cell in enumerate(bare) if cell in _STANCE_HEADERS), -1)
     return [agent, stance] if agent >= 0 and stance >= 0 else [-1]
 
 

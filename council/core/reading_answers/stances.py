@@ -10,14 +10,15 @@ Source: DL-013, DL-014, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
+    ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     UNSEEN_CHARS,
     one_of,
     plain,
-    sentences,
 )
 
 STANCES = ("agree", "partial", "disagree")
@@ -59,7 +60,7 @@ _FIRST_PERSON = one_of(
     "|ich bin|wir|wir sind|yo|estoy|yo estoy|estamos",
     "|",
 )
-_LABELS = frozenset(("stance", "my stance", "verdict", "vote", "avis", "haltung", "postura"))
+LABELS = one_of("stance|my stance|verdict|vote|avis|haltung|postura", "|")
 _FULLY = one_of(
     "strongly fully completely totally absolutely entirely wholeheartedly respectfully definitely"
     " firmly also still now again clearly certainly only really just simply"
@@ -91,7 +92,7 @@ _NEUTRAL = frozenset("⚠🟡🟠🤔⚖➖💬👉🔸🔹•→↔~")
 _UNCLEAR_AFTER = frozenset("?/|~？")
 _QUOTES = "\"'“”«»"
 _BEHIND = (*COLONS, *DASHES, *".,;!…")
-_WITH = one_of("with avec mit con")
+WITH = one_of("with avec mit con")
 _ALL_OF_IT = one_of("you this it them him her all everything @ vous toi tout dem ihm ihr todo esto")
 _CONCEDING = one_of("that on about regarding que dass sur bei sobre")
 _BUT = one_of("but though although however mais aber sondern pero")
@@ -104,7 +105,6 @@ _LESS = one_of(
     "|im grossen und ganzen|mit vorbehalten|teilweise|zum teil|en gran parte|con reservas|en parte",
     "|",
 )
-_ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
 
 
 class Stated:
@@ -112,11 +112,10 @@ class Stated:
 
     `stance` is "" where none is stated; `token` is then what stands in its
     place, and `is_doubtful` is true if it began like one. `comment` is the text
-    behind the stance. `is_sentence` is true where
-    a reason follows without punctuation (`I agree that …`).
+    behind the stance.
     """
 
-    __slots__ = ("comment", "is_doubtful", "is_first_person", "is_sentence", "stance", "token")
+    __slots__ = ("comment", "is_doubtful", "is_first_person", "stance", "token")
 
     def __init__(
         self,
@@ -124,14 +123,12 @@ class Stated:
         token: str,
         comment: str,
         *,
-        is_sentence: bool = False,
         is_first_person: bool = False,
         is_doubtful: bool = False,
     ) -> None:
         self.stance = stance
         self.token = token
         self.comment = comment
-        self.is_sentence = is_sentence
         self.is_first_person = is_first_person
         self.is_doubtful = is_doubtful
 
@@ -197,13 +194,7 @@ def _stated_once(text: str) -> Stated:
         or _is_taken_back(stance, comment, is_sentence=is_sentence)
     ):
         return unclear
-    return Stated(
-        stance,
-        text[:end].strip(),
-        comment,
-        is_sentence=is_sentence,
-        is_first_person=is_first_person,
-    )
+    return Stated(stance, text[:end].strip(), comment, is_first_person=is_first_person)
 
 
 def _may_follow(words: list[Word], at: int, text: str) -> bool:
@@ -315,7 +306,7 @@ def _past_opening(words: list[Word], at: int) -> tuple[int, bool]:
         for length in (3, 2, 1):
             part = words[at : at + length]
             opening = " ".join([one.plain for one in part])
-            if opening in _FIRST_PERSON or opening in _LABELS:
+            if opening in _FIRST_PERSON or opening in LABELS:
                 is_first_person = is_first_person or opening in _FIRST_PERSON
                 at += length
                 break
@@ -389,16 +380,16 @@ def _is_taken_back(stance: str, comment: str, *, is_sentence: bool) -> bool:
         return True
     # "I agree with you" takes a refusal back; "I agree (with you) that it costs" only concedes.
     following = [one.plain for one in words[end + 1 : end + 4]]
-    is_whole = after.plain in _WITH and following[:1] and following[0] in _ALL_OF_IT
+    is_whole = after.plain in WITH and following[:1] and following[0] in _ALL_OF_IT
     return bool(is_whole) and _CONCEDING.isdisjoint(following)
 
 
 def _after_arrow(text: str) -> str | None:
     """Return what stands behind the last arrow if stances stand before it, None otherwise."""
     head = text[:MAX_CHARS]
-    past = max([head.rfind(arrow) + len(arrow) for arrow in _ARROWS if arrow in head], default=0)
+    past = max([head.rfind(arrow) + len(arrow) for arrow in ARROWS if arrow in head], default=0)
     before = head[:past]
-    for arrow in _ARROWS:
+    for arrow in ARROWS:
         before = before.replace(arrow, "\0")
     words = [
         " ".join([word.plain for word in words_of(one) if word.is_word])

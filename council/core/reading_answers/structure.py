@@ -1,4 +1,4 @@
-"""The structure of an answer: own lines, labelled parts, sentences.
+"""The structure of an answer: own lines and labelled parts.
 
 It finds what an author says under which label, whichever way labels are set
 off (headings of any level, bold, numbers, list items, a bare `Name:`), and
@@ -16,7 +16,7 @@ Source: DL-011, DL-017, DL-029, HR-004.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import fence_of
+from council.core.reading_answers.cleaning import closes_fence, fence_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DASHES = "—–―"
 COLONS = ":："
 EMPHASIS = "*_`"
+ARROWS = ("→", "->", "=>", "⇒", "➜", "➡")
 UNSEEN_CHARS = " \t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 _BULLETS = "-*+•·‣◦–"
@@ -37,11 +38,7 @@ _LABEL_MAX_CHARS = 60
 _DEEPEST = 6
 _PARTS_OF_A_FORM = 3
 _BOLD, _BARE, _ITEM = 7, 8, 2
-_ENDS = ".!?…。！？"
-_UNSPACED_ENDS = "。！？"
-_CLOSERS = "\"'’”»)]*_`" + _ENDS
 _SYMBOLS = "\u2190"  # arrows, signs and pictures start here
-_UNSPACED_SCRIPTS = "\u2e80"
 _PLAIN = str.maketrans(
     "àâäáçéèêëîïíìñôöóòùûüú’",
     "aaaaceeeeiiiinoooouuuu'",
@@ -94,7 +91,7 @@ def own_lines(text: str) -> list[Line]:
     for line in text.split("\n"):
         if fence:
             read.append((line, False))
-            fence = "" if closes(line, fence) else fence
+            fence = "" if closes_fence(line, fence) else fence
         elif ">" in line and line.lstrip().startswith(">"):
             read.append((line, False))
         else:
@@ -108,12 +105,6 @@ def opened_fence(line: str) -> str:
     if "```" not in line and "~~~" not in line:
         return ""
     return fence_of(without_bullet(line.lstrip()))
-
-
-def closes(line: str, fence: str) -> bool:
-    """Return true if a line closes the block that `fence` opened."""
-    bare = line.strip()
-    return bare.startswith(fence) and not bare.strip(fence[0])
 
 
 def is_rule(line: str) -> bool:
@@ -200,13 +191,6 @@ def _is_title(lines: list[Line], at: int) -> bool:
         return False
     is_first = at == 0 or not lines[at - 1][0].strip() or is_rule(lines[at - 1][0])
     return is_first and at + 1 < len(lines)
-
-
-def sections(
-    lines: list[Line], labels: Mapping[str, str], *, greedy: str = ""
-) -> dict[str, list[list[Line]]]:
-    """Return the bodies of each named part in order; under "" what stands in none."""
-    return bodies_of(lines, marks_of(lines, labels), 0, len(lines), greedy=greedy)
 
 
 def bodies_of(
@@ -436,7 +420,7 @@ def escaped(text: str, labels: Mapping[str, str], *, greedy: bool = False) -> st
         start = line.lstrip()
         opened = "" if fence or start.startswith(">") else opened_fence(line)
         if fence:
-            fence = "" if closes(line, fence) else fence
+            fence = "" if closes_fence(line, fence) else fence
         elif opened and len(opened) <= longest[opened[0]][at]:
             fence = opened
         elif not start.startswith(">"):
@@ -463,60 +447,6 @@ def _longest_closing_after(lines: list[str]) -> dict[str, list[int]]:
                 most = max(most, len(bare))
         longest[mark] = below[::-1]
     return longest
-
-
-def sentence_ends(text: str) -> list[int]:
-    """Return where each sentence ends, in order; text without an end mark has no end.
-
-    A full stop before a small letter ends none (`e.g. this`).
-    """
-    ends: list[int] = []
-    past = 0
-    for at, letter in enumerate(text):
-        if letter not in _ENDS or at < past:
-            continue
-        past = at + 1
-        while past < len(text) and text[past] in _CLOSERS:
-            past += 1
-        after = text[past : past + 3].lstrip()[:1]
-        is_end = past == len(text) or text[past].isspace() or letter in _UNSPACED_ENDS
-        if is_end and not (letter in ".…" and after.islower()):
-            ends.append(past)
-    return ends
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, the last one with or without an end mark."""
-    found, begin = [], 0
-    for end in [*sentence_ends(text), len(text)]:
-        one = text[begin:end].strip()
-        if one:
-            found.append(one)
-        begin = end
-    return found
-
-
-def count_sentences(text: str) -> int:
-    """Count the sentences of a text; a last one without an end mark counts."""
-    ends = sentence_ends(text)
-    rest = text[ends[-1] :] if ends else text
-    return len(ends) + any(letter.isalnum() for letter in rest)
-
-
-def count_paragraphs(text: str) -> int:
-    """Count the paragraphs of a text; a heading alone is none, code is one with its blank lines."""
-    count, is_inside = 0, False
-    for line, is_own in own_lines(text):
-        if is_own and (not line.strip() or line.startswith("#")):
-            is_inside = False
-        elif not is_inside:
-            count, is_inside = count + 1, True
-    return count
-
-
-def word_count(text: str) -> int:
-    """Count the words of a text: what stands between blanks and holds a letter or a digit."""
-    return sum(1 for word in text.split() if any(map(str.isalnum, word)))
 
 
 def fence_language(line: str) -> str:

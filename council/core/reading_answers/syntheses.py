@@ -8,14 +8,13 @@ from __future__ import annotations
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.forms import (
     forms_of,
-    json_object,
     own_text,
     untagged,
 )
+from council.core.reading_answers.json_fields import json_object, json_text, objects
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import ANY_DEPTH, about
 from council.core.reading_answers.structure import labels_of, plain, prose
-from council.core.reading_answers.turns import json_items, json_text
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -111,7 +110,7 @@ def _from_json(fields: Mapping[str, Any], names: Mapping[str, str]) -> Synthesis
             names.get(json_text(item.get("agentId")).lstrip("@").casefold(), ""),
             json_text(item.get("insight")),
         )
-        for item in json_items(fields, "keyInsights")
+        for item in objects(fields.get("keyInsights"))
     ]
     return Synthesis(
         consensus=_filled(json_text(fields.get("consensusSummary"))),

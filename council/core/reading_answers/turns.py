@@ -22,10 +22,16 @@ from council.core.reading_answers.forms import (
     Form,
     chosen,
     forms_of,
-    json_object,
-    normal_key,
     own_text,
     untagged,
+)
+from council.core.reading_answers.json_fields import (
+    FIELDS,
+    field,
+    json_object,
+    normal,
+    said_in,
+    text_field,
 )
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import (
@@ -35,24 +41,22 @@ from council.core.reading_answers.responses import (
     spoken_in,
     spoken_in_sentences,
 )
+from council.core.reading_answers.sentences import count_paragraphs, count_sentences, sentences
 from council.core.reading_answers.stances import ACK, stated
 from council.core.reading_answers.structure import (
-    count_paragraphs,
-    count_sentences,
     is_bracketed,
     is_unfilled,
     labels_of,
     own_lines,
     plain,
     prose,
-    sentences,
     up_to_rule,
 )
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from council.core.reading_answers.responses import Spoken
@@ -90,18 +94,6 @@ LABELS = labels_of(
         "|sicherheit|zuversichtsgrad|confianza|nivel de confianza|信心|置信度|信心水平",
     }
 )
-_FIELDS = {
-    "position": ("position", "finalposition", "myposition", "coreposition"),
-    "responses": (
-        "responses", "responsestoothers", "agreements", "agreement", "stances",
-        "agreementwithothers", "agreementwithotheragents", "responsestootheragents",
-    ),
-    "reasoning": ("reasoning", "evidence", "rationale", "argument", "arguments"),
-    "confidence": ("confidence", "confidencelevel"),
-    "agent": ("agentid", "agent", "id", "name", "to", "peer", "participant", "target"),
-    "stance": ("stance", "position", "agreement", "verdict", "vote"),
-    "comment": ("comment", "reason", "response", "text", "rationale", "explanation", "why"),
-}  # fmt: skip
 # A sentence that begins so states a position where no part is labelled.
 _HOLDING = (
     "i think", "i believe", "i propose", "i recommend", "i suggest", "i support", "i favor",
@@ -191,83 +183,8 @@ def parse_turn(
         if not turn.confidence and "bad-confidence" not in codes:
             missing.append("no-confidence")
         turn.faults[:0] = [Fault(code=code) for code in missing]
-    turn.warnings = _warnings(turn, vote)
+    turn.warnings = warnings_of(turn, vote)
     return turn
-
-
-def parse_addition(
-    first: Turn, text: str, names: Mapping[str, str], *, author: str = "", vote: bool = False
-) -> Turn:
-    """Read what an author adds to a first answer that lacked something, laid over that one.
-
-    What the second answer states counts, and what it leaves out stays. An
-    answer without any part of the form is taken for the one thing that was
-    missing if it reads as that: a number, or a stance.
-
-    Source: HR-008.
-    """
-    second = parse_turn(text, names, author=author, vote=vote)
-    has_form = second.is_readable
-    if not has_form:
-        second = _bare_addition(first, text)
-    stated_anew = {one.agent for one in second.responses if one.stance}
-    doubted = {one.agent for one in second.faults if one.code == "two-stances"}
-    said = [one for one in first.responses if one.agent not in stated_anew | doubted]
-    said += [one for one in second.responses if one.agent in stated_anew | doubted]
-    known = {one.agent for one in said}
-    said += [one for one in second.responses if one.agent not in known]
-    turn = Turn(
-        position=second.position or first.position,
-        responses=said,
-        reasoning=(second.reasoning if has_form else "") or first.reasoning,
-        confidence=second.confidence or first.confidence,
-    )
-    turn.faults = _faults_of_merged(turn, first, second)
-    turn.warnings = _warnings(turn, vote)
-    return turn
-
-
-def read_together(
-    texts: Sequence[str], names: Mapping[str, str], *, author: str = "", vote: bool = False
-) -> Turn:
-    """Read an answer and what its author added when it was asked again, oldest first (HR-008)."""
-    turn = parse_turn(texts[0], names, author=author, vote=vote)
-    for text in texts[1:]:
-        turn = parse_addition(turn, text, names, author=author, vote=vote)
-    return turn
-
-
-def _bare_addition(first: Turn, text: str) -> Turn:
-    """Return what a text without any form adds where one thing alone was missing."""
-    bare = own_answer(text).strip()
-    doubtful = [one.agent for one in first.responses if not one.stance]
-    turn = Turn()
-    if not first.confidence and not doubtful and "\n" not in bare:
-        turn.confidence = confidence_of(bare)
-    elif first.confidence and len(set(doubtful)) == 1:
-        said = stated(bare)
-        if said.stance:
-            turn.responses = [Response(agent=doubtful[0], stance=said.stance, comment=said.comment)]
-    return turn
-
-
-def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
-    """Return what two answers together still lack."""
-    if _is_empty(turn) and not (turn.reasoning and first.is_readable):
-        return [Fault(code="no-form")]
-    latest = [*second.faults, *first.faults]
-    faults: list[Fault] = []
-    if not turn.position:
-        faults.append(Fault(code="no-position"))
-    if not turn.confidence:
-        unread = next((one for one in latest if one.code == "bad-confidence"), None)
-        faults.append(unread or Fault(code="no-confidence"))
-    for agent in dict.fromkeys(
-        one.agent for one in turn.responses if not turn.stance_to(one.agent)
-    ):
-        of_agent = (one for one in latest if one.agent == agent)
-        faults.append(next(of_agent, Fault(code="bad-stance", agent=agent)))
-    return faults + [one for one in second.faults if one.code == "unknown-agent"]
 
 
 def own_answer(text: str) -> str:
@@ -303,7 +220,7 @@ class _Reader:
         if not forms[0].keys:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
-        form, rivals = chosen(forms, lambda one: _is_empty(turns[id(one)]))
+        form, rivals = chosen(forms, lambda one: is_empty(turns[id(one)]))
         return _settled(turns[id(form)], [turns[id(rival)] for rival in rivals]), True
 
     def _heading(self, line: str) -> str:
@@ -389,15 +306,15 @@ class _Reader:
 
     def _from_fields(self, fields: Mapping[str, Any]) -> tuple[Turn, bool]:
         """Read a turn in the shape of AgentTurn or of a vote (DL-012, DL-026)."""
-        given = _normal(fields)
+        given = normal(fields)
         inner = [value for value in given.values() if isinstance(value, dict)]
         if len(given) == 1 and inner:
             return self._from_fields(inner[0])
-        turn = Turn(reasoning=json_text(_field(given, "reasoning")))
-        turn.position = _words_in(json_text(_field(given, "position")))
+        turn = Turn(reasoning=text_field(given, "reasoning"))
+        turn.position = _words_in(text_field(given, "position"))
         if is_bracketed(turn.position):
             turn.position = "" if is_unfilled(turn.position) else turn.position[1:-1].strip()
-        for word, written, comment in _said_in(_field(given, "responses")):
+        for word, written, comment in said_in(field(given, "responses")):
             agent = self.names.get(word.lstrip("@").strip().casefold(), "")
             if not agent:
                 turn.faults.append(Fault(code="unknown-agent", found=shown(word)))
@@ -407,59 +324,15 @@ class _Reader:
                 turn.responses.append(Response(agent=agent, stance=stance, comment=comment))
                 if not stance:
                     turn.faults.append(Fault(code="bad-stance", agent=agent, found=shown(written)))
-        value = _field(given, "confidence")
+        value = field(given, "confidence")
         if value is not None:
             is_number = isinstance(value, int | str) and not isinstance(value, bool)
             turn.confidence = confidence_of(str(value)) if is_number else 0
             if not turn.confidence:
                 found = str(value) if isinstance(value, int | float | str) else ""
                 turn.faults.append(Fault(code="bad-confidence", found=shown(found)))
-        named = (*_FIELDS["position"], *_FIELDS["reasoning"])
+        named = (*FIELDS["position"], *FIELDS["reasoning"])
         return turn, not given.keys().isdisjoint(named)
-
-
-def _field(given: Mapping[str, Any], part: str) -> Any:
-    return next((given[key] for key in _FIELDS[part] if key in given), None)
-
-
-def _said_in(value: object) -> list[tuple[str, str, str]]:
-    """Return agent, stance and comment of each response in a JSON list or map."""
-    if isinstance(value, dict):
-        items = [
-            {"agentid": agent} | (_normal(said) if isinstance(said, dict) else {"stance": said})
-            for agent, said in value.items()
-        ]
-    else:
-        many = value if isinstance(value, list) else []
-        items = [_normal(item) for item in many if isinstance(item, dict)]
-    return [
-        (
-            json_text(_field(item, "agent")),
-            json_text(_field(item, "stance")),
-            json_text(_field(item, "comment")),
-        )
-        for item in items
-    ]
-
-
-def _normal(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a JSON object under keys without case and signs; the first counts."""
-    normal: dict[str, Any] = {}
-    for key, value in item.items():
-        normal.setdefault(normal_key(key), value)
-    return normal
-
-
-def json_text(value: object) -> str:
-    """Return a JSON value if it is text that can be written, else ""."""
-    return value.encode("utf-8", "replace").decode().strip() if isinstance(value, str) else ""
-
-
-def json_items(fields: Mapping[str, Any], *keys: str) -> list[dict[str, Any]]:
-    """Return the objects in the list that stands under the first of some keys that has one."""
-    lists = [fields[key] for key in keys if isinstance(fields.get(key), list)]
-    value: list[Any] = lists[0] if lists else []
-    return [item for item in value if isinstance(item, dict)]
 
 
 def _own_words(bodies: Mapping[str, list[list[Line]]]) -> str:
@@ -500,7 +373,7 @@ def _words_in(text: str) -> str:
     return text if any(map(str.isalnum, text)) else ""
 
 
-def _is_empty(turn: Turn) -> bool:
+def is_empty(turn: Turn) -> bool:
     """Return true if a form states nothing, as the template does."""
     return not (turn.position or turn.confidence or any(one.stance for one in turn.responses))
 
@@ -550,7 +423,7 @@ def _settle_stances(turn: Turn) -> None:
             one.stance = ""
 
 
-def _warnings(turn: Turn, vote: bool) -> list[Fault]:
+def warnings_of(turn: Turn, vote: bool) -> list[Fault]:
     """Return what is only said: too long, too short, no reasons (DL-019)."""
     said: list[Fault] = []
     count = count_sentences(turn.position)

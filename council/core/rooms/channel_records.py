@@ -153,7 +153,7 @@ def channel_from_record(record: object) -> Channel:
     channel_id = read.text("channelId", None)
     if not is_name(channel_id):
         raise read.fail("channelId", "an identifier")
-    created_at = _given(read, "createdAt")
+    created_at = read.given_instant("createdAt")
     channel = Channel(
         channel_id=channel_id,
         name=read.text("name") or channel_id,
@@ -212,13 +212,6 @@ def _check_floor(read: Reader, channel: Channel) -> None:
         raise read.fail("discussion", "given for a discussion and null for all others")
 
 
-def _given(read: Reader, key: str) -> datetime:
-    instant = read.instant(key)
-    if instant is None:
-        raise read.fail(key, "given")
-    return instant
-
-
 def _speakers(read: Reader) -> tuple[str, ...]:
     speakers = tuple(read.texts("speakers"))
     if len(set(speakers)) != len(speakers) or not all(speakers):
@@ -272,8 +265,8 @@ def _delivery(value: object) -> Delivery | None:
         run=read.text("runId"),
         anchor=read.whole("anchor", 0),
         tail=read.text("tail", None),
-        since=_given(read, "since"),
-        ends_at=_given(read, "endsAt"),
+        since=read.given_instant("since"),
+        ends_at=read.given_instant("endsAt"),
     )
     one.extra = read.left
     return one

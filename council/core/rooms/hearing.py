@@ -30,22 +30,6 @@ from council.core.rooms.cycles import open_cycle
 MOST_UNANSWERED = 100  # whoever pours in more at once needs no answer to each
 
 
-def posted(
-    channel: Channel, message: Message, now: datetime, *, rules: FloorRules = RULES
-) -> ChannelStep:
-    """Take notice of one message; one that is not newer than `seen` changes nothing.
-
-    It may wake the room or interrupt a delivery. Whether it completes one is
-    seen by `settle`, which also calls this rule for all messages it is given.
-
-    Source: DG-062, DG-065, DG-086, DG-101, DG-142, A-23, A-26.
-    """
-    new = channel.copy()
-    events: list[Event] = []
-    take_notice(new, message, now, events, rules)
-    return ChannelStep(channel=new, events=events)
-
-
 def shortened(channel: Channel, newest: int, said: int) -> ChannelStep:
     """Make ready to hear lines that stand in a log which was shortened.
 

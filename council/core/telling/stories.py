@@ -17,16 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-KINDS = (
-    "conversation",
-    "channel",
-    "context",
-    "task",
-    "turn",
-    "agent",
-    "trace",
-    "artifact",
-)
 _OWNERS = ("conversation", "channel", "context")
 
 

@@ -174,10 +174,6 @@ def questions_text(state: Conversation) -> str:
     return "\n".join(lines) or f"{state.name}: nothing that was asked is open"
 
 
-def _is_structured(state: Conversation) -> bool:
-    return PROCEDURES[state.procedure].verdict == "stances"
-
-
 def _who(one: Question) -> str:
     return "a person" if one.to_people else one.asked
 
@@ -187,7 +183,7 @@ def _open(state: Conversation) -> list[Question]:
 
 
 def _guidance(state: Conversation) -> list[Guidance]:
-    return guidance(state) if _is_structured(state) else []
+    return guidance(state) if (PROCEDURES[state.procedure].verdict == "stances") else []
 
 
 def _question(one: Question) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Every file is read anew; what is no minutes, or broken, is named and passed
 over. What only the texts tell (diversity, flips) stands in the front matter of
 newer minutes, and is worked out for others.
 
-Source: DL-091 to DL-094, `cli.md` section 2.
+Source: DL-091 to DL-094, `cli.md` section 2, DL-092.
 """
 
 from __future__ import annotations
@@ -26,14 +26,54 @@ from council.core.deliberation.judgement import judge
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.record import Record
 from council.core.times import render_duration
-from council.operations.conversations.bars import Bar, plotted
 from council.operations.place import Place
 from council.store.minutes.minutes_folder import archived_at, facts, minutes_files
 from council.store.minutes.ratings import ratings_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+# --- Bars of plain characters: a small plot for terminals of any width
+
+_FULL = "█"
+_PARTS = " ▏▎▍▌▋▊▉"
+_MIN_CHARS = 1
+_MAX_CHARS = 60
+
+
+class Bar(Record):
+    """One row of a plot: what it is, and how much."""
+
+    label: str
+    value: int
+
+
+def plotted(bars: Sequence[Bar], width: int) -> list[str]:
+    """Return one line for each bar: label, bar, value; none is longer than `width` allows.
+
+    The longest bar takes what labels and values leave, at least one column;
+    a value above 0 always shows.
+
+    >>> plotted([Bar(label="soft", value=4), Bar(label="none", value=1)], 11)
+    ['soft ████ 4', 'none █ 1']
+    """
+    if not bars:
+        return []
+    labels = max(len(bar.label) for bar in bars)
+    values = max(len(str(bar.value)) for bar in bars)
+    room = min(max(width - labels - values - 2, _MIN_CHARS), _MAX_CHARS)
+    most = max(bar.value for bar in bars)
+    return [f"{bar.label:<{labels}} {_bar(bar.value, most, room)}{bar.value}" for bar in bars]
+
+
+def _bar(value: int, most: int, room: int) -> str:
+    if not value:
+        return ""
+    eighths = max(8 * room * value // most, 1)
+    return f"{_FULL * (eighths // 8)}{_PARTS[eighths % 8].strip()} "
+
 
 _AGREED = "agreed"
 

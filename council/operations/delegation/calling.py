@@ -29,9 +29,9 @@ from council.operations.launching import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
-from council.store.delegation.line import stand_in_line
+from council.store.delegation.line import Mark, stand_in_line
 from council.store.delegation.traces import edit_trace
-from council.store.delegation.waits import Wait, begin_wait
+from council.store.delegation.waits import begin_wait
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ class _ending_in_order:  # noqa: N801 - reads as a statement
 def _in_its_place(
     place: Place, chain: Chain, agent: Agent, call: Call, request: Request
 ) -> Answered:
-    wait: Wait | None = None
+    wait: Mark | None = None
     slot: Slot | None = None
     try:
         if chain.in_run:

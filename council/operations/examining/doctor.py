@@ -1,6 +1,6 @@
 """Finding faults of a workspace before they hurt, each with its fix.
 
-Source: `cli.md` section 2 (`doctor`).
+Source: `cli.md` section 2 (`doctor`), P8-075, P8-059.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import stat
 from datetime import timedelta
 
 from council.core.conversations.conversation import Conversation
+from council.core.delegation.policies import EVERYBODY
 from council.core.errors import CouncilError
 from council.core.step import Step
 from council.core.times import render_duration
@@ -21,11 +22,89 @@ from council.operations.examining.finding import Finding
 from council.operations.place import Place
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.delegation.policies import policy_path, read_policy
+from council.store.delegation.traces import damaged_notes, read_trace, traces
 from council.store.files import make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.agents import Agent
+
+# --- What `doctor` says of delegation: policies and ledgers
+
+
+def examine_delegation(place: Place) -> list[Finding]:
+    """Look at who may call whom, and at what was counted."""
+    return [*_policies(place), *_ledgers(place)]
+
+
+def _policies(place: Place) -> list[Finding]:
+    known = known_agents(place.root, place.settings)
+    found = []
+    for agent in known:
+        if not os.path.lexists(policy_path(place.paths, agent)):
+            continue
+        what = f"policy of {agent}"
+        try:
+            policy = read_policy(place.paths, agent)
+        except CouncilError as error:
+            found.append(Finding(what=what, ok=False, found=error.message, fix=error.hint))
+            continue
+        named = {*policy.call.allow, *policy.call.deny, *policy.message.allow}
+        named |= set(policy.message.deny)
+        strangers = sorted(named - {*known, EVERYBODY})
+        odd = [*policy.odd, *(f"it names {one}, who is no agent here" for one in strangers)]
+        fix = "correct it, if that is a slip"
+        found += [Finding(what=what, ok=False, found=one, fix=fix) for one in odd]
+    return found
+
+
+def _ledgers(place: Place) -> list[Finding]:
+    found = []
+    for trace in traces(place.paths):
+        try:
+            read_trace(place.paths, trace)
+        except CouncilError as error:
+            finding = Finding(what="calls", ok=False, found=error.message, fix=error.hint)
+            found.append(finding)
+    found += [
+        Finding(
+            what="calls",
+            ok=False,
+            found=f"{os.path.relpath(path, place.root)} tells of a call and cannot be understood",
+            fix="read it, then remove it",
+        )
+        for path in damaged_notes(place.paths)
+    ]
+    return found
+
+
+# --- Faults of the rules that choose agents: for `doctor`
+
+_WHAT = "routing"
+_AMBIGUOUS = "make one more specific, or take one out; see: council route explain"
+_FIXES = {
+    "ambiguous": _AMBIGUOUS,
+    "missing-agent": "correct agent in [[bindings]] of council.toml, or: council agent add ID",
+    "dm-scope": "name account or channel in the rule, or set dm_scope under [routing]",
+}
+
+
+def examine_routing(place: Place) -> list[Finding]:
+    """Return what is wrong with `[[bindings]]`; nothing where there are none."""
+    if not place.settings.bindings and not place.settings.routing:
+        return []
+    from council.operations.delegation.routing import rules, warnings
+
+    try:
+        known, found = rules(place), warnings(place)
+    except CouncilError as error:
+        return [Finding(what=_WHAT, ok=False, found=error.message, fix=error.hint)]
+    if not found:
+        told = "1 rule" if len(known) == 1 else f"{len(known)} rules"
+        return [Finding(what=_WHAT, ok=True, found=told)]
+    return [Finding(what=_WHAT, ok=False, found=one.said, fix=_FIXES[one.kind]) for one in found]
+
 
 STALE_BEAT = timedelta(minutes=45)
 
@@ -39,10 +118,8 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
     from council.operations.examining.doctor_artifacts import examine_artifacts
-    from council.operations.examining.doctor_delegation import examine_delegation
     from council.operations.examining.doctor_protocol import examine_protocol
     from council.operations.examining.doctor_rooms import examine_rooms
-    from council.operations.examining.doctor_routing import examine_routing
     from council.operations.examining.doctor_running import examine_running
 
     findings = []

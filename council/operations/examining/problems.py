@@ -138,7 +138,7 @@ def _of_workspace(place: Place, seen: Overview, known_clocks: list[str] | None) 
     found += _of_registry(place, seen.now)
     found += [Problem(kind="limit", where="", said=f"{cap} is reached") for cap in seen.reached]
     if is_damaged(place.paths):
-        said = f"{_shown(place, place.paths.tally)} cannot be read; counts begin anew"
+        said = f"{os.path.relpath(place.paths.tally, place.root)} cannot be read; counts begin anew"
         found.append(Problem(kind="counts", where="", said=said))
     found += _of_calls(place)
     log = place.paths.failure_log
@@ -241,7 +241,3 @@ def _of_room(one: RoomStanding, seen: Overview) -> list[Problem]:
 
 def _few(agents: tuple[str, ...]) -> str:
     return ", ".join(agents[:3]) + (f" and {len(agents) - 3} more" if len(agents) > 3 else "")
-
-
-def _shown(place: Place, path: str) -> str:
-    return os.path.relpath(path, place.root)

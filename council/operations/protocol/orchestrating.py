@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
-from council.core.protocol import orchestrator
+from council.core.protocol import orchestrator, succession
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import (
     Answer,
@@ -32,8 +32,7 @@ from council.core.protocol.exchange_owed import (
 from council.core.record import Record
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts
-from council.operations.protocol.succeeding import succeed
+from council.operations.protocol.exchanging import change, contexts, open_new
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
 from council.store.protocol.context_survey import ContextSurvey
 
@@ -43,6 +42,32 @@ if TYPE_CHECKING:
 
     from council.operations.report import Report
     from council.store.protocol.contexts import Contexts, Kept
+
+# --- Going on in a new context when the numbers of one are used up
+
+
+def succeed(crew: Crew, exchange: Exchange) -> Kept:
+    """Let a context go on in a new one, whose id it knows before that one is made.
+
+    Killed at any point, it goes on from there: the id stands in the old
+    context, and a new one that is there already is not made again.
+    """
+    told = exchange.extra.get("goesOnIn")
+    store = contexts(crew.place)
+    name = str(told) if told else store.reserve()
+    if not told:
+
+        def announced(standing: Exchange) -> ExchangeStep:
+            return ExchangeStep(exchange=standing.copy(extra={**standing.extra, "goesOnIn": name}))
+
+        exchange = change(crew, exchange.context, announced).kept.exchange
+    made = succession.succeed(exchange, name, crew.now)
+    if not store.exists(name):
+        open_new(crew, lambda _: made.new, context=name)
+    return change(
+        crew, exchange.context, lambda now: succession.succeed(now, name, crew.now).old
+    ).kept
+
 
 _LOOK_AGAIN = timedelta(minutes=1)
 _AT_HAND = (Deliver, AskUser, Answer, Continue)

@@ -1,16 +1,22 @@
 """Tasks and contexts for people: which are open, what becomes of them, how to end them.
 
-Source: PR-309, PR-410, PR-551, PR-552, PR-571, PR-585, `cli.md` section 2.
+Source: PR-309, PR-410, PR-551, PR-552, PR-571, PR-585, `cli.md` section 2, PR-545.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
+from council.core.errors import (
+    ConflictError,
+    CouncilError,
+    InvalidInputError,
+    NotFoundError,
+    UsageError,
+)
+from council.core.events import Event
 from council.core.protocol import orchestrator
 from council.core.protocol.context_ids import is_context
-from council.core.protocol.context_values import with_value
 from council.core.protocol.exchange import Exchange, ExchangeStep, Task
 from council.core.record import Record
 from council.core.times import render_instant
@@ -24,6 +30,42 @@ from council.store.settings import language
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+# --- What `#CTX:key` means in a context: values that people and orchestrators set
+
+# `prev` names the context before; the coordinator alone says so (PR-644).
+RESERVED = frozenset({"prev"})
+_KEY_CHARS = 40
+_VALUE_CHARS = 2000
+_ENDS_REFERENCE = frozenset(' ;,"=|>#')
+
+
+def with_value(exchange: Exchange, key: str, value: str) -> ExchangeStep:
+    """Let `#CTX:key` mean `value` in a context; "" takes the key away.
+
+    Raises:
+        InvalidInputError: No reference can name such a key, or the value is too long.
+        ConflictError: The context is closed.
+    """
+    fits = 0 < len(key) <= _KEY_CHARS and key.isprintable() and _ENDS_REFERENCE.isdisjoint(key)
+    if not fits or key in RESERVED:
+        raise InvalidInputError(
+            f"not a key: {key!r}", f"up to {_KEY_CHARS} letters, digits, - and _, and not prev"
+        )
+    if len(value) > _VALUE_CHARS:
+        raise InvalidInputError(
+            f"the value of {key} is longer than {_VALUE_CHARS} letters",
+            "publish it, and set the key to #REF:<id>",
+        )
+    if not exchange.is_open:
+        raise ConflictError(f"{exchange.context} is closed", "open another: council ctx open")
+    values = {name: text for name, text in exchange.values.items() if name != key}
+    if value:
+        values[key] = value
+    if values == exchange.values:
+        return ExchangeStep(exchange=exchange)
+    event = Event(type="context.set", data={"key": key, "value": value or None})
+    return ExchangeStep(exchange=exchange.copy(values=values), events=[event])
 
 
 class Row(Record):

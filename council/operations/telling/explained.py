@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.reading import written_instant
 from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.telling.explain_words import say, worded
@@ -157,8 +158,8 @@ class Explained(Record):
                 {
                     "what": one.said.kind,
                     "agentId": one.agent or None,
-                    "since": _instant(one.since),
-                    "until": _instant(one.until),
+                    "since": written_instant(one.since),
+                    "until": written_instant(one.until),
                     "said": one.said.text(lang),
                 }
                 for one in self.waits
@@ -191,11 +192,7 @@ class Explained(Record):
                 for one in self.tried
             ],
             "next": [
-                {"what": one.said.kind, "at": _instant(one.at), "said": one.said.text(lang)}
+                {"what": one.said.kind, "at": written_instant(one.at), "said": one.said.text(lang)}
                 for one in self.nexts
             ],
         }
-
-
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else render_instant(at)

@@ -59,7 +59,7 @@ def of_workspace(place: Place, found: Explained, *, starts: bool) -> None:
     log = place.paths.failure_log
     try:
         if os.path.getsize(log):
-            found.hinder("work-failed", last=_last_line(log), log=_shown(place, log))
+            found.hinder("work-failed", last=_last_line(log), log=os.path.relpath(log, place.root))
     except OSError:
         pass  # nothing has failed
 
@@ -204,7 +204,3 @@ def _last_line(path: str) -> str:
         file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
         lines = file.read().decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:_LAST_LINE_CHARS] if lines else ""
-
-
-def _shown(place: Place, path: str) -> str:
-    return os.path.relpath(path, place.root)

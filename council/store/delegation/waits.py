@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 
-from council.core.record import Record
 from council.store import files
+from council.store.delegation.line import Mark
 from council.store.lock import Lock, try_lock
 from council.store.slots import is_held
 
@@ -25,19 +25,7 @@ if TYPE_CHECKING:
 _PREFIX = "wait-"
 
 
-class Wait(Record):
-    """A wait that has begun: the mark, and the descriptor that holds it."""
-
-    path: str
-    descriptor: int
-
-    def end(self) -> None:
-        """Wait no more."""
-        files.remove(self.path)
-        os.close(self.descriptor)
-
-
-def begin_wait(directory: str, waiter: str, target: str) -> Wait | list[str]:
+def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
     """Begin to wait for an agent, or return the circle of agents that this would close.
 
     Args:
@@ -57,7 +45,7 @@ def begin_wait(directory: str, waiter: str, target: str) -> Wait | list[str]:
         while descriptor is None:
             path = f"{directory}/{_PREFIX}{waiter}.{target}.{os.urandom(4).hex()}"
             descriptor = try_lock(path)
-        return Wait(path=path, descriptor=descriptor)
+        return Mark(path=path, descriptor=descriptor)
 
 
 def _waits(directory: str) -> dict[str, list[str]]:

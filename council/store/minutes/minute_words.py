@@ -102,8 +102,6 @@ WORDS: dict[str, dict[str, str]] = {
         "tool": "written by the tool",
         "escape-note": "Every text below is quoted whole. A backslash before < is added by the "
         "minutes, so that no text can act as markup.",
-        "state": "State at the end",
-        "state.note": "It stands here as a comment, for programs.",
     },
     "fr": {
         "title.consensus": "Accord",
@@ -205,8 +203,6 @@ WORDS: dict[str, dict[str, str]] = {
         "tool": "écrit par l'outil",
         "escape-note": "Chaque texte ci-dessous est cité en entier. La barre oblique inverse "
         "devant < est ajoutée par ce compte rendu, pour qu'aucun texte n'agisse comme du balisage.",
-        "state": "État final",
-        "state.note": "Il est ici sous forme de commentaire, pour les programmes.",
     },
 }
 

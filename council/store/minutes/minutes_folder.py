@@ -121,14 +121,6 @@ def facts(path: str) -> dict[str, Any]:
     return {**facts_in(_data(path, front)), **front} if front else {}
 
 
-def data_of(path: str) -> str:
-    """Return where the data of minutes lie, "" where they are in the minutes themselves.
-
-    People rename minutes: the front matter names the file, which lies in the same folder.
-    """
-    return _beside(path, front_matter(path))
-
-
 def _beside(path: str, front: dict[str, Any]) -> str:
     name = front.get("data")
     if not isinstance(name, str) or not name or os.path.basename(name) != name:

@@ -23,8 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.store.paths import Workspace
 
-KINDS = ("history", "runs")
-
 
 class Over(Record):
     """The files of one context that may go, by kind, with their sizes in bytes."""

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.rules import Rules
 from council.core.deliberation.figures import Outcome, figures, outcome_in
-from council.operations.conversations.bars import Bar, plotted
-from council.operations.conversations.metrics import metrics
+from council.operations.conversations.metrics import Bar, metrics, plotted
 from council.operations.conversations.rating import rate
 from council.operations.place import Place
 from tests.core.debates import Debate, soft_debate

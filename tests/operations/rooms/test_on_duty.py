@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.rooms.on_duty import Duty
+from council.operations.watch import Duty
 from tests.operations.halls import Hall
 from tests.operations.tables import until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from council.cli.room_glance import rooms_view
+from council.cli.views import rooms_view
 from council.operations.examining.problems import find_problems
 from council.operations.halting import halt
 from council.operations.view import status
