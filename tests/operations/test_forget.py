@@ -132,7 +132,7 @@ def test_a_dry_run_says_what_goes_and_touches_nothing(ended: Room):
     assert foretold.total_bytes == held - bytes_below(ended.root)
     assert done.to_record() == {**foretold.to_record(), "dryRun": False}
     assert set(before) - set(ended.tree()) == {
-        path for found in one.files.values() for path, _ in found
+        path for kind, found in one.files.items() for path, _ in found if kind != "texts"
     }
     assert forget.gc(place(ended.root), MONTH).count == 0
 
