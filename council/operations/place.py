@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from council.store.conversations.conversations import Conversations
+    from council.store.outbox import Operation
 
 
 class Place:
@@ -67,6 +68,16 @@ class Place:
     def is_in_run(self) -> bool:
         """Tell whether the command was called inside a run that was started for a turn."""
         return bool(self.environ.get("COUNCIL_TASK_ID"))
+
+    def operation(self, *facts: str) -> Operation:
+        """Return what makes the change that the caller asks for count once (OP-008).
+
+        `facts` are what it means beyond its words: of what, by whom, with which text.
+        """
+        from council.store.outbox import operation
+
+        own = [self.environ.get(name, "") for name in ("COUNCIL_AGENT", "COUNCIL_TASK_ID")]
+        return operation(self.paths.outbox, *own, *facts)
 
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""

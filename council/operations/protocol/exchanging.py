@@ -55,10 +55,47 @@ def contexts(place: Place) -> Contexts:
     return Contexts(place.paths)
 
 
-def change(crew: Crew, context: str, rule: Rule) -> Changed:
+def done_before(crew: Crew, operation: Operation) -> Changed | None:
+    """Return what an earlier attempt came to whose caller was not told, None of any other.
+
+    It is looked for in all contexts, as it may have made or closed one (OP-008).
+    """
+    store = contexts(crew.place)
+    for context in (*store.ids(), *store.closed_ids()) if operation.is_repeat else ():
+        kept = store.read(context)
+        found = kept.exchange.extra.get(_OPERATIONS, {}).get(operation.id)
+        if found is not None:
+            store.catch_up(context)
+            posted = [kept.exchange.posted_as(number) for number in found["messages"]]
+            step = ExchangeStep(
+                exchange=kept.exchange,
+                messages=tuple(one.message for one in posted if one is not None),
+                outcome="already-recorded",
+            )
+            return Changed(kept=kept, step=step, task=found["task"])
+    return None
+
+
+def _noted(operation: Operation, exchange: Exchange, step: ExchangeStep) -> Exchange:
+    """Return a context that notes an operation, and forgets those that are too old to come back."""
+    if not operation.id:
+        return exchange
+    since = f"{operation.begun_s - KEPT_S:08x}"
+    known = exchange.extra.get(_OPERATIONS, {})
+    task = max(exchange.tasks, key=lambda one: int(one[1:]), default="")
+    noted = {"messages": [one.number for one in step.messages], "task": task}
+    kept = {name: one for name, one in known.items() if name > since}
+    return exchange.copy(
+        extra={**exchange.extra, _OPERATIONS: {**kept, operation.id: noted}}
+    )
+
+
+def change(
+    crew: Crew, context: str, rule: Rule, operation: Operation | None = None
+) -> Changed:
     """Change a context by a rule and do everything that is due after it but runs.
 
-    Runs that are given up by it are ended.
+    Runs that are given up by it are ended. What `operation` did is found by `done_before`.
 
     Raises:
         NotFoundError: There is no such context.
