@@ -145,7 +145,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
             path=path,
             report=beat(place, only=state.name),
             runs=runs,
-            warnings=[f"{state.name}: {once.stood(operation)}", *warnings],
+            warnings=[f"{state.name}: {place.stood(operation)}", *warnings],
         )
     created = place.conversations.create(
         planned.state,

@@ -1,30 +1,20 @@
 """What an earlier attempt of the same command has done, whose caller was not told.
 
-An open conversation finds that in its journal. Here is what is left where it has
-ended meanwhile, and what the caller is told.
+An open conversation finds that in its journal, an ended one in what is left of it.
 
 Source: OP-008.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from council.core.errors import NotFoundError
 from council.core.step import Step
-from council.core.times import render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.conversations.conversation import Conversation
     from council.operations.place import Place
     from council.store.outbox import Operation
-
-
-def stood(operation: Operation) -> str:
-    """Return the sentence that says that an earlier attempt did it."""
-    at = render_instant(datetime.fromtimestamp(operation.begun_s, UTC))
-    return f"this stood already: it was done when it was asked for at {at}; not done again"
 
 
 def done_before(place: Place, name: str, operation: Operation) -> Conversation | None:

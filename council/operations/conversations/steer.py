@@ -193,7 +193,7 @@ def _made(place: Place, name: str, work: Callable[[datetime, str], Edited]) -> S
     operation = place.operation(name)
     before = once.done_before(place, name, operation)
     if before is not None:
-        return Steered(state=before, changed=False, stood=once.stood(operation))
+        return Steered(state=before, changed=False, stood=place.stood(operation))
     return Steered(state=work(place.now(), operation.id).state, changed=True)
 
 
@@ -209,7 +209,7 @@ def _steer(
     operation = place.operation(name, *facts)
     over = once.done_and_over(place, name, operation)
     if over is not None:
-        return Steered(state=over, changed=False, stood=once.stood(operation))
+        return Steered(state=over, changed=False, stood=place.stood(operation))
 
     def changed(state: Conversation) -> Step:
         step = change(state, now)
@@ -221,5 +221,5 @@ def _steer(
     return Steered(
         state=edited.state,
         changed=edited.changed,
-        stood=once.stood(operation) if edited.repeated else "",
+        stood=place.stood(operation) if edited.repeated else "",
     )
