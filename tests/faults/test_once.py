@@ -81,6 +81,11 @@ class Scene:
     def state(self):
         return Conversations(Workspace(str(self.desk.root))).read("active", with_sealed=True)
 
+    def events(self, kind: str) -> int:
+        """Return how many revisions of the conversation tell of an event of that kind."""
+        history = Conversations(Workspace(str(self.desk.root))).history("active")
+        return sum(event["type"] == kind for one in history for event in one.events)
+
     def count(self) -> object:
         """Return what the command has come to; `wanted` when it counts once."""
         raise NotImplementedError
@@ -118,10 +123,9 @@ class Pause(Scene):
     name = "pause"
     command = ("pause", "--json")
     meanwhile = (("resume",),)
-    wanted = None
 
     def count(self) -> object:
-        return self.state.paused_at
+        return self.events("conversation.paused")
 
 
 class Stop(Scene):
@@ -182,8 +186,6 @@ class Vote(Scene):
 
 
 class Archive(Scene):
-    """Another conversation has taken the name before the retry, and must not be ended by it."""
-
     name = "archive"
     command = ("archive", "--json")
     wanted = (1, True)
@@ -199,11 +201,11 @@ class Restore(Scene):
     """Somebody answers before the retry, which must not take that back."""
 
     name = "restore"
-    command = ("restore", "0", "--json")
+    command = ("restore", "1", "--json")
     meanwhile = (("respond", "No.", "--as", "b"),)
 
     def count(self) -> object:
-        return sum(one.agent == "b" for one in self.state.entries)
+        return self.events("conversation.restored")
 
 
 class Convene(Scene):
@@ -242,7 +244,7 @@ class SendRequest(Scene):
     command = ("msg", "send", "--user", "The news, please.", "--json")
 
     def prepare(self) -> None:
-        self.do("agent", "join", "--id", "W1", "--caps", "web_search")
+        self.do("agent", "join", "W1", "--caps", "web_search")
 
     def count(self) -> object:
         shown = json.loads(self.do("task", "list", "--all", "--json").out)
