@@ -12,8 +12,8 @@ import pytest
 
 # What these commands load when they run: a child must not spend its calls on it.
 import council.cli.contexts
-import council.cli.conversations
 import council.cli.convening
+import council.cli.conversations
 import council.cli.delegation
 import council.cli.message_sending
 import council.cli.rooms
@@ -334,9 +334,7 @@ def test_a_command_killed_at_any_call_and_given_again_counts_once(
 
 @pytest.mark.req("OP-008")
 @pytest.mark.parametrize("kind", [Inject, Extend, RespondTwoRoundsLater], ids=lambda one: one.name)
-def test_a_store_that_forgets_its_outbox_is_caught(
-    folder: Path, ledger: Ledger, kind: type[Scene]
-):
+def test_a_store_that_forgets_its_outbox_is_caught(folder: Path, ledger: Ledger, kind: type[Scene]):
     seen = Ledger(PART, ledger.title)
     kill_everywhere(kind(folder), seen, 1, worse=bad_stores.forgets_its_outbox)
     ledger.bad_store(bool(seen.wrong))
