@@ -5,8 +5,8 @@ bears that id, and the note goes once the caller was told. A command that finds
 the note of the same request, of a process that has ended, takes its id over, so
 that what that process had done is found and not done again.
 
-A note is an empty file: its name says everything, who asks for what and the id,
-and who works holds its lock. It is not synced: on ext4 and XFS the sync of the
+A note is an empty file in a folder of the user's own: its name says everything, what
+is asked for and the id, and who works holds its lock. It is not synced: on ext4 and XFS the sync of the
 journal line that bears the id carries the earlier name with it.
 
 Source: OP-008.
@@ -85,10 +85,12 @@ def operation(folder: str, *facts: str) -> Operation:
         return Operation()
     from council.store.files import explaining
 
-    told_apart = repr([os.getuid(), *facts, *_words])
-    with explaining("write", folder):
+    # What lies there can be guessed from a digest of it, so others may not look.
+    own = f"{folder}/{os.getuid()}"
+    key = sha256_hex(repr([facts, _words]).encode())[:_KEY_DIGITS]
+    with explaining("write", own):
         try:
-            return _operation(folder, sha256_hex(told_apart.encode())[:_KEY_DIGITS])
+            return _operation(own, key)
         except OSError as error:
             if error.errno in _UNWRITABLE:
                 return Operation()
@@ -128,9 +130,10 @@ def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:
-        for one in (os.path.dirname(folder), folder):
+        above = os.path.dirname(folder)
+        for one, mode in ((os.path.dirname(above), 0o777), (above, 0o777), (folder, 0o700)):
             try:  # noqa: SIM105 - contextlib is slow to import
-                os.mkdir(one)
+                os.mkdir(one, mode)
             except FileExistsError:
                 pass
         return []

@@ -315,7 +315,7 @@ def kill_everywhere(
         come_to = scene.count()
         if come_to != scene.wanted:
             wrong.append(f"it came to {come_to}, not {scene.wanted}")
-        left = list((scene.desk.root / "memory/shared/.council/outbox").glob("*"))
+        left = list((scene.desk.root / "memory/shared/.council/outbox").glob("*/*"))
         if left:
             wrong.append(f"the outbox keeps {left}")
         ledger.point(wrong, point)

@@ -19,9 +19,9 @@ WORDS = ["extend", "1h"]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of the notes, in a `.council` that is there."""
+    """The folder of this user's notes, in a `.council` that is there."""
     (tmp_path / ".council").mkdir()
-    return tmp_path / ".council" / "outbox"
+    return tmp_path / ".council" / "outbox" / str(os.getuid())
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def asked_and_died(folder: Path, *facts: str, words: list[str] | None = None) ->
 
     def ask() -> None:
         outbox.asked(WORDS if words is None else words)
-        os.write(writing, outbox.operation(str(folder), *facts).id.encode())
+        os.write(writing, outbox.operation(str(folder.parent), *facts).id.encode())
 
     assert status_of(forked(ask)) == 0
     os.close(writing)
@@ -48,7 +48,7 @@ def asked_and_died(folder: Path, *facts: str, words: list[str] | None = None) ->
 
 def ask(folder: Path, *facts: str, words: list[str] | None = None) -> Operation:
     outbox.asked(WORDS if words is None else words)
-    return outbox.operation(str(folder), *facts)
+    return outbox.operation(str(folder.parent), *facts)
 
 
 def test_what_is_asked_is_noted_until_it_is_told(folder: Path):
@@ -58,6 +58,12 @@ def test_what_is_asked_is_noted_until_it_is_told(folder: Path):
     assert not operation.is_repeat
     outbox.told()
     assert list(folder.iterdir()) == []
+
+
+def test_nobody_else_may_look_at_what_somebody_asks(folder: Path):
+    ask(folder, "active")
+
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_the_id_of_a_process_that_died_is_taken_over(folder: Path):
@@ -124,7 +130,7 @@ def test_a_note_of_yesterday_is_swept_and_taken_over_by_nobody(folder: Path):
 
 
 def test_without_a_caller_who_is_told_nothing_is_noted(folder: Path):
-    assert outbox.operation(str(folder), "active") == Operation()
+    assert outbox.operation(str(folder.parent), "active") == Operation()
     assert not folder.exists()
 
 
@@ -144,11 +150,11 @@ def test_what_cannot_be_noted_is_left_to_the_change_to_complain_of(tmp_path: Pat
         control.parent.mkdir()
         control.touch()
 
-    assert ask(control / "outbox", "active") == Operation()
+    assert ask(control / "outbox" / "own", "active") == Operation()
 
 
 def test_a_folder_that_is_a_loop_of_links_is_told_as_an_error(folder: Path):
-    folder.symlink_to(folder)
+    folder.parent.symlink_to(folder.parent)
 
     with pytest.raises(CouncilError):
         ask(folder, "active")

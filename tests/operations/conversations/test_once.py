@@ -190,7 +190,7 @@ def test_a_message_is_posted_once(workspace: Path, now):
 
 
 def notes(council) -> list[str]:
-    return os.listdir(council.root / "memory/shared/.council/outbox")
+    return os.listdir(council.root / f"memory/shared/.council/outbox/{os.getuid()}")
 
 
 def test_nothing_is_left_of_a_command_that_was_told_or_refused(council):
