@@ -6,8 +6,8 @@ the note of the same request, of a process that has ended, takes its id over, so
 that what that process had done is found and not done again.
 
 A note is an empty file in a folder of the user's own: its name says everything, what
-is asked for and the id, and who works holds its lock. It is not synced: on ext4 and XFS the sync of the
-journal line that bears the id carries the earlier name with it.
+is asked for and the id, and who works holds its lock. It is not synced: on ext4 and
+XFS the sync of the journal line that bears the id carries the earlier name with it.
 
 Source: OP-008.
 """
@@ -85,7 +85,7 @@ def operation(folder: str, *facts: str) -> Operation:
         return Operation()
     from council.store.files import explaining
 
-    # What lies there can be guessed from a digest of it, so others may not look.
+    # A short text can be guessed from its digest, so others may not look.
     own = f"{folder}/{os.getuid()}"
     key = sha256_hex(repr([facts, _words]).encode())[:_KEY_DIGITS]
     with explaining("write", own):
