@@ -256,18 +256,18 @@ def last_word(state: Conversation, agent: str) -> Entry | None:
 
 
 def _is_last_word(state: Conversation, answer: _Answer) -> bool:
-    """Return true if an author says what it said last, in a phase that asks for the same form.
+    """Return true if an author says what it said last, in a phase that asks for a text.
 
     Its caller may not have been told that this stands, and gives it once more when
-    the next round has begun (OP-008). A vote is no repeat of a turn.
+    the next round has begun (OP-008). Who holds its position in a structured turn or
+    a vote may well do so in the same words.
     """
     said = last_word(state, answer.agent)
     participant = state.participants.get(answer.agent)
     if said is None or (participant is not None and participant.sealed):
         return False
     is_same = said.text == answer.text and said.status in ("", _STATUSES[answer.status])
-    form = PROCEDURES[state.procedure].phase(said.phase).form
-    return is_same and form == current_phase(state).form
+    return is_same and current_phase(state).form == "text"
 
 
 def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:
