@@ -90,7 +90,7 @@ def say(
     do("say", json, root, now, command)
 
 
-def _steered(step: Steered, said: str) -> Output:
+def _steered(step: Steered, said: str, minutes: str = "") -> Output:
     state = step.state
     record = {
         "name": state.name,
@@ -102,7 +102,13 @@ def _steered(step: Steered, said: str) -> Output:
         "paused": state.paused_at is not None,
         "changed": step.changed,
     }
-    return Output(record=record, text=f"{state.name}: {said}")
+    if step.stood:
+        record["outcome"] = "already-recorded"
+    text = f"{state.name}: {step.stood or said}"
+    if minutes:
+        record["minutes"] = minutes
+        text += f"; minutes in {minutes}"
+    return Output(record=record, text=text)
 
 
 def stop(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
@@ -161,9 +167,7 @@ def cancel(name: Name = "", root: Root = "", now: Now = "", json: Json = False) 
         from council.operations.conversations.steer import cancel as end
 
         step, path = end(place, conversation_name(place, name))
-        output = _steered(step, f"cancelled; minutes in {path}")
-        output.record["minutes"] = path
-        return output
+        return _steered(step, "cancelled", path)
 
     do("cancel", json, root, now, command)
 
@@ -195,9 +199,7 @@ def archive(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
         from council.operations.conversations.steer import archive as finish
 
         step, path = finish(place, conversation_name(place, name))
-        output = _steered(step, f"archived; minutes in {path}")
-        output.record["minutes"] = path
-        return output
+        return _steered(step, "archived", path)
 
     do("archive", json, root, now, command)
 
@@ -335,12 +337,10 @@ def restore(
     """Put a conversation back as it was at a revision, as a new revision."""
 
     def command(place: Place) -> Output:
-        wanted = conversation_name(place, name)
-        edited = place.conversations.restore(wanted, revision, now=place.now(), actor="person")
-        from council.operations.conversations.steer import Steered
+        from council.operations.conversations.steer import restore as put_back
 
-        step = Steered(state=edited.state, changed=edited.changed)
-        return _steered(step, f"is again as at revision {revision} (now {edited.state.rev})")
+        step = put_back(place, conversation_name(place, name), revision)
+        return _steered(step, f"is again as at revision {revision} (now {step.state.rev})")
 
     do("restore", json, root, now, command)
 
@@ -349,13 +349,10 @@ def adopt(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -
     """Take the file as it stands, changed contributions included, as a new revision."""
 
     def command(place: Place) -> Output:
-        edited = place.conversations.adopt(
-            conversation_name(place, name), now=place.now(), actor="person"
-        )
-        from council.operations.conversations.steer import Steered
+        from council.operations.conversations.steer import adopt as take
 
-        step = Steered(state=edited.state, changed=edited.changed)
-        return _steered(step, f"taken as it stands (revision {edited.state.rev})")
+        step = take(place, conversation_name(place, name))
+        return _steered(step, f"taken as it stands (revision {step.state.rev})")
 
     do("adopt", json, root, now, command)
 

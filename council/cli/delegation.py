@@ -57,9 +57,11 @@ def message(values: dict[str, Any]) -> Output:
     done = leave(place, request)
     if done.status != OK:
         return _answer(done)
+    stood = done.told.pop("stood", "")
     record = {"status": done.status, **done.told, "artifacts": done.artifacts}
     said = f"{done.told['toAgentId']}: left in {done.told['sessionKey']} as {done.told['priority']}"
-    return Output(record=record, text=said + _named(done.artifacts))
+    notes = [f"council: {stood}"] if stood else []
+    return Output(record=record, text=said + _named(done.artifacts), notes=notes)
 
 
 def call(values: dict[str, Any]) -> Output:

@@ -15,6 +15,7 @@ from council.core import quick_json as json
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.record import Record
 from council.core.trust import permit
+from council.store import outbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,15 +49,20 @@ def carry_out(verb: str, command: Callable[[], Output | None], *, as_json: bool)
         command: The command; None means it has printed everything itself.
         as_json: Whether `--json` was given.
     """
+    outbox.asked(sys.argv[1:])
     try:
         permit(verb, in_run=bool(os.environ.get("COUNCIL_TASK_ID")))
         output = command()
-        if output is None:
-            return 0
-        _print(output, as_json)
-        return output.code
+        if output is not None:
+            _print(output, as_json)
+        outbox.told()
+        return output.code if output is not None else 0
     except CouncilError as error:
-        return refuse(error, as_json=as_json)
+        code = refuse(error, as_json=as_json)
+        # What failed, instead of being refused, may have been done all the same.
+        if code != CouncilError.exit_code:
+            outbox.told()
+        return code
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED

@@ -68,7 +68,7 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
     as_status = f" as {found.status}" if found is not None and found.form == "text" else ""
     said = {
         "recorded": f"{agent}: recorded for {where}{as_status}",
-        "already-recorded": f"{agent}: this answer for {where} stands already",
+        "already-recorded": f"{agent}: this answer for {where} stands already{_again(answered)}",
         "late": f"{agent}: {where} is closed; the text is kept among the late contributions",
         "checked": f"{agent}: nothing is recorded; this would be understood for {where}",
     }[answered.outcome]
@@ -87,6 +87,13 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
         notes=[f"council: {said}"] if late else _lacks(answered),
         code=ConflictError.exit_code if late else 0,
     )
+
+
+def _again(answered: Answered) -> str:
+    """Return how the words of an earlier round are said once more, "" in that round itself."""
+    if not answered.again:
+        return ""
+    return f"; to say the same once more now, name the task: --task {answered.again}"
 
 
 def _keep_refused(place: Place, agent: str, text: str, error: CouncilError) -> None:

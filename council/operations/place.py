@@ -19,7 +19,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.ids import checked_name
-from council.core.times import parse_instant
+from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
 from council.store.settings import SCHEMA_VERSION, Settings, load_settings
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from council.store.conversations.conversations import Conversations
+    from council.store.outbox import Operation
 
 
 class Place:
@@ -67,6 +68,21 @@ class Place:
     def is_in_run(self) -> bool:
         """Tell whether the command was called inside a run that was started for a turn."""
         return bool(self.environ.get("COUNCIL_TASK_ID"))
+
+    def operation(self, *facts: str) -> Operation:
+        """Return what makes the change that the caller asks for count once (OP-008).
+
+        `facts` are what it means beyond its words: of what, by whom, with which text.
+        """
+        from council.store.outbox import operation
+
+        own = [self.environ.get(name, "") for name in ("COUNCIL_AGENT", "COUNCIL_TASK_ID")]
+        return operation(self.paths.outbox, *own, *facts)
+
+    def stood(self, operation: Operation) -> str:
+        """Return the sentence that an earlier attempt has done what was asked for once more."""
+        at = render_instant(datetime.fromtimestamp(operation.begun_s, UTC))
+        return f"this stood already: it was done when it was asked for at {at}; not done again"
 
     def now(self) -> datetime:
         """Return the present instant in whole seconds, as files keep it."""

@@ -255,6 +255,43 @@ def _close(descriptor: int) -> None:
         os.close(descriptor)
 
 
+def claim(path: str, *, new: bool = False) -> int | None:
+    """Hold a file that stands for work under way, until `release` or the end of the process.
+
+    Args:
+        path: The file.
+        new: Whether it is made; otherwise it must be there.
+
+    Returns:
+        A descriptor, None when somebody holds the file or it has gone.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if new else 0), 0o600)
+    except FileNotFoundError:
+        if new:
+            raise
+        return None
+    _held.add(descriptor)
+    # Its holder takes it away: a name that has gone stands for nothing.
+    if _take(descriptor) and os.fstat(descriptor).st_nlink:
+        return descriptor
+    _close(descriptor)
+    return None
+
+
+def release(path: str, descriptor: int) -> None:
+    """Take a file away that `claim` holds, then let it go."""
+    try:  # noqa: SIM105 - contextlib is slow to import
+        os.unlink(path)
+    except OSError:
+        pass  # who finds it later looks whether what it stands for was done
+    _close(descriptor)
+
+
 def try_lock(path: str) -> int | None:
     """Take a lock that goes over to child processes; None when somebody has it.
 

@@ -355,6 +355,11 @@ class Workspace:
         return self._below_control("room-deadlines.json")
 
     @property
+    def outbox(self) -> str:
+        """The folder that notes what was asked while its caller does not know how it ended."""
+        return self._below_control("outbox")
+
+    @property
     def halt_mark(self) -> str:
         """The file that halts all starting of runs by being there."""
         return self._below_control("halted")

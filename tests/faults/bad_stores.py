@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from council.store import files, lock
+from council.store import files, lock, outbox
 from council.store.conversations import closing, journal, live, settling
 from council.store.conversations.session import Session
 
@@ -109,6 +109,11 @@ def forgets_what_it_did() -> None:
 
     _spoil(answers, "_contribute", contribute)
     _spoil(answers, "has_answered", lambda participant: False)
+
+
+def forgets_its_outbox() -> None:
+    """Draws a new id for each attempt, also of what somebody had asked for and died."""
+    _spoil(outbox, "operation", lambda folder, *facts: outbox.Operation(id=os.urandom(8).hex()))
 
 
 def writes_minutes_without_a_plan() -> None:

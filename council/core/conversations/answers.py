@@ -123,6 +123,7 @@ def respond(
     status: str = "responded",
     origin: Origin = Origin.CLAIMED,
     printed: bool = False,
+    anew: bool = False,
 ) -> Step:
     """Take an agent's answer to the round under way, or to the round its task names.
 
@@ -137,10 +138,12 @@ def respond(
         origin: How sure the caller is who answers.
         printed: The text is what a program printed: it is kept without its
             thoughts, and its last line may state the status (HR-002, HR-012).
+        anew: It is meant for the round under way, even with the words of the last one.
 
     Returns:
         A step whose outcome is `recorded`, `already-recorded` (the same text
-        again) or `late` (its round is closed; kept apart).
+        again; without a task also that of the last round) or `late` (its round is
+        closed; kept apart).
 
     Raises:
         InvalidInputError: The text cannot be kept, or was nothing but thoughts.
@@ -166,10 +169,11 @@ def respond(
     tour = _tour_of(state, agent, task)
     if printed:
         answer = _as_printed(state, answer, tour)
-    if tour < state.tour or state.finished_at is not None:
-        return _late(state, answer, tour)
-    if current_phase(state).speakers == "synthesizer":
-        return _synthesize(state, answer)
+    if not (task or anew or printed) and _is_last_word(state, answer):
+        return Step(state=state.copy(), outcome="already-recorded")
+    is_late = tour < state.tour or state.finished_at is not None
+    if is_late or current_phase(state).speakers == "synthesizer":
+        return _late(state, answer, tour) if is_late else _synthesize(state, answer)
     participant = state.participants.get(agent)
     if participant is None:
         raise NotAParticipantError(agent, tuple(state.participants))
@@ -243,6 +247,27 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
         said = [one.text for one in mine if one.kind in TURNS]
         return said[-1] if said else None
     return None
+
+
+def last_word(state: Conversation, agent: str) -> Entry | None:
+    """Return the last turn of an agent that can be read, None before its first."""
+    mine = (one for one in reversed(state.entries) if one.agent == agent and one.kind in TURNS)
+    return next(mine, None)
+
+
+def _is_last_word(state: Conversation, answer: _Answer) -> bool:
+    """Return true if an author says what it said last, in a phase that asks for a text.
+
+    Its caller may not have been told that this stands, and gives it once more when
+    the next round has begun (OP-008). Who holds its position in a structured turn or
+    a vote may well do so in the same words.
+    """
+    said = last_word(state, answer.agent)
+    participant = state.participants.get(answer.agent)
+    if said is None or (participant is not None and participant.sealed):
+        return False
+    is_same = said.text == answer.text and said.status in ("", _STATUSES[answer.status])
+    return is_same and current_phase(state).form == "text"
 
 
 def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:

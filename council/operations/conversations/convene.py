@@ -27,7 +27,7 @@ from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.ids import checked_name, cuid
 from council.core.record import Record
 from council.core.telling.trace_context import trace_around
-from council.operations.conversations import prompting
+from council.operations.conversations import once, prompting
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.operations.report import Report
@@ -137,8 +137,22 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         from council.operations.telling.hooks import begin_telling
 
         begin_telling(place)
+    operation = place.operation(state.name, state.topic, state.brief)
+    made = once.done_before(place, state.name, operation)
+    if made is not None:
+        return Convened(
+            state=made,
+            path=path,
+            report=beat(place, only=state.name),
+            runs=runs,
+            warnings=[f"{state.name}: {place.stood(operation)}", *warnings],
+        )
     created = place.conversations.create(
-        planned.state, now=place.now(), events=planned.events, actor="person"
+        planned.state,
+        now=place.now(),
+        events=planned.events,
+        actor="person",
+        op_id=operation.id,
     )
     if routed is not None:
         from council.operations.delegation.routing import write_down

@@ -12,17 +12,19 @@ import os
 
 from council.core.conversations import answers, machine
 from council.core.conversations.conversation import Conversation, Origin, TaskState
+from council.core.conversations.owed import owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.understood import Understood, understood
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
 from council.core.events import Event
-from council.core.ids import split_task_id
+from council.core.ids import split_task_id, task_id
 from council.core.record import Record
 from council.core.step import Step
 from council.core.trust import is_token, run_token
 from council.operations.place import Place
 from council.store.events import append, loose_records
 from council.store.keys import run_key
+from council.store.outbox import Operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ class Answered(Record):
     """What became of an answer, in the shape of `respond --json`.
 
     `faults` are what its form lacks, None where no form is asked for. `understood` is
-    what it states, None for a synthesis and for what was not recorded now.
+    what it states, None for a synthesis and for what was not recorded now. `again` is
+    the task by which the words of an earlier round are said once more, "" elsewhere.
     """
 
     outcome: str
@@ -51,6 +54,7 @@ class Answered(Record):
     faults: list[dict[str, str]] | None = None
     asked_again: bool = False
     understood: Understood | None = None
+    again: str = ""
 
     def to_record(self) -> dict[str, object]:
         """Return the JSON object of `respond --json`; a structured answer has its faults, too."""
@@ -131,6 +135,7 @@ def record_answer(
             status=status,
             origin=origin,
             printed=printed,
+            anew=bool(only),
         )
         if printed and step.outcome == "recorded" and _is_done(state, task):
             raise AlreadyAnsweredError(agent, state.phase, state.tour)
@@ -155,13 +160,27 @@ def record_answer(
             asked_again=asked is not None and asked.again == state.tour,
             understood=heard[-1] if heard else None,
         )
-        return checked, state
+        return _said_earlier(state, agent, task, step.outcome) or checked, state
+    operation = Operation() if task or printed else place.operation(name, agent, text)
+    over = _said_before(place, name, agent, operation) if operation.is_repeat else None
+    if over is not None:
+        return over
     try:
-        edited = place.conversations.edit(name, change, actor=agent, now=place.now())
+        edited = place.conversations.edit(
+            name, change, op_id=operation.id, actor=agent, now=place.now()
+        )
     except CouncilError as error:
         _report_refusal(place, name, agent, error, before[0] if before else None)
         raise
-    was = before[0] if before else edited.state
+    if edited.repeated:
+        result = edited.result
+        outcome = "late" if edited.outcome == "late" else "already-recorded"
+        told = _stands(edited.state, agent, result["phase"], result["tour"], outcome)
+        return told, edited.state
+    was = before[0]
+    earlier = _said_earlier(was, agent, task, edited.outcome)
+    if earlier is not None:
+        return earlier, edited.state
     moved = was.tour != edited.state.tour
     answered = Answered(
         outcome=edited.outcome,
@@ -181,6 +200,47 @@ def record_answer(
             answered.asked_again = event["data"].get("askedAgain", False)
             answered.understood = heard[-1] if heard else None
     return answered, edited.state
+
+
+def _said_before(
+    place: Place, name: str, agent: str, operation: Operation
+) -> tuple[Answered, Conversation] | None:
+    """Return what became of an answer whose conversation has ended since, None of any other."""
+    from council.operations.conversations.once import done_and_over
+
+    over = done_and_over(place, name, operation)
+    said = answers.last_word(over, agent) if over is not None else None
+    if over is None or said is None:
+        return None
+    return _stands(over, agent, said.phase, said.tour), over
+
+
+def _said_earlier(was: Conversation, agent: str, task: str, outcome: str) -> Answered | None:
+    """Return what is said of words that stand in an earlier round, None of any others."""
+    said, participant = answers.last_word(was, agent), was.participants.get(agent)
+    if outcome != "already-recorded" or task or said is None or said.tour == was.tour:
+        return None
+    if participant is not None and participant.sealed:
+        return None
+    told = _stands(was, agent, said.phase, said.tour)
+    if agent in owing(was):
+        told.again = task_id(was.conversation_id, was.tour, agent, 1)
+    return told
+
+
+def _stands(
+    state: Conversation, agent: str, phase: str, tour: int, outcome: str = "already-recorded"
+) -> Answered:
+    return Answered(
+        outcome=outcome,
+        name=state.name,
+        conversation_id=state.conversation_id,
+        agent=agent,
+        phase=phase,
+        tour=tour,
+        task="",
+        finished=state.finished_at is not None,
+    )
 
 
 def _seen_by(

@@ -19,6 +19,7 @@ from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
 from council.core.step import Step
 from council.operations.conversations import archive as archiving
+from council.operations.conversations import once
 from council.operations.conversations.answer import wake_next
 from council.operations.place import Place, conversation_name
 from council.operations.rooms.rooms import open_channels
@@ -27,14 +28,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.store.conversations.conversations import Edited
+
 PERSON = "person"
 
 
 class Steered(Record):
-    """How a conversation stands after a wish, and whether the wish changed anything."""
+    """How a conversation stands after a wish, and whether the wish changed anything.
+
+    `stood` says that an earlier attempt had done it already, "" where none had.
+    """
 
     state: Conversation
     changed: bool
+    stood: str = ""
 
 
 class Posted(Record):
@@ -63,7 +70,7 @@ def inject(place: Place, name: str, message: str, *, author: str = "", target: s
     def change(state: Conversation, now: datetime) -> Step:
         return answers.inject(state, message, author=author or PERSON, now=now, target=target)
 
-    return _steer(place, name, change)
+    return _steer(place, name, change, facts=(author, target, message))
 
 
 def say(
@@ -166,20 +173,53 @@ def extend(place: Place, name: str, by: timedelta) -> Steered:
     return _steer(place, name, change)
 
 
+def restore(place: Place, name: str, rev: int) -> Steered:
+    """Put a conversation back as it was at a revision, as a new revision.
+
+    Raises:
+        NotFoundError: There is no such revision.
+    """
+    work = place.conversations.restore
+    return _made(place, name, lambda now, op: work(name, rev, now=now, actor=PERSON, op_id=op))
+
+
+def adopt(place: Place, name: str) -> Steered:
+    """Take the live file as it stands, changed contributions included, as a new revision."""
+    work = place.conversations.adopt
+    return _made(place, name, lambda now, op: work(name, now=now, actor=PERSON, op_id=op))
+
+
+def _made(place: Place, name: str, work: Callable[[datetime, str], Edited]) -> Steered:
+    operation = place.operation(name)
+    before = once.done_before(place, name, operation)
+    if before is not None:
+        return Steered(state=before, changed=False, stood=place.stood(operation))
+    return Steered(state=work(place.now(), operation.id).state, changed=True)
+
+
 def _steer(
     place: Place,
     name: str,
     change: Callable[[Conversation, datetime], Step],
     *,
     follow: bool = True,
+    facts: tuple[str, ...] = (),
 ) -> Steered:
     now = place.now()
+    operation = place.operation(name, *facts)
+    over = once.done_and_over(place, name, operation)
+    if over is not None:
+        return Steered(state=over, changed=False, stood=place.stood(operation))
 
     def changed(state: Conversation) -> Step:
         step = change(state, now)
         return step.then(machine.advance(step.state, now))
 
-    edited = place.conversations.edit(name, changed, actor=PERSON, now=now)
+    edited = place.conversations.edit(name, changed, op_id=operation.id, actor=PERSON, now=now)
     if follow and owed.pending(edited.state, now, backoff=place.settings.retry_backoff):
         wake_next(place)
-    return Steered(state=edited.state, changed=edited.changed)
+    return Steered(
+        state=edited.state,
+        changed=edited.changed,
+        stood=place.stood(operation) if edited.repeated else "",
+    )

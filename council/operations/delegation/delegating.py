@@ -24,11 +24,13 @@ from council.operations.place import Place
 from council.store.delegation.policies import read_policy
 from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
 from council.store.delegation.transcripts import MESSAGE as MESSAGE_LINE
-from council.store.delegation.transcripts import Utterance, transcript_size
+from council.store.delegation.transcripts import Utterance, holds_utterance, transcript_size
 from council.store.protocol.inboxes import inbox_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.core.agents import Agent
     from council.core.delegation.policies import Policy
     from council.store.delegation.traces import Note
@@ -62,11 +64,16 @@ def message(place: Place, request: Request) -> Answered:
     limits = rules.base_limits(place.settings.limits, chain)
     wanted = task_hash(request.receiver, request.message, refs, session)
     text, refs = handing_over.compact(place, request.message, refs, sender, chain.trace)
-    refusal = _count_message(place, chain, request.receiver, limits)
+    operation = place.operation(sender, request.receiver, session, chain.trace, text)
+    drawn = operation.id or os.urandom(_SENT_NAME_BYTES).hex()
+    is_there = operation.is_repeat and holds_utterance(
+        place.paths, request.receiver, session, f"message:{drawn}"
+    )
+    refusal = None if is_there else _count_message(place, chain, request.receiver, limits)
     if refusal is not None:
         return reject(place, chain, request, refusal, limits=limits, task_hash=wanted)
     said = Utterance(
-        id=f"message:{os.urandom(_SENT_NAME_BYTES).hex()}",
+        id=f"message:{drawn}",
         at=render_instant(place.now()),
         kind=MESSAGE_LINE,
         trace=chain.trace,
@@ -76,15 +83,29 @@ def message(place: Place, request: Request) -> Answered:
         refs=refs,
         priority=request.priority,
     )
+    if not is_there:
+        _leave(place, chain, said, {"session": session, "limits": limits, "taskHash": wanted})
+    told = {
+        "messageId": said.id,
+        "traceId": said.trace,
+        "toAgentId": said.receiver,
+        "sessionKey": session,
+        "priority": said.priority,
+        **({"stood": place.stood(operation)} if is_there else {}),
+    }
+    return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
+
+
+def _leave(place: Place, chain: Chain, said: Utterance, facts: dict[str, Any]) -> None:
+    """Deliver a message; a note says how, until it is done."""
+    session = str(facts["session"])
     record = {
         "kind": unfinished.MESSAGE,
-        "session": session,
-        "since": transcript_size(place.paths, request.receiver, session),
-        "inboxSince": inbox_size(place.paths, request.receiver),
+        "since": transcript_size(place.paths, said.receiver, session),
+        "inboxSince": inbox_size(place.paths, said.receiver),
         "owner": chain.owner,
-        "taskHash": wanted,
-        "limits": limits,
         "line": {name: getattr(said, name) for name in said._fields},
+        **facts,
     }
     note = begin_note(place.paths, record)
     try:
@@ -93,14 +114,6 @@ def message(place: Place, request: Request) -> Answered:
         note.let_go()
         raise
     note.end()
-    told = {
-        "messageId": said.id,
-        "traceId": said.trace,
-        "toAgentId": said.receiver,
-        "sessionKey": session,
-        "priority": said.priority,
-    }
-    return Answered(status=rules.OK, summary=text, artifacts=refs, told=told)
 
 
 def _count_message(

@@ -14,7 +14,7 @@ from council.core.protocol.messages import COORDINATOR, USER, compose, is_inline
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, open_new
+from council.operations.protocol.exchanging import change, done_before, open_new
 from council.operations.protocol.registry_looks import check_capabilities
 from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.protocol.tasks import find
@@ -53,7 +53,10 @@ def request(
     """
     _refuse_in_run(place, "asks")
     check_capabilities(caps)
-    crew = Crew(place, place.now())
+    crew = Crew(place, place.now(), place.operation(context, text))
+    before = done_before(crew)
+    if before is not None:
+        return sent_of("", before, task=before.task)
     spoken = language(place.settings, lang, place.environ)
     routed = by_rule(place, FROM_USER)
 
@@ -98,7 +101,10 @@ def choose(place: Place, where: str, choice: str) -> Sent:
         RefusedError: A run asks for it.
     """
     _refuse_in_run(place, "answers")
-    crew = Crew(place, place.now())
+    crew = Crew(place, place.now(), place.operation(where, choice))
+    before = done_before(crew)
+    if before is not None:
+        return sent_of("", before)
     kept, wanted = find(place, where)
     exchange = kept.exchange
     context = exchange.context

@@ -22,6 +22,7 @@ from council.operations.protocol.registry import note_seen, note_used
 from council.operations.protocol.registry_changes import registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.outbox import Operation
 from council.store.protocol.task_settings import task_rules
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ class Crew:
     Args:
         place: The workspace.
         now: The instant of the look.
+        operation: What its caller asks for, None for what the workspace does by itself.
 
     Attributes:
         registry: Who is registered, with what the workspace knows of its own agents.
@@ -47,9 +49,10 @@ class Crew:
         CouncilError: The registry or an agent's file cannot be read.
     """
 
-    def __init__(self, place: Place, now: datetime) -> None:
+    def __init__(self, place: Place, now: datetime, operation: Operation | None = None) -> None:
         self.place = place
         self.now = now
+        self.operation = operation or Operation()
         self.registry: Registry = registry_of(place)
         self.rules: TaskRules = task_rules(place.settings)
         self._agents: dict[str, Agent | None] = {}

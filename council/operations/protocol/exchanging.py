@@ -23,6 +23,7 @@ from council.operations.protocol.crew import Crew
 from council.operations.protocol.dropped_runs import dropped, end_program
 from council.operations.protocol.handed_over import settled
 from council.operations.protocol.payloads import payload_of
+from council.store.outbox import KEPT_S
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
 from council.wire.carried import line_of
@@ -34,25 +35,61 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from council.operations.place import Place
+    from council.store.outbox import Operation
     from council.store.protocol.contexts import Kept
 
     Rule = Callable[[Exchange], ExchangeStep]
 
 
+# What was done in a context while its caller was not told yet, by the id of the operation.
+_OPERATIONS = "operations"
 # The router by way of which a message goes, noted beside it.
 VIA = "via"
 
 
 class Changed(Record):
-    """A context after a change, and the step that led there."""
+    """A context after a change, the step that led there, and the newest task it had then."""
 
     kept: Kept
     step: ExchangeStep
+    task: str = ""
 
 
 def contexts(place: Place) -> Contexts:
     """Return the contexts of a workspace."""
     return Contexts(place.paths)
+
+
+def done_before(crew: Crew) -> Changed | None:
+    """Return what an earlier attempt came to whose caller was not told, None of any other.
+
+    It is looked for in all contexts, as it may have made or closed one (OP-008).
+    """
+    store, operation = contexts(crew.place), crew.operation
+    for context in (*store.ids(), *store.closed_ids()) if operation.is_repeat else ():
+        kept = store.read(context)
+        found = kept.exchange.extra.get(_OPERATIONS, {}).get(operation.id)
+        if found is not None:
+            store.catch_up(context)
+            crew.place.warnings.append(crew.place.stood(operation))
+            posted = [kept.exchange.posted_as(number) for number in found["messages"]]
+            step = ExchangeStep(
+                exchange=kept.exchange,
+                messages=tuple(one.message for one in posted if one is not None),
+                outcome="already-recorded",
+            )
+            return Changed(kept=kept, step=step, task=found["task"])
+    return None
+
+
+def _noted(operation: Operation, exchange: Exchange, step: ExchangeStep) -> Exchange:
+    """Return a context that notes an operation, and forgets those that are too old to come back."""
+    since = f"{operation.begun_s - KEPT_S:08x}"
+    known = exchange.extra.get(_OPERATIONS, {})
+    task = max(exchange.tasks, key=lambda one: int(one[1:]), default="")
+    noted = {"messages": [one.number for one in step.messages], "task": task}
+    kept = {name: one for name, one in known.items() if name > since}
+    return exchange.copy(extra={**exchange.extra, _OPERATIONS: {**kept, operation.id: noted}})
 
 
 def change(crew: Crew, context: str, rule: Rule) -> Changed:
@@ -72,6 +109,8 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
         made, step = worked_off(crew, rule(exchange))
         steps.append(step)
         made.taken_back = settled(crew, exchange, made.exchange)
+        if crew.operation.id and made.exchange != exchange:
+            made.exchange = _noted(crew.operation, made.exchange, step)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
@@ -95,6 +134,8 @@ def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = 
     def first(chosen: str) -> Change:
         made, step = worked_off(crew, make(chosen))
         steps.append(step)
+        if crew.operation.id:
+            made.exchange = _noted(crew.operation, made.exchange, step)
         return made
 
     kept = contexts(crew.place).open(first, crew.now, context=context)

@@ -24,7 +24,7 @@ from council.core.trust import is_token, run_token
 from council.operations.place import Place
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import VIA, change, contexts, open_new
+from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
 from council.operations.protocol.missing import nothing_there
 from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.sent import Sent, new_trace, sent_of
@@ -50,8 +50,11 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
     if found.errors:
         raise InvalidMessageError([one.to_record() for one in found.errors])
     message = message_of(found)
-    crew = Crew(place, place.now())
+    crew = Crew(place, place.now(), place.operation(line))
     _may_send_as(crew, message.sender)
+    before = done_before(crew)
+    if before is not None:
+        return sent_of("", before, task=message.task)
     refused = _unsigned(crew, message, found)
     if refused is not None:
         return refused

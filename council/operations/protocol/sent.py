@@ -23,7 +23,8 @@ class Sent(Record):
     """What became of a message.
 
     Args:
-        outcome: `sent`, `taken`, `duplicate`, `ignored`, `refused`, `registered` or `relayed`.
+        outcome: `sent`, `taken`, `duplicate`, `ignored`, `refused`, `registered`, `relayed`, or
+            `already-recorded` where an earlier attempt had done it.
         context: The context it belongs to, "" for the registry.
         task: Its task, "" for none.
         message: Its id there, "" for none.

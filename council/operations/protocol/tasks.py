@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from council.core.conversations.conversation import TaskState
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -22,7 +23,7 @@ from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts, open_new
+from council.operations.protocol.exchanging import change, contexts, done_before, open_new
 from council.operations.protocol.sent import new_trace
 from council.store.protocol.contexts import Kept
 from council.store.settings import language
@@ -201,8 +202,14 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
         NotFoundError: There is no such task.
         ConflictError: It is over.
     """
+    crew = Crew(place, place.now(), place.operation(target))
+    before = done_before(crew)
+    if before is not None:
+        named = target.rpartition("/")[2]
+        tasks = before.kept.exchange.tasks.values()
+        over = [one.id for one in tasks if one.state is TaskState.X]
+        return before.kept.exchange.context, [named] if named in over else over
     kept, task = find(place, target)
-    crew = Crew(place, place.now())
     cancelled: list[str] = []
 
     def rule(exchange: Exchange) -> ExchangeStep:
@@ -235,7 +242,10 @@ def open_context(
         InvalidStateError: There is one with that id.
         NotFoundError: No context can be called so.
     """
-    crew = Crew(place, place.now())
+    crew = Crew(place, place.now(), place.operation(context))
+    before = done_before(crew)
+    if before is not None:
+        return before.kept
     spoken = language(place.settings, lang, place.environ)
     ends_at = crew.now + longest if longest is not None else None
     trace = new_trace(place)
@@ -255,7 +265,10 @@ def close_context(place: Place, context: str, reason: str = "") -> Kept:
         NotFoundError: There is no such context.
         ConflictError: It is closed already.
     """
-    crew = Crew(place, place.now())
+    crew = Crew(place, place.now(), place.operation(context))
+    before = done_before(crew)
+    if before is not None:
+        return before.kept
 
     def rule(exchange: Exchange) -> ExchangeStep:
         if not exchange.is_open:

@@ -147,7 +147,8 @@ def post(
         author: An agent or an account.
         text: What is said.
         run: The run that says it, "" for none; what it says twice is said once.
-        key: Stands for this message where a caller may call again.
+        key: Stands for this message where a caller may call again; else the id under which
+            the command counts once does (OP-008).
 
     Raises:
         InvalidInputError: The text is empty, or cannot be kept, or it is an agent's word
@@ -162,7 +163,9 @@ def post(
     now = place.now()
     if not rooms.channels(place).exists(channel_id):
         first_use(place, channel_id, [])
-    wanted = key or (text_digest(f"{run}\n{author}\n{text}")[:16] if run else "")
+    operation = place.operation(channel_id, author, run, text)
+    known = key or (text_digest(f"{run}\n{author}\n{text}")[:16] if run else "")
+    wanted = known or operation.id
     said: list[tuple[Message, str]] = []
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
@@ -170,7 +173,8 @@ def post(
         if one.agent:
             check_shown(place, one.agent)
             _check_says_something(text)
-        before = session.find(wanted, one.account) if wanted else None
+        may_stand = known or operation.is_repeat
+        before = session.find(wanted, one.account) if may_stand else None
         if before is not None:
             said.append((before, "already-posted"))
             return step.then(ChannelStep(channel=step.channel, outcome="already-posted"))

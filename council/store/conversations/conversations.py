@@ -276,8 +276,10 @@ class Conversations:
         """
         return revisions.foreign_text_at(self.workspace, name, rev)
 
-    def restore(self, name: str, rev: int, *, now: datetime, actor: str = "") -> Edited:
-        """Make an older revision the newest.
+    def restore(
+        self, name: str, rev: int, *, now: datetime, actor: str = "", op_id: str = ""
+    ) -> Edited:
+        """Make an older revision the newest; its line bears `op_id`.
 
         Raises:
             NotFoundError: There is no such revision.
@@ -293,11 +295,13 @@ class Conversations:
             event = Event(
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}
             )
-            session.commit(state, page, events=[event], actor=actor)
+            session.commit(state, page, events=[event], actor=actor, op_id=op_id)
             return Edited(state=session.state, events=session.last["events"], changed=True)
 
-    def adopt(self, name: str, *, now: datetime, actor: str = "") -> Edited:
+    def adopt(self, name: str, *, now: datetime, actor: str = "", op_id: str = "") -> Edited:
         """Take the live file as it stands, contributions included, as the newest revision.
+
+        Its line bears `op_id`.
 
         Raises:
             NotFoundError: There is no file.
@@ -325,7 +329,11 @@ class Conversations:
                 state, page = handwritten.import_page(text, name, now)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
                 session.commit(
-                    state.copy(conversation_id=conversation_id), page, events=[event], actor=actor
+                    state.copy(conversation_id=conversation_id),
+                    page,
+                    events=[event],
+                    actor=actor,
+                    op_id=op_id,
                 )
                 return Edited(state=session.state, events=session.last["events"], changed=True)
 

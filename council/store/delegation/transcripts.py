@@ -90,6 +90,13 @@ def transcript_size(workspace: Workspace, agent: str, session: str) -> int:
     return added_lines.size_of(transcript_path(workspace, agent, session))
 
 
+def holds_utterance(workspace: Workspace, agent: str, session: str, utterance: str) -> bool:
+    """Return true if a transcript holds the line with that id."""
+    wanted = f'"id":"{utterance}"'.encode()
+    lines = added_lines.read_lines(transcript_path(workspace, agent, session))
+    return any(wanted in line for line in lines)
+
+
 def add_utterance(
     workspace: Workspace, agent: str, session: str, said: Utterance, *, since: int | None = None
 ) -> None:

@@ -177,6 +177,7 @@ def thinned(path: str, name: str, kept: set[int]) -> None:
     """
     past = Past(path)
     last = {line.head["rev"]: at for at, line in enumerate(past.lines)}
+
     def thin(at: int, line: Line) -> bytes:
         is_last = last[line.head["rev"]] == at
         text = past.known_text(at) if is_last and line.head["rev"] in kept else None

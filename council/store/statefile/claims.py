@@ -209,7 +209,7 @@ def _claim(
     word = "responded" if status is None else str(status).lower()
     salt = text_digest(f"{nonce}\n{agent}")[:32]
     try:
-        step = respond(state, agent, text, now=facts.now, nonce=salt, status=word)
+        step = respond(state, agent, text, now=facts.now, nonce=salt, status=word, anew=True)
     except CouncilError as error:
         facts.refuse(f"contribution.{agent}", text, error.message)
         return None

@@ -40,6 +40,7 @@ from tests.core.conversations.samples import (
     types_of,
     wakes,
 )
+from tests.core.debates import Debate
 
 SOON = NOW + MINUTE
 HARD_TEXTS = [
@@ -441,3 +442,46 @@ def test_whatever_agents_are_called_no_two_entries_have_one_id(name: str):
 def test_guidance_to_one_who_does_not_take_part_is_refused():
     with pytest.raises(NotAParticipantError):
         inject(challenge(), "hello", author="daniel", now=NOW, target="stranger")
+
+
+# the words of the last round
+
+
+def second_round() -> Conversation:
+    state = convened("a", "b", sealed_phases=False)
+    for agent in "ab":
+        state = answer(state, agent, f"said by {agent}").state
+    return advance(state, NOW + MINUTE).state
+
+
+@pytest.mark.req("OP-008")
+def test_the_words_of_the_last_round_stand_there_and_are_no_answer_to_this_one():
+    state = second_round()
+
+    step = answer(state, "a", "said by a")
+
+    assert (state.tour, step.outcome) == (2, "already-recorded")
+    assert step.state.entry_of("a", 2) is None
+
+
+@pytest.mark.req("OP-008")
+@pytest.mark.parametrize(
+    "meant",
+    [{"task": f"{CONVERSATION_ID}.2.a.1"}, {"anew": True}, {"status": "agreed"}],
+    ids=["by its task", "anew", "with another status"],
+)
+def test_the_same_words_count_again_where_this_round_is_meant(meant: dict[str, object]):
+    step = answer(second_round(), "a", "said by a", **meant)
+
+    assert step.outcome == "recorded"
+    assert step.state.entry_of("a", 2).text == "said by a"
+
+
+@pytest.mark.req("OP-008")
+def test_a_position_may_be_held_in_the_same_words_in_the_next_structured_round():
+    debate = Debate("a", "b")
+    for agent, peer in ("ab", "ba", "ba", "ab"):  # the order rotates
+        debate.turn(agent, f"Position of {agent}.", **{peer: "disagree"})
+
+    said = [(one.agent, one.tour) for one in debate.state.entries if one.kind == "contribution"]
+    assert {("a", 1), ("b", 1), ("a", 2)} <= {*said}

@@ -1,0 +1,146 @@
+"""What was asked of a workspace while its caller does not know yet how it ended.
+
+Before a command changes anything it draws an id and notes it here; the change
+bears that id, and the note goes once the caller was told. A command that finds
+the note of the same request, of a process that has ended, takes its id over, so
+that what that process had done is found and not done again.
+
+A note is an empty file in a folder of the user's own: its name says everything, what
+is asked for and the id, and who works holds its lock. It is not synced: on ext4 and
+XFS the sync of the journal line that bears the id carries the earlier name with it.
+
+Source: OP-008.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+from council.core.digests import sha256_hex
+from council.core.record import Record
+
+KEPT_S = 24 * 60 * 60
+_KEY_DIGITS = 32
+_TIME_DIGITS = 8
+_DRAWN_BYTES = 12
+# What keeps the note away keeps the change away as well, and that says so in its own words.
+_UNWRITABLE = (errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS)
+
+_words: list[str] = []
+_noted: list[tuple[str, int]] = []
+
+
+class Operation(Record):
+    """One request to change something, which counts once.
+
+    `id` is "" where nobody acknowledges the answer. `is_repeat` says that an earlier
+    process, which has ended, noted the same request and may have done it.
+    """
+
+    id: str = ""
+    is_repeat: bool = False
+
+    @property
+    def begun_s(self) -> int:
+        """Return when the id was drawn, in seconds since 1970."""
+        return int(self.id[:_TIME_DIGITS], 16)
+
+
+def asked(words: list[str]) -> None:
+    """Begin a command that is told to its caller, `told`; without it nothing is noted."""
+    _words[:] = [one for one in words if one != "--json"]
+
+
+def told() -> None:
+    """Take the notes of this command out: its caller knows how it ended."""
+    from council.store import lock
+
+    for path, descriptor in _noted:
+        lock.release(path, descriptor)
+    _noted.clear()
+
+
+def _forget() -> None:
+    """Leave notes and caller to the parent, in a process that was forked."""
+    _words.clear()
+    _noted.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def operation(folder: str, *facts: str) -> Operation:
+    """Note that something is asked for; return its id.
+
+    Args:
+        folder: Where notes lie.
+        facts: What is meant beyond the words of the command: who asks, of what, with which text.
+
+    Raises:
+        CouncilError: The disk refuses. A folder that cannot be written notes nothing.
+    """
+    if not _words:
+        return Operation()
+    from council.store.files import explaining
+
+    # A short text can be guessed from its digest, so others may not look.
+    own = f"{folder}/{os.getuid()}"
+    key = sha256_hex(repr([facts, _words]).encode())[:_KEY_DIGITS]
+    with explaining("write", own):
+        try:
+            return _operation(own, key)
+        except OSError as error:
+            if error.errno in _UNWRITABLE:
+                return Operation()
+            raise
+
+
+def _operation(folder: str, key: str) -> Operation:
+    from council.store import lock
+
+    now = int(time.time())
+    for name in _names(folder):
+        noted, _, op_id = name.partition(".")
+        path = f"{folder}/{name}"
+        if is_old(name, now):
+            _remove(path)
+        elif noted == key:
+            descriptor = lock.claim(path)
+            if descriptor is not None:
+                _noted.append((path, descriptor))
+                return Operation(id=op_id, is_repeat=True)
+    while True:
+        op_id = f"{now:0{_TIME_DIGITS}x}{os.urandom(_DRAWN_BYTES).hex()}"
+        path = f"{folder}/{key}.{op_id}"
+        descriptor = lock.claim(path, new=True)
+        if descriptor is not None:
+            _noted.append((path, descriptor))
+            return Operation(id=op_id)
+
+
+def is_old(name: str, now_s: int) -> bool:
+    """Return true if the name of a note says that nobody may take its id over any more."""
+    begun = name.partition(".")[2][:_TIME_DIGITS]
+    return begun < f"{max(now_s - KEPT_S, 0):0{_TIME_DIGITS}x}"
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        above = os.path.dirname(folder)
+        for one, mode in ((os.path.dirname(above), 0o777), (above, 0o777), (folder, 0o700)):
+            try:  # noqa: SIM105 - contextlib is slow to import
+                os.mkdir(one, mode)
+            except FileExistsError:
+                pass
+        return []
+
+
+def _remove(path: str) -> None:
+    try:  # noqa: SIM105 - contextlib is slow to import
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
