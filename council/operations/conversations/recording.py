@@ -167,7 +167,12 @@ def record_answer(
         return over
     try:
         edited = place.conversations.edit(
-            name, change, op_id=operation.id, actor=agent, now=place.now()
+            name,
+            change,
+            op_id=operation.id,
+            is_new=not operation.is_repeat,
+            actor=agent,
+            now=place.now(),
         )
     except CouncilError as error:
         _report_refusal(place, name, agent, error, before[0] if before else None)

@@ -215,7 +215,14 @@ def _steer(
         step = change(state, now)
         return step.then(machine.advance(step.state, now))
 
-    edited = place.conversations.edit(name, changed, op_id=operation.id, actor=PERSON, now=now)
+    edited = place.conversations.edit(
+        name,
+        changed,
+        op_id=operation.id,
+        is_new=not operation.is_repeat,
+        actor=PERSON,
+        now=now,
+    )
     if follow and owed.pending(edited.state, now, backoff=place.settings.retry_backoff):
         wake_next(place)
     return Steered(

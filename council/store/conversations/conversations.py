@@ -165,6 +165,7 @@ class Conversations:
         change: Callable[[Conversation], Step],
         *,
         op_id: str = "",
+        is_new: bool = False,
         actor: str = "",
         now: datetime,
     ) -> Edited:
@@ -178,6 +179,7 @@ class Conversations:
             change: From state to step; pure (it changes nothing in the state it is given), and
                 called under the lock.
             op_id: The idempotency key; one that stands in the journal is not applied again.
+            is_new: Whether the key was drawn for this: it is not looked for.
             actor: Who does it, for the history.
             now: The time of the change.
 
@@ -189,7 +191,7 @@ class Conversations:
         """
         path = self.workspace.conversation_file(name)
         with files.explaining("write", path), self._door.open(name, now) as session:
-            if op_id:
+            if op_id and not is_new:
                 known = journal.find_operation(session.places.journal, op_id)
                 if known is not None:
                     session.affirm()
