@@ -110,6 +110,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         found.errors += context_pruning.prune(place.paths, found.contexts)
         for path, _ in found.orphaned:
             os.unlink(path)
+        purging.remove_torn(place.paths, ())
         for folder in purging.leftovers(place.paths):
             wanted = os.path.basename(folder).removeprefix(purging.SET_ASIDE)
             purging.purge(place.paths, wanted, place.settings.max_runs)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import time
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import is_name, is_uuid4, split_task_id
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SET_ASIDE = ".purging-"
-# Between the writing of a file and its name lies less than that, however slow the disk.
-_ABANDONED_S = 600.0
 
 
 class Purged(Record):
@@ -281,17 +278,12 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    before_s = time.time() - _ABANDONED_S
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
         for within, inner, names in os.walk(top):
             # Whoever publishes may wait for a long time for what comes next: `artifact gc` knows.
             inner[:] = [one for one in inner if f"{within}/{one}" != workspace.artifacts]
             for path in (f"{within}/{one}" for one in names if one.startswith(files.TEMPORARY)):
-                try:
-                    is_old = os.lstat(path).st_mtime < before_s
-                except FileNotFoundError:
-                    continue  # it has its name by now
-                if is_old or contains(path, marks):
+                if files.is_abandoned(path) or contains(path, marks):
                     files.remove(path)
 
 
