@@ -19,7 +19,7 @@ def _torn(root: Path) -> list[Path]:
 
 
 def _left_by_a_kill(room: Room) -> Path:
-    """Archive in processes that die one call later each time, until one leaves a file in minutes."""
+    """Archive in processes that die one call later each time, until one leaves a file."""
     for number in range(1, 200):
 
         def dying(number: int = number) -> None:
