@@ -219,21 +219,29 @@ def migrate(
     def command(place: Place) -> Output:
         from council.operations.migrate import migrate as look
 
-        verdicts = look(place)
+        verdicts = look(place, dry_run=dry_run)
         well = all(one.ok for one in verdicts)
+        moved = sum(one.moved for one in verdicts)
         lines = [
             f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
         ]
-        lines.append("nothing was written: there is only one version yet" if well else "see above")
+        files = f"{moved} file{'s' * (moved != 1)}"
+        lines.append(
+            f"{files} would be brought forward"
+            if moved and dry_run
+            else f"{files} brought forward"
+            if moved
+            else "nothing was written: nothing is of an older version"
+        )
         return Output(
             record={
                 "ok": well,
                 "dryRun": dry_run,
-                "moved": 0,
+                "moved": 0 if dry_run else moved,
                 "files": [one.to_record() for one in verdicts],
             },
             text="\n".join(lines) if well else "",
-            notes=[] if well else [f"council: {line}" for line in lines[:-1]],
+            notes=[] if well else [f"council: {line}" for line in lines],
             code=0 if well else InvalidStateError.exit_code,
         )
 

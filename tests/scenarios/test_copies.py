@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,8 @@ def _part_first(root: Path, to: Path, part: str, *, after: int) -> None:
             files = {one for one in names if not Path(folder, one).is_dir()}
             return files if is_part != with_part else set()
 
-        try:
+        with suppress(shutil.Error):  # a file that was there only while it was exchanged
             shutil.copytree(root, to, ignore=ignored, dirs_exist_ok=True)
-        except shutil.Error:
-            pass  # a file that was there only while it was exchanged
 
     answered = len(_answers(root))
     take(bool(after == 0))

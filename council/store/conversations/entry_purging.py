@@ -38,7 +38,7 @@ from council.store.conversations.purging import (
     remove_torn,
     tasks_of,
 )
-from council.store.documents import journal
+from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.minutes.minute_data import DATA_SUFFIX
 from council.store.statefile import statefile
@@ -191,6 +191,8 @@ def purge_entry(
         with session:
             if closed:
                 session.load(session.past.text(session.last["digest"]), session.last["digest"])
+            if version_one.files_of(places.folder):
+                version_one.bring_over(places.folder, places.journal)  # what a kill left of it
             trail = _hole_made(session, entry_id, by, is_open=not closed)
             if trail is None:
                 return done

@@ -53,6 +53,9 @@ def closing_path(workspace: Workspace, head: dict[str, Any]) -> str:
     Lines hold it from the root of the workspace, which may be moved; older ones have it whole.
     """
     path = str(head.get("closing", {}).get("path", ""))
+    if os.path.isabs(path) and not os.path.lexists(path):
+        moved = f"{workspace.minutes}/{os.path.basename(path)}"
+        return moved if os.path.lexists(moved) else path
     return os.path.join(workspace.root, path) if path else ""
 
 
