@@ -310,8 +310,14 @@ def history(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
 
         revisions = _revisions(place, conversation_name(place, name))
         rows = [
-            (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events))
+            (
+                one.rev,
+                one.at,
+                one.actor,
+                ", ".join([*(event["type"] for event in one.events), *hole]),
+            )
             for one in revisions
+            for hole in [[f"({one.hole})"] if one.hole.startswith("purged") else []]
         ]
         table = rows_view(("rev", "at", "by", "what"), rows)
         return Output(record=[one.to_record() for one in revisions], text=as_text(table))

@@ -157,3 +157,22 @@ def test_a_save_from_before_the_purge_brings_nothing_back(said: Room):
     said.touch()
     assert everywhere(said.root, WORD) == []
     assert said.read().entries[1].text.startswith("[purged ")
+
+
+@pytest.mark.req("OP-016")
+def test_a_text_from_before_a_step_back_is_found_as_well(said: Room):
+    said.conversations.restore("active", 2, now=NOW)
+    said.answer("henry", "Something else: the okapi.")
+    said.conversations.restore("active", 2, now=NOW)
+    assert [one.id for one in said.read().entries] == ["1-sage"]
+
+    take_out(said)
+
+    assert everywhere(said.root, WORD, "okapi") == []
+    assert [one.id for one in said.read().entries] == ["1-sage"]
+    rev = said.read().rev
+    again = take_out(said)
+    assert again.is_empty
+    assert said.read().rev == rev
+    holes = [one.hole for one in said.conversations.history("active") if one.hole]
+    assert set(holes) == {"purged 1-henry"}

@@ -38,10 +38,11 @@ from council.store.conversations.purging import (
     remove_torn,
     tasks_of,
 )
-from council.store.documents import journal, version_one
+from council.store.documents import journal, lines, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.minutes.minute_data import DATA_SUFFIX
 from council.store.statefile import statefile
+from council.store.statefile.marks import ENTRY
 from council.store.statefile.quoting import MARK, quoted
 
 TYPE_CHECKING = False
@@ -68,22 +69,23 @@ class Trail:
     """What a text is known by, wherever it stands, and the hole that takes its place.
 
     Args:
-        old: The contribution.
+        olds: The contribution; several where another text had its id after a step back.
         new: The same with the hole.
         left: The conversation file without the text: what stands there is not looked for.
     """
 
-    def __init__(self, old: Entry, new: Entry, left: str) -> None:
-        self.old, self.new = old, new
+    def __init__(self, olds: list[Entry], new: Entry, left: str) -> None:
+        self.olds, self.new = olds, new
         known = set(_WORD.findall(left))
         self.lines = sorted(
             {
                 line
+                for old in olds
                 for one in old.text.splitlines()
                 if len(line := one.strip()) >= _LINE_CHARS and line not in left
             }
         )
-        words = set(_WORD.findall(old.text)) - known
+        words = {word for old in olds for word in _WORD.findall(old.text)} - known
         forms = [*self.lines, *(json.dumps(one)[1:-1] for one in (*self.lines, *words))]
         forms += [json.dumps(one, ensure_ascii=False)[1:-1] for one in self.lines]
         parts = [re.escape(one) for one in sorted({*forms, *words}, key=len, reverse=True)]
@@ -104,9 +106,10 @@ class Trail:
     def cleaned(self, data: bytes) -> bytes:
         """Return a file of ours without the text: the hole where it stood whole, else masked."""
         text = data.decode("utf-8", "surrogateescape")
-        text = _without_quote(text, self.old.id, self.new.text)
-        for length in (len(self.old.digest), 16):
-            text = text.replace(self.old.digest[:length], self.new.digest[:length])
+        text = _without_quote(text, self.new.id, self.new.text)
+        for old in self.olds:
+            for length in (len(old.digest), 16):
+                text = text.replace(old.digest[:length], self.new.digest[:length])
         return self.masked(text).encode("utf-8", "surrogateescape")
 
     def event(self, record: dict[str, Any]) -> dict[str, Any]:
@@ -124,13 +127,13 @@ class Trail:
 
     def head(self, head: dict[str, Any]) -> dict[str, Any]:
         """Return what must change in the head of a line of the journal."""
-        old = self.old
         changed: dict[str, Any] = {}
         told = [self.event(one) for one in head["events"]]
         if told != head["events"]:
             changed["events"] = told
         owner = head["events"][0]["conversationId"] if head["events"] else ""
-        if head["op"] and head["op"] == answer_op_id(owner, old.tour, old.agent, old.text):
+        ids = [answer_op_id(owner, old.tour, old.agent, old.text) for old in self.olds]
+        if head["op"] in ids:
             changed["op"] = ""  # a short text can be guessed from it
         return changed
 
@@ -208,54 +211,75 @@ def _hole_made(session: Session, entry_id: str, by: str, *, is_open: bool) -> Tr
     """Commit the revision with the hole; return what is to be looked for, None when all is done.
 
     Raises:
-        NotFoundError: There is no such contribution.
+        NotFoundError: There is no such contribution, and never was.
     """
     state = session.state
     entry = next((one for one in state.entries if one.id == entry_id), None)
-    if entry is None:
+    olds = _texts_of(session, entry_id)
+    if not olds:
+        if entry is not None or _says_so(session, entry_id):
+            return None
         raise NotFoundError(
             f"{session.name} has no contribution {entry_id!r}",
             "they have: " + (", ".join(one.id for one in state.entries) or "none yet"),
         )
-    if _MARK in entry.extra:
-        old = _before(session, entry)
-        return None if old is None else Trail(old, entry, decoded(session.text))
+    last = olds[-1]
     at = render_instant(session.now)
     hole = _HOLES.get(state.lang, _HOLES["en"]).format(at=at, by=by)
-    new = entry.copy(
+    new = last.copy(
         text=hole,
-        digest=sealed_digest(entry.nonce, hole) if entry.nonce else text_digest(hole),
+        digest=sealed_digest(last.nonce, hole) if last.nonce else text_digest(hole),
         blocking=[],
-        extra={**entry.extra, _MARK: {"at": at, "by": by}},
+        extra={**last.extra, _MARK: {"at": at, "by": by}},
     )
-    entries = [new if one is entry else one for one in state.entries]
-    nxt = state.copy(entries=entries, blocking_issues=[])
-    raised = {issue for one in entries for issue in one.blocking}
-    raise_blockers(
-        nxt, [one for one in state.blocking_issues if one in raised or one not in entry.blocking]
-    )
-    if is_open:
-        measure(nxt)
-    event = Event(type="contribution.purged", agent=entry.agent, data={"entry": entry_id, "by": by})
-    session.commit(nxt, session.page, events=[event], actor=by, shown=is_open)
-    return Trail(entry, new, decoded(session.text))
+    if entry is not None and _MARK in entry.extra:
+        new = entry  # somebody died after this and before the end
+    elif entry is not None or not _says_so(session, entry_id):
+        entries = [new if one is entry else one for one in state.entries]
+        following = state.copy(entries=entries, blocking_issues=[])
+        raised = {issue for one in entries for issue in one.blocking}
+        open_issues = [
+            one for one in state.blocking_issues if one in raised or one not in last.blocking
+        ]
+        raise_blockers(following, open_issues if entry is not None else state.blocking_issues)
+        if is_open:
+            measure(following)
+        event = Event(
+            type="contribution.purged", agent=new.agent, data={"entry": entry_id, "by": by}
+        )
+        session.commit(following, session.page, events=[event], actor=by, shown=is_open)
+    return Trail(olds, new, decoded(session.text))
 
 
-def _before(session: Session, entry: Entry) -> Entry | None:
-    """Return a contribution as it was before the hole, None where the journal has no text of it."""
-    past = session.past
-    for at in range(len(past.lines) - 1, -1, -1):
-        text = past.known_text(at)
-        if text is None:
+def _says_so(session: Session, entry_id: str) -> bool:
+    """Return true if the last revision is that of a purge of this contribution."""
+    return any(
+        one["type"] == "contribution.purged" and one["data"]["entry"] == entry_id
+        for one in session.last["events"]
+    )
+
+
+def _texts_of(session: Session, entry_id: str) -> list[Entry]:
+    """Return all that ever stood under the id of a contribution, oldest first, holes left out."""
+    found: dict[str, Entry] = {}
+    seen = set()
+    mark, before = f"{ENTRY}id={entry_id} ", None
+    for line in session.past.lines:
+        before = lines.text_after(before, line.change)
+        text = decoded(before or b"")
+        at = text.find(mark)
+        said = text[at : text.find("\n", at)]
+        if at < 0 or said in seen:
             continue
+        seen.add(said)
         try:
-            state, _ = statefile.load(decoded(text), session.places.journal)
+            state, _ = statefile.load(text, session.places.journal)
         except CouncilError:
             continue  # as somebody had left it
-        found = next((one for one in state.entries if one.id == entry.id), None)
-        if found is not None and _MARK not in found.extra:
-            return found
-    return None
+        for one in state.entries:
+            if one.id == entry_id and _MARK not in one.extra:
+                found[one.text] = one
+    return list(found.values())
 
 
 def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -> None:
@@ -267,7 +291,7 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
             if os.path.basename(path) not in used and _holds(path, trail):
                 remove(path, done.files, done)
     for path in (*listed(workspace.runs, f"{owner}."), *tasks_of(workspace, owner)):
-        if _is_of(path, trail.old.task) and _holds(path, trail):
+        if any(_is_of(path, old.task) for old in trail.olds) and _holds(path, trail):
             remove(path, done.runs, done)
         else:
             _rewrite(path, trail, done)
@@ -315,16 +339,16 @@ def _data(data: bytes, trail: Trail) -> bytes:
     """Return what lies beside minutes for programs, with the hole."""
     try:
         record = json.loads(data)
-        known = record["texts"][trail.old.id]
+        known = record["texts"][trail.new.id]
     except (ValueError, LookupError, TypeError, RecursionError):
         return trail.cleaned(data)
-    if known == trail.old.text:
-        record["texts"][trail.old.id] = trail.new.text
+    if known in [old.text for old in trail.olds]:
+        record["texts"][trail.new.id] = trail.new.text
         for one in record["ledger"]:
-            if one["id"] == trail.old.id:
+            if one["id"] == trail.new.id:
                 one.update(digest=trail.new.digest, blocking=[], **trail.new.extra)
         blockers = record["convergence"]["blockingIssues"]
-        kept = [one for one in blockers if one not in trail.old.blocking]
+        kept = [one for one in blockers if one not in trail.olds[-1].blocking]
         record["convergence"]["blockingIssues"] = kept
         data = (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode()
     return trail.cleaned(data)
@@ -342,11 +366,16 @@ def _event_line(line: bytes, owner: str, trail: Trail) -> tuple[bytes, bool] | N
 
 def _left(workspace: Workspace, state: Conversation, trail: Trail) -> list[str]:
     """Return what others wrote with a line of the text in it: contributions, and files."""
-    said = [one.strip() for one in trail.old.text.splitlines() if len(one.strip()) >= _LINE_CHARS]
+    said = [
+        one.strip()
+        for old in trail.olds
+        for one in old.text.splitlines()
+        if len(one.strip()) >= _LINE_CHARS
+    ]
     found = [
         f"{one.id} of {one.agent}"
         for one in state.entries
-        if one.id != trail.old.id and any(line in one.text for line in said)
+        if one.id != trail.new.id and any(line in one.text for line in said)
     ]
     wanted = [line.encode() for line in trail.lines]
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
