@@ -176,3 +176,27 @@ def test_a_text_from_before_a_step_back_is_found_as_well(said: Room):
     assert said.read().rev == rev
     holes = [one.hole for one in said.conversations.history("active") if one.hole]
     assert set(holes) == {"purged 1-henry"}
+
+
+@pytest.mark.req("OP-016", "C0-078")
+def test_a_short_text_leaves_the_journal_too_and_its_hole_outlives_the_archiving(council):
+    assert council("convene", "Tea?", "--agents", "owl,gecko", "--open").code == 0
+    assert council("respond", "--as", "owl", "No").code == 0
+    assert council("respond", "--as", "gecko", "No").code == 0
+    assert council("purge", "active", "--entry", "1-owl", "--yes").code == 0
+    shown = council("show", "--json").json()["contributions"]
+    assert [one["text"] for one in shown if one["agent"] == "gecko"] == ["No"]
+    before = council("history", "--json").json()
+    assert {one["hole"] for one in before} == {None, "purged 1-owl"}
+
+    refused = council("diff", "1", "3")
+    assert (refused.code, "the text of revision 3 was taken out" in refused.err) == (5, True)
+    assert council("cancel").code == 0
+
+    holes = [one["seq"] for one in before if one["hole"]]
+    after = council("history", "--json").json()
+    assert [one["seq"] for one in after if one["hole"] == "purged 1-owl"] == holes
+    assert "phase.changed (purged 1-owl)" in council("history").out
+    last = str(after[-1]["rev"])
+    compared = council("diff", last, last)
+    assert (compared.code, compared.out) == (0, "no difference\n"), "of an ended one as well"

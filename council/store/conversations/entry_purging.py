@@ -38,7 +38,7 @@ from council.store.conversations.purging import (
     remove_torn,
     tasks_of,
 )
-from council.store.documents import journal, lines, version_one
+from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.minutes.minute_data import DATA_SUFFIX
 from council.store.statefile import statefile
@@ -95,6 +95,8 @@ class Trail:
 
     def is_in(self, data: bytes) -> bool:
         """Return true if something of the text stands in a file."""
+        if any(old.digest[:16].encode() in data for old in self.olds):
+            return True  # as a contribution, however short
         return self._pattern is not None and self._pattern.search(decoded(data)) is not None
 
     def masked(self, text: str) -> str:
@@ -263,10 +265,9 @@ def _texts_of(session: Session, entry_id: str) -> list[Entry]:
     """Return all that ever stood under the id of a contribution, oldest first, holes left out."""
     found: dict[str, Entry] = {}
     seen = set()
-    mark, before = f"{ENTRY}id={entry_id} ", None
-    for line in session.past.lines:
-        before = lines.text_after(before, line.change)
-        text = decoded(before or b"")
+    mark = f"{ENTRY}id={entry_id} "
+    for _, data in session.past.texts():
+        text = decoded(data or b"")
         at = text.find(mark)
         said = text[at : text.find("\n", at)]
         if at < 0 or said in seen:

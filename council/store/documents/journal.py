@@ -178,7 +178,9 @@ def thinned(path: str, name: str, kept: set[int]) -> None:
     past = Past(path)
     last = {line.head["rev"]: at for at, line in enumerate(past.lines)}
     data = [
-        with_hole(line, name, past.known_text(at) if last[line.head["rev"]] == at else None)
+        lines.written(line)
+        if lines.is_bare(line.body)
+        else with_hole(line, name, past.known_text(at) if last[line.head["rev"]] == at else None)
         if line.head["rev"] in kept
         else with_hole(line, name)
         for at, line in enumerate(past.lines)
@@ -212,10 +214,8 @@ def taken_out(
     before: bytes | None = None
     sums: dict[str, str] = {}
     count, is_cut = 0, False
-    for line in Past(path).lines:
-        change = line.change
-        text = lines.text_after(before, change)
-        found = [one for one in (text, lines.saved_text(before, change)) if one is not None]
+    for line, text in Past(path).texts():
+        found = [one for one in (text, lines.saved_text(before, line.change)) if one is not None]
         if text is None and not lines.is_bare(line.body):
             found.append(line.body)
         parent = line.head["parent"]
@@ -332,6 +332,20 @@ class Past:
         if sha256_hex(text) != last.head["digest"]:
             raise self._damaged(last, "it is not what was written")
         return text
+
+    def texts(self) -> Iterator[tuple[Line, bytes | None]]:
+        """Yield every line with its text, None where that was taken out.
+
+        Raises:
+            InvalidStateError: A line does not fit the one before it.
+        """
+        text: bytes | None = None
+        for line in self.lines:
+            try:
+                text = lines.text_after(text, line.change)
+            except (ValueError, TypeError) as error:
+                raise self._damaged(line, str(error)) from None
+            yield line, text
 
     def known_text(self, at: int) -> bytes | None:
         """Return what `text_at` does, None where it was taken out."""
