@@ -13,14 +13,13 @@ import typer
 
 from council.cli.edge import Output, read_text
 from council.cli.parameters import As, Json, Lang, Name, Now, Revision, Root, do, help_text
-from council.core.errors import InvalidStateError, NotFoundError, UsageError
+from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.conversations.steer import Steered
-    from council.store.conversations.revisions import Revision as Revised
 
 Text = Annotated[str, typer.Argument(metavar="[TEXT|-]", help="The text, or - for stdin.")]
 File = Annotated[str, typer.Option("--file", metavar="PATH", help="Read the text from a file.")]
@@ -309,26 +308,18 @@ def history(name: Name = "", root: Root = "", now: Now = "", json: Json = False)
 
     def command(place: Place) -> Output:
         from council.cli.views import as_text, rows_view
+        from council.operations.conversations.recalling import history_of
 
-        revisions = _revisions(place, conversation_name(place, name))
+        _, revisions = history_of(place, conversation_name(place, name))
         rows = [
-            (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events))
+            (one.rev, one.at, one.actor, ", ".join(event["type"] for event in one.events) + hole)
             for one in revisions
+            for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
         ]
         table = rows_view(("rev", "at", "by", "what"), rows)
         return Output(record=[one.to_record() for one in revisions], text=as_text(table))
 
     do("history", json, root, now, command)
-
-
-def _revisions(place: Place, wanted: str) -> list[Revised]:
-    """Return the revisions of the open conversation of that name, or of the one it was last."""
-    from council.operations.conversations.recalling import recall
-
-    try:
-        return place.conversations.history(wanted)
-    except NotFoundError:
-        return place.conversations.history(recall(place, wanted).state.conversation_id)
 
 
 def restore(

@@ -97,6 +97,12 @@ def purge(
             help="A conversation or channel, a context such as S1, or the file of minutes.",
         ),
     ],
+    entry: Annotated[
+        str,
+        typer.Option(
+            "--entry", metavar="ID", help="Take out one contribution; a named hole stays for it."
+        ),
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     root: Root = "",
     now: Now = "",
@@ -105,12 +111,18 @@ def purge(
     """Remove a conversation, channel or context from everywhere in the workspace, for good."""
 
     def command(place: Place) -> Output:
-        from council.operations.forget import doomed
+        from council.operations.forget import doomed, purge_entry
         from council.operations.forget import purge as remove
 
         one = doomed(place, which)
         if not yes:
-            _confirm(one, which, as_json=json)
+            _confirm(one, which, entry, as_json=json)
+        if entry:
+            done = purge_entry(place, one, which, entry)
+            return Output(
+                record=_taken_out_record(done, which, entry),
+                text=_taken_out(done, which, entry, place.root),
+            )
         done = remove(place, one.conversation_id, one.kind)
         record = {
             "name": which,
@@ -134,16 +146,44 @@ def purge(
     do("purge", json, root, now, command)
 
 
-def _confirm(one: Doomed, which: str, *, as_json: bool) -> None:
+def _taken_out_record(done: Purged, which: str, entry: str) -> dict[str, object]:
+    return {
+        "name": which,
+        "conversationId": done.conversation_id,
+        "entry": entry,
+        "changed": done.files,
+        "removed": {"runs": done.runs, "texts": done.history, "events": done.events},
+        "left": done.left,
+    }
+
+
+def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
+    if done.is_empty:
+        return f"{entry} of {which} was taken out before: nothing is left of it here"
+    lines = [f"taken out of {os.path.relpath(one, root)}" for one in done.files]
+    counted = {"run files": len(done.runs), "earlier revisions": done.history}
+    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
+    lines.append(f"{entry} of {which} is a hole now: its text is gone")
+    lines += [
+        f"left, others wrote it: {os.path.relpath(one, root) if one[:1] == '/' else one}"
+        for one in done.left
+    ]
+    lines.append("copies elsewhere (version control, backups, editors) are not touched")
+    return "\n".join(lines)
+
+
+def _confirm(one: Doomed, which: str, entry: str, *, as_json: bool) -> None:
     """Ask whoever sits at the terminal.
 
     Raises:
         UsageError: Nobody sits there, or they say no.
     """
     about = f"{which} ({one.topic or one.conversation_id})"
+    if entry:
+        about = f"the contribution {entry} of {about}"
     if as_json or not sys.stdin.isatty():
         raise UsageError(f"this removes {about} for good", "to do it without being asked: --yes")
-    if not typer.confirm(f"Remove {about} for good, minutes and history included?", err=True):
+    if not typer.confirm(f"Remove {about} for good, from minutes and history too?", err=True):
         raise UsageError("nothing was removed")
 
 
@@ -179,21 +219,29 @@ def migrate(
     def command(place: Place) -> Output:
         from council.operations.migrate import migrate as look
 
-        verdicts = look(place)
+        verdicts = look(place, dry_run=dry_run)
         well = all(one.ok for one in verdicts)
+        moved = sum(one.moved for one in verdicts)
         lines = [
             f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
         ]
-        lines.append("nothing was written: there is only one version yet" if well else "see above")
+        files = f"{moved} file{'s' * (moved != 1)}"
+        lines.append(
+            f"{files} would be brought forward"
+            if moved and dry_run
+            else f"{files} brought forward"
+            if moved
+            else "nothing was written: nothing is of an older version"
+        )
         return Output(
             record={
                 "ok": well,
                 "dryRun": dry_run,
-                "moved": 0,
+                "moved": 0 if dry_run else moved,
                 "files": [one.to_record() for one in verdicts],
             },
             text="\n".join(lines) if well else "",
-            notes=[] if well else [f"council: {line}" for line in lines[:-1]],
+            notes=[] if well else [f"council: {line}" for line in lines],
             code=0 if well else InvalidStateError.exit_code,
         )
 

@@ -79,6 +79,10 @@ EVENTS: dict[str, tuple[str, str]] = {
         "A contribution that was edited was put back.",
         "entry:text reason:text",
     ),
+    "contribution.purged": (
+        "A contribution was taken out for good, everywhere.",
+        "entry:text by:text",
+    ),
     "answer.refused": ("An answer was refused.", "name:text code:text message:text"),
     "person.asked": (
         "An agent put a question to the people who steer.",

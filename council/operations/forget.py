@@ -12,6 +12,7 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError, Usag
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_duration, render_instant
+from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.telling.board import render_board
 from council.store import forgetting
@@ -109,6 +110,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         found.errors += context_pruning.prune(place.paths, found.contexts)
         for path, _ in found.orphaned:
             os.unlink(path)
+        purging.remove_torn(place.paths, ())
         for folder in purging.leftovers(place.paths):
             wanted = os.path.basename(folder).removeprefix(purging.SET_ASIDE)
             purging.purge(place.paths, wanted, place.settings.max_runs)
@@ -242,6 +244,43 @@ def purge(place: Place, wanted: str, kind: str = CONVERSATION) -> Purged:
         render_board(place, place.now())
     if done.is_empty:
         raise NotFoundError(f"there is nothing of {wanted}", _WHERE[kind])
+    return done
+
+
+def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged:
+    """Take one contribution of a conversation out everywhere; a named hole takes its place.
+
+    Args:
+        place: The workspace.
+        one: What `doomed` found.
+        wanted: How it was named.
+        entry_id: The contribution.
+
+    Raises:
+        UsageError: It is no conversation.
+        NotFoundError: There is no such contribution.
+        ConflictError: A run for the conversation is under way.
+    """
+    if one.kind != CONVERSATION:
+        raise UsageError(
+            f"{wanted} is a {one.kind}: --entry takes out a contribution of a conversation",
+            f"for all of it: council purge {wanted}",
+        )
+    from council.store.conversations.entry_purging import purge_entry as take_out
+
+    had_board = os.path.lexists(place.paths.board)
+    with alone(place.paths):
+        done = take_out(
+            place.paths,
+            one.conversation_id,
+            purging.name_of(place.paths, one.conversation_id) or wanted,
+            entry_id,
+            by=PERSON,
+            now=place.now(),
+            max_runs=place.settings.max_runs,
+        )
+    if had_board:
+        render_board(place, place.now())
     return done
 
 

@@ -210,7 +210,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         tour=wanted.tour,
         prompt=wanted.prompt,
         prompt_file=prompt_file,
-        cwd=wanted.cwd or place.root,
+        cwd=os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root,
         root=place.root,
         workspace=agent.workspace,
         timeout=wanted.timeout or place.settings.timeout_of(agent.settings),

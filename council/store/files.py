@@ -26,6 +26,8 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
 SETTLE_PAUSE_S = 0.005
 TEMPORARY = ".tmp-"
+# Between the writing of a file and its name lies less than that, however slow the disk.
+_ABANDONED_S = 600.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
@@ -227,6 +229,14 @@ def remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_abandoned(path: str) -> bool:
+    """Return true if no process can be about to give a temporary file its name any more."""
+    try:
+        return time.time() - os.lstat(path).st_mtime > _ABANDONED_S
+    except FileNotFoundError:
+        return False  # it has its name by now
 
 
 def write_new(path: str, data: bytes, *, mode: int = 0o666) -> bool:

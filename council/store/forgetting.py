@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 CHANNEL, CONTEXT = "channel", "context"
+_RUNS = ("split-", "compose-")
 _END = ".json"
 _FIRST, _SAYS = "purging", "what is named here goes"
 
@@ -164,9 +165,12 @@ def sweep(workspace: Workspace, doom: Doom, done: Purged) -> None:
 
 
 def _is_of(path: str, about: Matter) -> bool:
-    """Tell whether a file is of a run or a notice of a matter: `<owner>.<number>…`."""
+    """Return true if a file is of a run or a notice of a matter: `<owner>.<what>.<who>.<number>…`.
+
+    What is done is a number, or `split-` or `compose-` with the task.
+    """
     owner, _, rest = os.path.basename(path).partition(".")
-    return owner in about.owners and rest[:1].isdigit()
+    return owner in about.owners and (rest[:1].isdigit() or rest.startswith(_RUNS))
 
 
 def _uncount(tally: Tally, about: Matter) -> None:

@@ -1,7 +1,8 @@
 """Which schema version each file of a workspace has, and the steps from one to the next.
 
-Version 1 is the first, so there is no step yet: a file of an older version
-can only have been made by something else, and is named, not guessed at.
+Journals have come to version 2. Of all else version 1 is the first: a file of
+an older version can only have been made by something else, and is named, not
+guessed at.
 
 Source: XC-013, `trust.md` (over time).
 """
@@ -16,7 +17,9 @@ from council.core.conversations import conversation
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.store import files, settings
+from council.store.documents import journal, lines, version_one
 from council.store.events import days
+from council.store.lock import Lock
 from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
 from council.store.settings_file import read_settings_file
 from council.store.statefile import statefile
@@ -33,26 +36,41 @@ KNOWN = {
     "settings": settings.SCHEMA_VERSION,
     "events": events.SCHEMA_VERSION,
     "minutes": conversation.SCHEMA_VERSION,
+    "journal": lines.VERSION,
 }
-# By kind and version: what makes a record of that version one of the next.
-STEPS: dict[str, dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+
+
+def _bring_over(path: str) -> None:
+    """Write a journal of version 1 as one of version 2, under the lock of its document."""
+    folder = os.path.dirname(path)
+    with Lock(f"{folder}/lock"):
+        if version_one.files_of(folder):  # else a command that wrote has done so meanwhile
+            version_one.bring_over(folder, f"{folder}/{journal.FILE}")
+
+
+# By kind and version: what makes a file of that version one of the next. Repeatable.
+STEPS: dict[str, dict[int, Callable[[str], None]]] = {
     "conversation": {},
     "settings": {},
     "events": {},
     "minutes": {},
+    "journal": {1: _bring_over},
 }
 
 
 class Dated(Record):
     """A file and the version it has; None when it says none that can be understood.
 
-    `fault` says why a file cannot be read, "" when it can.
+    `fault` says why a file cannot be read, "" when it can. `size_bytes` is how much room it
+    takes with what belongs to it, `after_bytes` how much it will, where there is a step.
     """
 
     path: str
     kind: str
     version: int | None
     fault: str = ""
+    size_bytes: int = 0
+    after_bytes: int = 0
 
     @property
     def standing(self) -> str:
@@ -76,13 +94,16 @@ class Dated(Record):
 
 
 def dated_files(workspace: Workspace) -> Iterator[Dated]:
-    """Yield every file that carries a version: settings, conversations, events, minutes."""
+    """Yield every file that has a version: settings, conversations, journals, events, minutes."""
     if os.path.lexists(workspace.settings):
         yield _dated(workspace.settings, "settings", _of_settings)
     folder = os.path.dirname(workspace.control)
     for name in _listed(folder):
         if workspace.conversation_name(name):
             yield _dated(f"{folder}/{name}", "conversation", _of_conversation)
+    for above in (workspace.control, f"{workspace.control}/channels"):
+        for name in _listed(above):
+            yield from _journals(f"{above}/{name}")
     for day in days(workspace):
         yield _dated(f"{workspace.events}/{day}", "events", _of_events)
     for name in _listed(workspace.minutes):
@@ -98,6 +119,25 @@ def _dated(path: str, kind: str, version_of: Callable[[str], int | None]) -> Dat
         return Dated(path=path, kind=kind, version=version_of(path))
     except CouncilError as error:
         return Dated(path=path, kind=kind, version=None, fault=error.message)
+
+
+def _journals(folder: str) -> Iterator[Dated]:
+    """Yield the journal in a folder; one of version 1 also where only its removal is left to do."""
+    path = f"{folder}/{journal.FILE}"
+    try:
+        old = version_one.files_of(folder)
+        if old:
+            before = sum(os.lstat(one).st_size for one in old)
+            is_left = os.path.lexists(path)
+            after = 0 if is_left else len(version_one.content(folder))
+            yield Dated(
+                path=old[0], kind="journal", version=1, size_bytes=before, after_bytes=after
+            )
+        elif os.path.lexists(path):
+            size = os.lstat(path).st_size
+            yield Dated(path=path, kind="journal", version=lines.VERSION, size_bytes=size)
+    except (CouncilError, OSError) as error:
+        yield Dated(path=path, kind="journal", version=None, fault=str(error))
 
 
 def _of_settings(path: str) -> int | None:

@@ -38,6 +38,11 @@ def opened(root: Path) -> Callable[..., None]:
     """Make an empty workspace and return what runs the real commands in it."""
     (root / "memory" / "shared").mkdir(parents=True)
     (root / "council.toml").write_text(SETTINGS, encoding="utf-8")
+    return commands_in(root)
+
+
+def commands_in(root: Path) -> Callable[..., None]:
+    """Return what runs the real commands in a workspace."""
     search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {"PATH": search, "LANG": "C.UTF-8", "COUNCIL_NOW": STARTED}
 

@@ -157,6 +157,23 @@ def test_a_context_whose_run_is_under_way_is_not_purged(table: Desk):
     assert Path(mark).read_text() == "", "a mark that nobody holds names it no more"
 
 
+@pytest.mark.req("OP-016")
+def test_the_files_of_runs_that_split_and_composed_go_with_it(table: Desk):
+    names = (
+        "S1.split-t1.fox.1.log",
+        "S1.compose-t1.fox.2.log",
+        "S1.compose-t1.fox.2.prompt.md",
+    )
+    for name in names:
+        Path(table.place.paths.runs, name).write_text("…\nexit: 0\n")
+
+    done = purge(table.place, "S1", CONTEXT)
+
+    assert [name for name in os.listdir(table.place.paths.runs) if name.startswith("S1.")] == []
+    assert done.left == []
+    assert {os.path.basename(path) for path in done.runs} >= set(names)
+
+
 @pytest.mark.req("XC-018", "PR-644")
 def test_contexts_that_go_on_in_each_other_are_forgotten_together(tmp_path: Path):
     table = office(tmp_path, fox="")

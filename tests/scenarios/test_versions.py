@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from council.core.digests import sha256_hex
+from council.core.step import Step
+from council.core.times import parse_instant
+from council.operations.migrate import migrate
+from council.operations.place import Place
+from council.store.documents import journal
 from council.store.versions import KNOWN, STEPS
+from tests.store.processes import at_call, die, forked, status_of
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SHARED = Path("memory/shared")
@@ -79,20 +86,139 @@ def test_every_released_version_goes_on_to_its_minutes(council, released: str):
 
 
 @pytest.mark.req("XC-013")
-def test_migrate_says_of_each_file_that_there_is_nothing_to_do_and_writes_nothing(
+def test_migrate_brings_journals_forward_and_says_of_all_else_that_there_is_nothing_to_do(
     council, released: str
 ):
+    journals = 6 if (council.root / SHARED / "channels").exists() else 5
     before = tree(council.root)
-    for words in (("migrate", "--dry-run", "--json"), ("migrate", "--json")):
-        done = council(*words, now=NOW)
-        assert done.code == 0, done.err
-        told = done.json()
-        assert (told["ok"], told["moved"], told["dryRun"]) == (True, 0, "--dry-run" in words)
-        kinds = sorted(one["kind"] for one in told["files"])
-        assert kinds == ["conversation"] * 4 + ["events", "minutes", "settings"]
-        assert {one["standing"] for one in told["files"]} == {"current"}
-    assert "nothing was written" in council("migrate", now=NOW).out
+    foretold = council("migrate", "--dry-run", "--json", now=NOW)
+    assert foretold.code == 0, foretold.err
     assert tree(council.root) == before
+
+    moved = 5 if released == "v1" else 0
+    done = council("migrate", "--json", now=NOW)
+    for told, count in ((foretold.json(), 0), (done.json(), moved)):
+        assert (told["ok"], told["moved"], told["dryRun"]) == (True, count, told["dryRun"])
+        kinds = sorted(one["kind"] for one in told["files"])
+        assert kinds == ["conversation"] * 4 + ["events"] + ["journal"] * journals + [
+            *("minutes", "settings")
+        ]
+        assert {one["standing"] for one in told["files"] if one["kind"] != "journal"} == {"current"}
+        older = [one for one in told["files"] if one["standing"] == "older"]
+        assert len(older) == moved
+        assert all(one["bytesAfter"] > 0 for one in older)
+        sizes = [sum(one[key] for one in older) for key in ("bytesAfter", "bytes")]
+        assert sizes[0] < sizes[1] or not older
+
+    after = tree(council.root)
+    kept = {path: data for path, data in before.items() if not _is_of_version_one(path)}
+    assert {path: after[path] for path in kept} == kept
+    assert not any(_is_of_version_one(path) for path in after)
+    assert "nothing was written" in council("migrate", now=NOW).out
+    assert tree(council.root) == after
+
+
+def _is_of_version_one(path: str) -> bool:
+    return path.endswith("/journal.jsonl") or "/obj/" in path
+
+
+def told_of(council, name: str) -> list[object]:
+    """Return what history and diff tell of a conversation, up to what it is now."""
+    revisions = council("history", "--name", name, "--json", now=NOW).json()
+    last = str(revisions[-1]["rev"])
+    return [
+        revisions,
+        council("history", "--name", name, now=NOW).out,
+        *(council("diff", rev, last, "--whole", "--name", name, now=NOW).out for rev in "123"),
+    ]
+
+
+@pytest.mark.req("XC-013")
+def test_what_was_brought_over_has_its_history_and_goes_on(council, released: str):
+    before = {name: told_of(council, name) for name in PHASES}
+    assert council("migrate", now=NOW).code == 0
+    assert {name: told_of(council, name) for name in PHASES} == before
+    ended = council("history", "--name", "ended", now=NOW)
+    assert ended.code == 0, ended.err
+    said = council("respond", "--name", "challenge", "--as", "henry", "We agree.", now=NOW)
+    assert said.code == 0, said.err
+    revisions = council("history", "--name", "challenge", "--json", now=NOW).json()
+    known = before["challenge"][0]
+    assert revisions[: len(known)] == known
+    assert len(revisions) > len(known)
+    assert council("purge", "ended", "--entry", "1-sage", "--yes", now=NOW).code == 0
+
+
+@pytest.mark.req("XC-013", "XC-001")
+def test_a_migration_that_was_killed_at_any_call_is_finished_by_the_next(tmp_path: Path):
+    told: set[str] = set()
+    killed, number = True, 0
+    while killed:
+        number += 1
+        root = tmp_path / str(number)
+        shutil.copytree(GOLDEN / "v1", root)
+        place = Place(str(root), {}, parse_instant(NOW))
+
+        def dying(place: Place = place, number: int = number) -> None:
+            at_call(number, die)
+            migrate(place)
+
+        killed = status_of(forked(dying)) != 0
+        if killed and number % 3 == 0:  # a command that writes may come first
+            place.conversations.edit("resolve", lambda state: Step(state=state), now=place.now())
+        assert all(one.ok for one in migrate(place))
+        assert not any(_is_of_version_one(str(path)) for path in root.rglob("*"))
+        revisions = [place.conversations.history(name) for name in PHASES]
+        texts = [
+            place.conversations.text_at(name, one.rev)
+            for name, found in zip(PHASES, revisions, strict=True)
+            for one in found
+        ]
+        told.add(sha256_hex("".join(texts).encode()))
+        shutil.rmtree(root)
+    assert number > 50
+    assert len(told) == 1, "every text is the one it was, wherever the migration was killed"
+
+
+@pytest.mark.req("XC-013")
+def test_a_room_of_version_one_is_brought_over_with_all_it_had(council):
+    for words in (
+        ("channel", "create", "chat", "den", "--participants", "owl,gecko", "--as", "owl"),
+        ("channel", "post", "den", "Hear!", "--as", "zoe"),
+    ):
+        assert council(*words, now=NOW).code == 0
+    folder = council.root / SHARED / ".council/channels/den"
+    as_version_one(folder)
+    before = council("channel", "show", "den", "--json", now=NOW).json()
+    told = council("migrate", "--json", now=NOW)
+    assert told.code == 0, told.err
+    assert told.json()["moved"] == 1
+    assert not (folder / "obj").exists()
+    assert council("channel", "show", "den", "--json", now=NOW).json() == before
+    assert council("channel", "post", "den", "Hear me!", "--as", "zoe", now=NOW).code == 0
+
+
+def as_version_one(folder: Path) -> None:
+    """Write a journal as version 1 did: a line names its text, which lies in a file of its own."""
+    past = journal.Past(str(folder / journal.FILE))
+    (folder / "obj").mkdir()
+    data, parent = b"", ""
+    for at, line in enumerate(past.lines):
+        head = dict(line.head)
+        (folder / "obj" / head["digest"]).write_bytes(past.text_at(at))
+        record = {
+            "v": 1,
+            "parent": parent,
+            "seen": parent,
+            "opId": head.pop("op"),
+            "actor": head.pop("by"),
+            **{key: one for key, one in head.items() if key not in ("v", "seq", "spent", "body")},
+        }
+        body = json.dumps({**record, "parent": parent}, separators=(",", ":"))[:-1].encode()
+        data += body + b',"sum":"' + sha256_hex(body)[:16].encode() + b'"}\n'
+        parent = head["digest"]
+    (folder / "journal.jsonl").write_bytes(data)
+    (folder / journal.FILE).unlink()
 
 
 def make_newer(root: Path, kind: str) -> Path:
@@ -104,7 +230,7 @@ def make_newer(root: Path, kind: str) -> Path:
         path = root / "council.toml"
         path.write_text('schemaVersion = 2\ntrust = "by oath"\nmoons = 2\n')
     elif kind == "minutes":
-        (path,) = (root / "conseils").iterdir()
+        (path,) = (root / "conseils").glob("*.md")
         path.write_text(path.read_text().replace("schemaVersion: 1", "schemaVersion: 2", 1))
     else:
         (path,) = (root / SHARED / "events").iterdir()
@@ -113,7 +239,7 @@ def make_newer(root: Path, kind: str) -> Path:
 
 
 @pytest.mark.req("XC-013")
-@pytest.mark.parametrize("kind", sorted(KNOWN))
+@pytest.mark.parametrize("kind", sorted(set(KNOWN) - {"journal"}))
 def test_a_file_of_a_newer_version_is_read_and_named_by_migrate(council, released: str, kind: str):
     path = make_newer(council.root, kind)
     before = path.read_bytes()
@@ -169,7 +295,8 @@ def test_a_newer_conversation_stops_nobody_but_itself(council, released: str):
 
 @pytest.mark.req("XC-013")
 def test_an_older_file_without_a_step_is_named_and_left_alone(council, released: str):
-    (path,) = (council.root / "conseils").iterdir()
+    assert council("migrate", now=NOW).code == 0
+    (path,) = (council.root / "conseils").glob("*.md")
     path.write_text(path.read_text().replace("schemaVersion: 1", "schemaVersion: 0", 1))
     before = tree(council.root)
     told = council("migrate", "--json", now=NOW)

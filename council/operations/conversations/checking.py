@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _STANDING = {
     "missing": "the file is missing; the next command puts it back",
-    "behind": "a command died before it could show its change; the next one shows it",
+    "behind": "the file lacks a change that is committed (a command died, or files were copied "
+    "meanwhile); the next command shows it",
     "back": "somebody put an earlier text in its place; the next command brings it forward, "
     "unless council adopt takes it as it stands",
     "damaged": "the file was damaged; the next command restores it",

@@ -233,7 +233,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         synthesizer=_optional_agent(
             invitation.synthesizer or (named_synthesizer(participants) if judged else "")
         ),
-        cwd=_checked_cwd(invitation.cwd),
+        cwd=_checked_cwd(place, invitation.cwd),
     )
 
 
@@ -363,7 +363,14 @@ def _checked_text(text: str, what: str) -> str:
     return text
 
 
-def _checked_cwd(directory: str) -> str:
+def _checked_cwd(place: Place, directory: str) -> str:
+    """Return a working folder as the state keeps it: from the root, which may be moved.
+
+    One outside the root is kept whole; "" is the root itself (OP-010).
+    """
     if directory and not os.path.isdir(directory):
         raise NotFoundError(f"no such directory: {directory}", "name another one: --cwd DIR")
-    return directory
+    within = os.path.relpath(os.path.realpath(directory or place.root), place.root)
+    if within == os.curdir:
+        return ""
+    return directory if within.split("/")[0] == os.pardir else within

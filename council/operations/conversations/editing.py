@@ -20,6 +20,7 @@ from council.core.errors import ConflictError, CouncilError, InvalidInputError, 
 from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.conversations.answer import wake_next
+from council.operations.conversations.recalling import history_of
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.view import readable
@@ -277,11 +278,12 @@ def difference(
     """
     from difflib import unified_diff
 
-    told = {one.rev: f"revision {one.rev} ({one.at})" for one in place.conversations.history(name)}
-    texts = [_plain(place.conversations.text_at(name, rev))]
+    known, revisions = history_of(place, name)
+    told = {one.rev: f"revision {one.rev} ({one.at})" for one in revisions}
+    texts = [_plain(place.conversations.text_at(known, rev))]
     texts.append(
         _plain(
-            _live_text(place, name) if other is None else place.conversations.text_at(name, other)
+            _live_text(place, name) if other is None else place.conversations.text_at(known, other)
         )
     )
     shown = texts if whole else [readable(text) for text in texts]

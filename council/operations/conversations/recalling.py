@@ -13,6 +13,10 @@ from council.core.ids import is_name
 from council.core.record import Record
 from council.operations.place import Place, conversation_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.store.conversations.revisions import Revision
+
 
 class Recalled(Record):
     """A conversation and where it was found: its live file, or its minutes."""
@@ -57,6 +61,21 @@ def recall(place: Place, wanted: str = "") -> Recalled:
             f"no conversation and no minutes are called {wanted!r}", error.hint
         ) from None
     return Recalled(state=state, path=path, archived=True)
+
+
+def history_of(place: Place, wanted: str) -> tuple[str, list[Revision]]:
+    """Return the history of the open conversation of that name, or of the one it was last.
+
+    With it comes how the store knows that conversation: by its name, or its id.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    try:
+        return wanted, place.conversations.history(wanted)
+    except NotFoundError:
+        known = recall(place, wanted).state.conversation_id
+        return known, place.conversations.history(known)
 
 
 def text_of(place: Place, found: Recalled) -> str:

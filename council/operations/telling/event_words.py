@@ -78,6 +78,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "its contribution was {reason} in the file and is put back",
         "sa contribution modifiée dans le fichier ({reason}) est rétablie",
     ),
+    "contribution.purged": (
+        "its contribution {entry} was taken out for good by {by}",
+        "sa contribution {entry} a été effacée définitivement par {by}",
+    ),
     "answer.refused": ("answer refused: {message}", "réponse refusée : {message}"),
     "person.asked": ("asks a person: {text}", "demande à une personne : {text}"),
     "guidance.added": (

@@ -19,7 +19,7 @@ from council.store import events as event_log
 from council.store import files
 from council.store.conversations import sealed
 from council.store.conversations.naming import pointer_of
-from council.store.conversations.places import Places, is_closed
+from council.store.conversations.places import Places, closing_path, is_closed
 from council.store.conversations.session import Session
 from council.store.documents import journal, live
 
@@ -45,16 +45,20 @@ def write_minutes(session: Session, wanted: str, text: str, data: str = "") -> s
         The path they have.
     """
     planned = session.last.get("closing", {})
-    own = str(planned.get("path", ""))
+    own = closing_path(session.workspace, session.last)
     if planned and _is_ours(own, planned["digest"], session.conversation_id):
         path, digest = own, str(planned["digest"])
         with files.explaining("write", path):
             files.sync_folder(os.path.dirname(path))  # its writer may have died before this
     else:
         path, digest = _write_first_free(session, wanted.removesuffix(".md"), text, data, own)
-    done = {"path": path, "digest": digest, "done": True}
-    shown = os.path.relpath(path, session.workspace.root)
+    shown = _named(session.workspace, path)
+    done = {"path": shown, "digest": digest, "done": True}
     session.note_closing(done, [Event(type="conversation.archived", data={"path": shown})])
+    folder = os.path.dirname(path)
+    for name in os.listdir(folder):  # of others who died before their minutes had a name
+        if name.startswith(files.TEMPORARY) and files.is_abandoned(f"{folder}/{name}"):
+            files.remove(f"{folder}/{name}")
     return path
 
 
@@ -78,17 +82,24 @@ def _write_first_free(
         if os.path.lexists(path) or (data and path != left and os.path.lexists(beside)):
             continue
         minutes = with_data(text, os.path.basename(beside)) if data else text
-        plan = {"path": path, "digest": sha256_hex(minutes.encode()), "done": False}
+        named = _named(session.workspace, path)
+        plan = {"path": named, "digest": sha256_hex(minutes.encode()), "done": False}
         session.note_closing(plan, [])
         if path == left:
             files.replace(beside, data.encode())
         elif data and not files.write_new(beside, data.encode()):
             continue
         if files.write_new(path, minutes.encode()):
-            return path, plan["digest"]
+            return path, str(plan["digest"])
         if data:
             files.remove(beside)  # somebody took the name meanwhile
     raise FileExistsError(17, "all names are taken", f"{stem}.md")
+
+
+def _named(workspace: Workspace, path: str) -> str:
+    """Return a path from the root, so that the workspace can be moved; whole if it lies outside."""
+    named = os.path.relpath(path, workspace.root)
+    return path if named.startswith("..") else named
 
 
 def _is_data_of(path: str, conversation_id: str) -> bool:
@@ -158,4 +169,4 @@ def _prune(session: Session) -> None:
 def minutes_path(workspace: Workspace, conversation_id: str) -> str:
     """Return where the minutes of an archived conversation were written, "" if it is not."""
     tail = journal.read_tail(Places(workspace, "active", conversation_id).journal)
-    return str(tail.head["closing"]["path"]) if tail is not None and is_closed(tail) else ""
+    return closing_path(workspace, tail.head) if tail is not None and is_closed(tail) else ""

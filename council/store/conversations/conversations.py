@@ -21,7 +21,7 @@ from council.core.step import Step
 from council.store import files
 from council.store.conversations import closing, naming, revisions, sealed
 from council.store.conversations.opening import Door, refuse_ended
-from council.store.conversations.places import Places, is_closed
+from council.store.conversations.places import Places, closing_path, is_closed
 from council.store.conversations.session import Session, says_the_same
 from council.store.conversations.twins import twin
 from council.store.documents import journal, live
@@ -374,7 +374,7 @@ class Conversations:
             self._door.open(name, now, ended_too=True) as session,
         ):
             if is_closed(session.tail):
-                path = str(session.last["closing"]["path"])
+                path = closing_path(self.workspace, session.last)
             else:
                 if made_of is not None and not _is_of(made_of, session.state):
                     raise ConflictError(f"{name!r} went on meanwhile", "try again")

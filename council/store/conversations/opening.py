@@ -12,7 +12,7 @@ import os
 
 from council.core.errors import ConflictError, InvalidStateError, NotFoundError
 from council.store.conversations import closing, naming
-from council.store.conversations.places import Places, is_closed
+from council.store.conversations.places import Places, closing_path, is_closed
 from council.store.conversations.session import Latest, Session
 from council.store.documents import journal
 
@@ -193,7 +193,7 @@ def refuse_ended(session: Session) -> None:
     if not is_closed(session.tail):
         return
     closing.finish(session)
-    where = session.last["closing"]["path"]
+    where = closing_path(session.workspace, session.last)
     raise NotFoundError(
         f"the conversation {session.name!r} has ended", f"its minutes are in {where}"
     )

@@ -12,6 +12,8 @@ from council.store.documents.journal import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.store.documents.journal import Tail
     from council.store.paths import Workspace
 
@@ -43,6 +45,18 @@ class Places:
 def is_closed(tail: Tail | None) -> bool:
     """Tell whether a conversation is archived, by the last line of its journal."""
     return tail is not None and bool(tail.head.get("closing", {}).get("done"))
+
+
+def closing_path(workspace: Workspace, head: dict[str, Any]) -> str:
+    """Return the absolute path of the minutes that a line of a journal names, "" for none.
+
+    Lines hold it from the root of the workspace, which may be moved; older ones have it whole.
+    """
+    path = str(head.get("closing", {}).get("path", ""))
+    if os.path.isabs(path) and not os.path.lexists(path):
+        moved = f"{workspace.minutes}/{os.path.basename(path)}"
+        return moved if os.path.lexists(moved) else path
+    return os.path.join(workspace.root, path) if path else ""
 
 
 def decoded(data: bytes) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import time
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import is_name, is_uuid4, split_task_id
@@ -21,6 +20,7 @@ from council.core.telling.trace_context import trace_of
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
+from council.store.conversations.places import closing_path
 from council.store.conversations.pruning import folders
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SET_ASIDE = ".purging-"
-# Between the writing of a file and its name lies less than that, however slow the disk.
-_ABANDONED_S = 600.0
 
 
 class Purged(Record):
@@ -103,6 +101,13 @@ def find(workspace: Workspace, wanted: str) -> str:
     )
 
 
+def name_of(workspace: Workspace, conversation_id: str) -> str:
+    """Return the name that a conversation has or had, "" when its journal is gone."""
+    folder = workspace.conversation_folder(conversation_id)
+    tail = journal.read_tail(f"{folder}/{journal.FILE}")
+    return "" if tail is None else str(tail.head["name"])
+
+
 def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
     """Take away everything that is kept of a conversation.
 
@@ -124,7 +129,7 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
         else:
             _close_doors(workspace, conversation_id, done)
         _remove_minutes(workspace, conversation_id, aside, done)
-        for path in _tasks(workspace, conversation_id):
+        for path in tasks_of(workspace, conversation_id):
             remove(path, done.tasks, done)
         for path in listed(workspace.runs, f"{conversation_id}."):
             remove(path, done.runs, done)
@@ -209,34 +214,33 @@ def _merge_into(folder: str, aside: str) -> None:
 
 
 def _remove_minutes(workspace: Workspace, conversation_id: str, aside: str, done: Purged) -> None:
-    told = {
-        str(record["closing"]["path"])
-        for record in journal.records(f"{aside}/{journal.FILE}")
-        if "closing" in record
-    }
-    mark = (conversation_id.encode(),)
-    for path in sorted(told | set(listed(workspace.minutes))):
-        if not path.endswith(".md") or not os.path.isfile(path) or os.path.islink(path):
-            continue
-        with open(path, "rb") as file:
-            said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
-        if said == conversation_id or (path in told and contains(path, mark)):
-            remove(path, done.minutes, done)
-    _remove_data(workspace, conversation_id, told, done)
+    """Take away the minutes; their data are told of only where the minutes were gone already."""
+    for path in minutes_of(workspace, conversation_id, journal.Past(f"{aside}/{journal.FILE}")):
+        is_data = path.endswith(DATA_SUFFIX)
+        known = is_data and f"{path.removesuffix(DATA_SUFFIX)}.md" in done.minutes
+        remove(path, [] if known else done.minutes, done)
 
 
-def _remove_data(workspace: Workspace, conversation_id: str, told: set[str], done: Purged) -> None:
-    """Take away what lay beside the minutes for programs, under whatever name it has now.
+def minutes_of(workspace: Workspace, conversation_id: str, past: journal.Past) -> list[str]:
+    """Return the minutes of a conversation, then what lies beside them for programs.
 
-    It is told of only where its minutes were gone already.
+    They are found under whatever names they have now.
     """
+    told = {closing_path(workspace, line.head) for line in past.lines if "closing" in line.head}
     mark, beside = (conversation_id.encode(),), {data_path(path) for path in told}
-    for path in sorted(beside | set(listed(workspace.minutes))):
-        if not path.endswith(DATA_SUFFIX) or not os.path.isfile(path) or os.path.islink(path):
+    pages, data = [], []
+    for path in sorted(told | beside | set(listed(workspace.minutes))):
+        if not os.path.isfile(path) or os.path.islink(path):
             continue
-        if _is_data(path, conversation_id) or (path in beside and contains(path, mark)):
-            known = f"{path.removesuffix(DATA_SUFFIX)}.md" in done.minutes
-            remove(path, [] if known else done.minutes, done)
+        named = path in (told | beside) and contains(path, mark)
+        if path.endswith(".md"):
+            with open(path, "rb") as file:
+                said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
+            if said == conversation_id or named:
+                pages.append(path)
+        elif path.endswith(DATA_SUFFIX) and (named or _is_data(path, conversation_id)):
+            data.append(path)
+    return [*pages, *data]
 
 
 def _is_data(path: str, conversation_id: str) -> bool:
@@ -247,7 +251,8 @@ def _is_data(path: str, conversation_id: str) -> bool:
     return is_of(read_data(text), conversation_id)
 
 
-def _tasks(workspace: Workspace, conversation_id: str) -> Iterator[str]:
+def tasks_of(workspace: Workspace, conversation_id: str) -> Iterator[str]:
+    """Yield what lies in the folders of agents for the tasks of a conversation."""
     for folder in listed(workspace.agents):
         if is_name(os.path.basename(folder)):
             yield from listed(f"{folder}/tasks", f"{conversation_id}.")
@@ -273,17 +278,12 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    before_s = time.time() - _ABANDONED_S
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
         for within, inner, names in os.walk(top):
             # Whoever publishes may wait for a long time for what comes next: `artifact gc` knows.
             inner[:] = [one for one in inner if f"{within}/{one}" != workspace.artifacts]
             for path in (f"{within}/{one}" for one in names if one.startswith(files.TEMPORARY)):
-                try:
-                    is_old = os.lstat(path).st_mtime < before_s
-                except FileNotFoundError:
-                    continue  # it has its name by now
-                if is_old or contains(path, marks):
+                if files.is_abandoned(path) or contains(path, marks):
                     files.remove(path)
 
 

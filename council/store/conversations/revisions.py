@@ -10,7 +10,7 @@ from council.core.record import Record
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.places import Places, decoded
-from council.store.documents import journal
+from council.store.documents import journal, lines
 from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 
 class Revision(Record):
-    """One line of the history of a conversation."""
+    """One line of the history of a conversation: `seq` counts the lines of the journal.
 
+    `hole` says why the text of the revision is not there any more, "" where it is.
+    """
+
+    seq: int
     rev: int
     at: str
     actor: str
@@ -32,10 +36,12 @@ class Revision(Record):
     digest: str
     outcome: str
     events: list[dict[str, Any]]
+    hole: str = ""
 
     def to_record(self) -> dict[str, Any]:
         """Return the revision as the JSON object of `history --json`."""
         return {
+            "seq": self.seq,
             "rev": self.rev,
             "at": self.at,
             "actor": self.actor,
@@ -43,6 +49,7 @@ class Revision(Record):
             "tour": self.tour,
             "outcome": self.outcome or None,
             "digest": self.digest,
+            "hole": self.hole or None,
             "events": self.events,
         }
 
@@ -55,11 +62,13 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
     """
     places = _places(workspace, name)
     with files.explaining("read", places.journal):
-        records = list(journal.records(places.journal))
+        found_lines = list(journal.read(places.journal))
     found: dict[int, Revision] = {}
-    for record in records:
+    for line in found_lines:
+        record = line.head
         if record["rev"] not in found:  # archiving adds lines that make no revision
             found[record["rev"]] = Revision(
+                seq=record["seq"],
                 rev=record["rev"],
                 at=record["at"],
                 actor=record["by"],
@@ -70,6 +79,7 @@ def history(workspace: Workspace, name: str) -> list[Revision]:
                 outcome=record["result"].get("outcome", ""),
                 events=record["events"],
             )
+        found[record["rev"]].hole = str(line.change["hole"]) if lines.is_bare(line.body) else ""
     return list(found.values())
 
 

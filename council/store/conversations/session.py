@@ -114,6 +114,7 @@ class Session(Document):
         result: dict[str, Any] | None = None,
         seal: list[SealedText] | tuple[SealedText, ...] = (),
         before_publishing: Callable[[], None] | None = None,
+        shown: bool = True,
     ) -> None:
         """Make `state` the next revision.
 
@@ -127,6 +128,7 @@ class Session(Document):
             seal: Texts that must lie in `sealed/` first.
             before_publishing: Called when the revision is committed and before
                 it can be seen; what it raises stops the publication.
+            shown: Whether there is a live file that is to show it.
 
         Raises:
             OSError: The system refuses. Before the journal line was on the disk
@@ -149,7 +151,11 @@ class Session(Document):
             result=result,
             ours_alone=page is None,
         )
-        self.write(data, head, before_publishing)
+        if shown:
+            self.write(data, head, before_publishing)
+        else:
+            self.add(head, data)
+            self.finish(shown=False)
         self.stand(state, page, data, digest)
         for name in hidden - sealed.names_of(state):
             files.remove(f"{self.places.sealed}/{name}")  # the line of the reveal holds its text

@@ -293,12 +293,12 @@ class Document:
         if data is not None:
             self.text = data
 
-    def finish(self) -> None:
-        """Commit the lines that wait, and show the last text."""
+    def finish(self, *, shown: bool = True) -> None:
+        """Commit the lines that wait, and show the last text, unless it has no live file."""
         if not self._waiting:
             return
         prepared = None
-        if self.reading is None or self.reading.digest != self.last["digest"]:
+        if shown and (self.reading is None or self.reading.digest != self.last["digest"]):
             prepared = self._prepared(self.text, self.last["digest"])
         self._commit(prepared, None)
 

@@ -23,7 +23,7 @@ from council.store.documents.lines import Line, with_hole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 FILE = "revisions.jsonl"
@@ -181,10 +181,57 @@ def thinned(path: str, name: str, kept: set[int]) -> None:
     def thin(at: int, line: Line) -> bytes:
         is_last = last[line.head["rev"]] == at
         text = past.known_text(at) if is_last and line.head["rev"] in kept else None
-        return lines.raw(line) if lines.is_bare(line.body) else with_hole(line, name, text)
+        return lines.written(line) if lines.is_bare(line.body) else with_hole(line, name, text)
 
     data = [thin(at, line) for at, line in enumerate(past.lines)]
     files.replace(path, b"".join(data), mode=0o600)
+
+
+def taken_out(
+    path: str,
+    name: str,
+    holds: Callable[[bytes], bool],
+    headed: Callable[[dict[str, Any]], dict[str, Any]],
+) -> int:
+    """Take every body out of a journal that holds something; a named hole stays for each.
+
+    The texts that do not hold it can still be had, and the lines name each other as before.
+
+    Args:
+        path: The journal.
+        name: Why they are gone.
+        holds: Returns true of a text that must go.
+        headed: Returns what is to change in a head.
+
+    Returns:
+        How many bodies were taken out.
+
+    Raises:
+        CouncilError: The system refuses; the journal is untouched.
+    """
+    data: list[bytes] = []
+    before: bytes | None = None
+    sums: dict[str, str] = {}
+    count, is_cut = 0, False
+    for line, text in Past(path).texts():
+        found = [one for one in (text, lines.saved_text(before, line.change)) if one is not None]
+        if text is None and not lines.is_bare(line.body):
+            found.append(line.body)
+        parent = line.head["parent"]
+        made = lines.headed(line, parent=sums.get(parent, parent), **headed(line.head))
+        sums[line.sum] = made.sum
+        if any(map(holds, found)):
+            data.append(with_hole(made, name))
+            count, is_cut = count + 1, True
+        elif is_cut and not lines.is_whole(line.body):
+            data.append(with_hole(made, name, text))
+            is_cut = text is None
+        else:
+            data.append(lines.written(made))
+            is_cut = False
+        before = text
+    files.replace(path, b"".join(data), mode=0o600)
+    return count
 
 
 def read(path: str) -> Iterator[Line]:
@@ -284,6 +331,20 @@ class Past:
         if sha256_hex(text) != last.head["digest"]:
             raise self._damaged(last, "it is not what was written")
         return text
+
+    def texts(self) -> Iterator[tuple[Line, bytes | None]]:
+        """Yield every line with its text, None where that was taken out.
+
+        Raises:
+            InvalidStateError: A line does not fit the one before it.
+        """
+        text: bytes | None = None
+        for line in self.lines:
+            try:
+                text = lines.text_after(text, line.change)
+            except (ValueError, TypeError) as error:
+                raise self._damaged(line, str(error)) from None
+            yield line, text
 
     def known_text(self, at: int) -> bytes | None:
         """Return what `text_at` does, None where it was taken out."""

@@ -152,6 +152,17 @@ def decode(data: bytes, start: int = 0) -> Line | None:
     return Line(head=head, body=body, sum=total, start=start, end=start + len(data) + 1)
 
 
+def headed(line: Line, **changed: Any) -> Line:
+    """Return a line with another head: the sum follows from it, the body stays."""
+    head = {**line.head, **changed}
+    return line.copy(head=head, sum=sha256_hex(_dumped(head)))
+
+
+def written(line: Line) -> bytes:
+    """Return the bytes of a line, its end included."""
+    return _joined(line.sum, _dumped(line.head), line.body)
+
+
 def is_hole(body: bytes) -> bool:
     """Return true if a body is not the one that was written with its head."""
     return body.startswith(b'{"hole":')
@@ -171,11 +182,6 @@ def with_hole(line: Line, name: str, text: bytes | None = None) -> bytes:
         text: The whole text, where that is to be kept; the head says its digest.
     """
     return _joined(line.sum, _dumped(line.head), hole(name, text))
-
-
-def raw(line: Line) -> bytes:
-    """Return a line as it stands in its file."""
-    return _joined(line.sum, _dumped(line.head), line.body)
 
 
 def hole(name: str, text: bytes | None = None) -> bytes:

@@ -65,20 +65,29 @@ def content(folder: str, *, last_alone: bool = False) -> bytes:
     return b"".join(made)
 
 
+def files_of(folder: str) -> list[str]:
+    """Return the files of version 1 in a folder: the journal, and the snapshots it names."""
+    journal, snapshots = f"{folder}/{JOURNAL}", f"{folder}/{SNAPSHOTS}"
+    found = [journal] if os.path.lexists(journal) else []
+    names = sorted(os.listdir(snapshots)) if os.path.isdir(snapshots) else ()
+    return found + [f"{snapshots}/{name}" for name in names]
+
+
 def bring_over(folder: str, journal: str) -> None:
     """Put a journal of today in the place of one of version 1 and its snapshots. Repeatable.
+
+    Where the new journal is there already, somebody died before they had removed the old one.
 
     Raises:
         CouncilError: The system refuses; what stood there is untouched.
     """
-    files.replace(journal, content(folder), mode=0o600)
-    snapshots = f"{folder}/{SNAPSHOTS}"
-    with files.explaining("remove", snapshots):
-        for name in os.listdir(snapshots) if os.path.isdir(snapshots) else ():
-            files.remove(f"{snapshots}/{name}")
-        if os.path.isdir(snapshots):
-            os.rmdir(snapshots)
-        os.unlink(f"{folder}/{JOURNAL}")
+    if not os.path.lexists(journal):
+        files.replace(journal, content(folder), mode=0o600)
+    with files.explaining("remove", folder):
+        for path in reversed(files_of(folder)):
+            os.unlink(path)
+        if os.path.isdir(f"{folder}/{SNAPSHOTS}"):
+            os.rmdir(f"{folder}/{SNAPSHOTS}")
         files.sync_folder(folder)
 
 

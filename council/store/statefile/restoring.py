@@ -82,7 +82,7 @@ class Restoring:
             if said is not None and same_lines(said) == same_lines(entry.text):
                 continue
             reason = "deleted" if said is None else "changed"
-            if said is not None:
+            if said is not None and "purged" not in entry.extra:
                 self.kept.append(Kept(what=f"contribution {entry.id}, as edited", text=said))
             data = {"entry": entry.id, "reason": reason}
             self.events.append(Event(type="contribution.restored", agent=entry.agent, data=data))
