@@ -65,9 +65,8 @@ def over_before(
             ended = exchange.closed_at or exchange.updated_at
             if exchange.is_open or ended > before or _goes_on(contexts, exchange.successor):
                 continue
-            document = contexts.closed_path(context)
-            with files.explaining("look at", document):
-                history = [(document, os.lstat(document).st_size)]
+            with files.explaining("look at", context):
+                history = [(one, os.lstat(one).st_size) for one in contexts.closed_files(context)]
             its_files = {"history": history, "runs": runs.get(context, [])}
             found.append(Over(context=context, closed_at=ended, files=its_files))
         except CouncilError as error:

@@ -93,7 +93,7 @@ def test_one_that_is_due_is_opened_once_its_time_has_come(store: Contexts) -> No
 
 def test_one_that_is_gone_or_new_is_noticed(store: Contexts) -> None:
     _note_all(store)
-    os.unlink(f"{store.folder}/S3.json")
+    os.unlink(f"{store.folder}/S3.jsonl")
     store.open(
         lambda one: Change(exchange=Exchange(context=one, opened_at=NOW, updated_at=NOW)),
         NOW,

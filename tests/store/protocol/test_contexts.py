@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import inbox_path, read_inbox
 from tests.store.processes import at_call, die, forked, status_of, together
+from tests.store.records import put, value_in
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def test_what_follows_from_a_revision_reaches_events_log_inboxes_and_the_answer(
 def test_a_change_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
     before = (path.stat().st_ino, path.read_bytes())
     store.edit("S1", lambda one: Change(exchange=one), NOW)
     assert (path.stat().st_ino, path.read_bytes()) == before
@@ -206,7 +206,7 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
 def test_a_broken_document_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
     path.write_bytes(content)
     with pytest.raises(InvalidStateError):
         store.edit("S1", lambda one: _told(one, "x"), NOW)
@@ -217,9 +217,8 @@ def test_a_broken_document_is_refused_and_left_as_it_is(tmp_path: Path, content:
 def test_a_document_of_a_newer_version_is_never_written(tmp_path: Path) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
-    document = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**document, "schemaVersion": 99}))
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
+    put(path, {**value_in(path), "schemaVersion": 99})
     before = path.read_bytes()
     with pytest.raises(NewerVersionError):
         store.edit("S1", lambda one: _told(one, "x"), NOW)
@@ -250,10 +249,10 @@ def test_what_was_handed_over_is_taken_back_even_after_a_death(tmp_path: Path):
 def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path):
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = Path(store.folder) / "S1.json"
-    document = json.loads(path.read_text())
+    path = Path(store.folder) / "S1.jsonl"
+    document = value_in(path)
     document["outbox"]["takenBack"] = [["alice", "../SOUL"]]
-    path.write_text(json.dumps(document))
+    put(path, document)
 
     with pytest.raises(InvalidStateError, match="never handed over"):
         store.read("S1")
