@@ -141,6 +141,18 @@ def sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
+def names_in(folder: str) -> list[str]:
+    """Return the names in a folder, in order; none where there is no such folder.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def make_folder(path: str, mode: int = 0o777) -> None:
     """Make a folder and those above it, durably; one that is there is left alone.
 

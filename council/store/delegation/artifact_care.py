@@ -60,7 +60,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
     """
     found = Remains()
     folder = workspace.artifacts
-    names = set(_listed(folder))
+    names = set(files.names_in(folder))
     with files.explaining("read", folder):
         for name in sorted(names):
             path = f"{folder}/{name}"
@@ -274,10 +274,3 @@ def forget(workspace: Workspace, trace: str) -> list[tuple[str, int]]:
     needed = referred_to(workspace)
     gone = remove(workspace, [one for one in own if one not in needed])
     return [(artifacts.content_path(workspace, one), size) for one, size in gone]
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -145,9 +145,5 @@ def _without(sent: list[Sent], matter: Matter) -> list[Sent]:
     return [one for one in sent if one.trace not in matter.traces]
 
 
-def _listed(folder: str, prefix: str = "") -> Iterator[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    yield from (f"{folder}/{one}" for one in names if one.startswith(prefix))
+def _listed(folder: str, prefix: str = "") -> list[str]:
+    return [f"{folder}/{one}" for one in files.names_in(folder) if one.startswith(prefix)]

@@ -67,11 +67,7 @@ def trace_files(workspace: Workspace, trace_id: str) -> list[str]:
 
 def traces(workspace: Workspace) -> list[str]:
     """Return the ids of all traces that have a ledger."""
-    try:
-        names = os.listdir(os.path.join(delegation_folder(workspace), "traces"))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return record_names(names)
+    return record_names(files.names_in(f"{delegation_folder(workspace)}/traces"))
 
 
 def read_trace(workspace: Workspace, trace_id: str) -> Trace:
@@ -189,14 +185,8 @@ def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
 
 def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
     """Yield the notes whose processes are gone, each under our lock."""
-    folder = _notes(workspace)
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in sorted(names):
-        path = f"{folder}/{name}"
-        descriptor = try_lock(path) if name.endswith(_END) else None
+    for path in _note_files(workspace, _END):
+        descriptor = try_lock(path)
         if descriptor is None:
             continue
         record = _record_of(path, descriptor)
@@ -211,12 +201,7 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
 
     With `held` false it yields instead what was left behind.
     """
-    folder = _notes(workspace)
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for path in (f"{folder}/{name}" for name in sorted(names) if name.endswith(_END)):
+    for path in _note_files(workspace, _END):
         try:
             standing = files.read_stable(path) if is_held(path) == held else None
             record = json.loads(standing.data) if standing is not None else None
@@ -228,12 +213,12 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
 
 def damaged_notes(workspace: Workspace) -> list[str]:
     """Return the notes that could not be understood and were set aside."""
+    return _note_files(workspace, _DAMAGED)
+
+
+def _note_files(workspace: Workspace, end: str) -> list[str]:
     folder = _notes(workspace)
-    try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [f"{folder}/{one}" for one in names if one.endswith(_DAMAGED)]
+    return [f"{folder}/{one}" for one in files.names_in(folder) if one.endswith(end)]
 
 
 def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:

@@ -85,8 +85,10 @@ class Stored:
             if data is not None:
                 value = understood(data, path, self._fix)
                 if value is None:
-                    raise InvalidStateError(f"{path} holds nothing", self._fix)
+                    raise self.broken("holds nothing")
                 version = value.get("schemaVersion") if isinstance(value, dict) else None
+                if not isinstance(version or 0, int):
+                    raise self.broken("has a schemaVersion that is no number")
                 if isinstance(version, int) and version > self._version:
                     raise NewerVersionError(path, version, self._version)
                 return value
@@ -97,7 +99,7 @@ class Stored:
             try:
                 found = journal.last_text(self.path)
             except (ValueError, TypeError, LookupError) as error:
-                raise InvalidStateError(f"{self.path} {error}", self._fix) from None
+                raise self.broken(str(error)) from None
             if found is None:
                 return None
             tail, text = found
@@ -108,6 +110,10 @@ class Stored:
                 self._lock.was_left = False
         self._tail, self._text = tail, text
         return text
+
+    def broken(self, what: str) -> InvalidStateError:
+        """Return the refusal of a record that `what` is wrong with; says what to do."""
+        return InvalidStateError(f"{(*record_files(self.path), self.path)[0]} {what}", self._fix)
 
     def has(self, op_id: str) -> bool:
         """Return true if an operation left a line; "" is none."""

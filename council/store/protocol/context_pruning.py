@@ -113,11 +113,7 @@ def _runs_of(workspace: Workspace) -> dict[str, list[tuple[str, int]]]:
     """Return the files of runs by what they were for."""
     found: dict[str, list[tuple[str, int]]] = {}
     with files.explaining("list", workspace.runs):
-        try:
-            names = sorted(os.listdir(workspace.runs))
-        except FileNotFoundError:
-            return {}
-        for name in names:
+        for name in files.names_in(workspace.runs):
             path = f"{workspace.runs}/{name}"
             facts = os.lstat(path)
             if stat.S_ISREG(facts.st_mode):

@@ -257,10 +257,7 @@ class ContextSurvey:
     def _standing(self) -> dict[str, bytes]:
         """Return how each document looks now."""
         with files.explaining("list", self._folder):
-            try:
-                names = sorted(os.listdir(self._folder))
-            except FileNotFoundError:
-                return {}
+            names = files.names_in(self._folder)
         # Of a journal and the file of version 1 beside it, the journal comes last and counts.
         return {
             context: _look_of(f"{self._folder}/{one}") or b""

@@ -104,7 +104,7 @@ class Contexts:
             stored = Stored(path, _FIX, version=SCHEMA_VERSION, lock=lock)
             value = stored.read()
             if value is not None:
-                return stored, _kept(value, path)
+                return stored, _kept(value, stored, is_closed=path == closed)
         raise self._unknown(context)
 
     def done_by(self, op_id: str) -> str:
@@ -350,13 +350,11 @@ class Contexts:
 
 def _ids_in(folder: str, forms: tuple[str, ...] = (".jsonl", ".json")) -> list[str]:
     with files.explaining("list", folder):
-        try:
-            return [one for one in record_names(os.listdir(folder), forms) if is_context(one)]
-        except FileNotFoundError:
-            return []
+        names = record_names(files.names_in(folder), forms)
+    return [one for one in names if is_context(one)]
 
 
-def _kept(value: Any, path: str) -> Kept:
+def _kept(value: Any, stored: Stored, *, is_closed: bool) -> Kept:
     """Return what a record holds.
 
     Raises:
@@ -366,8 +364,7 @@ def _kept(value: Any, path: str) -> Kept:
         exchange = exchange_from_record(value["exchange"])
         outbox = checked_outbox(value["outbox"])
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise InvalidStateError(f"{path} is no context: {error}", _FIX) from None
-    is_closed = os.path.basename(os.path.dirname(path)) == CLOSED
+        raise stored.broken(f"is no context: {error}") from None
     return Kept(exchange=exchange, is_closed=is_closed, outbox=outbox)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import InvalidStateError
 from council.core.protocol.liveness import next_due
 from council.core.protocol.registry import Registry
 from council.core.protocol.registry_records import registry_from_record, registry_to_record
@@ -125,5 +124,5 @@ def _read(stored: Stored) -> tuple[Registry, dict[str, Any]]:
         outbox = record.pop(_OUTBOX, {})
         outbox = outbox if outbox == {} else checked_outbox(outbox)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise InvalidStateError(f"{stored.path} is no registry: {error}", _FIX) from None
+        raise stored.broken(f"is no registry: {error}") from None
     return registry_from_record(record), outbox
