@@ -21,7 +21,7 @@ from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import inbox_path, read_inbox
 from tests.store.processes import at_call, die, forked, status_of, together
-from tests.store.records import put, value_in
+from tests.store.records import of_version_one, put, value_in
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
@@ -256,3 +256,53 @@ def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path
 
     with pytest.raises(InvalidStateError, match="never handed over"):
         store.read("S1")
+
+
+@pytest.mark.req("OP-008")
+def test_an_operation_that_has_changed_a_context_changes_nothing_when_it_is_repeated(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(str(tmp_path))
+    store = Contexts(workspace)
+    store.open(_first, NOW, op_id="op-1")
+    store.open(_first, NOW)
+    for _ in range(2):
+        store.edit("S2", lambda one: _told(one, "once"), NOW, op_id="op-2")
+        store.edit("S1", _closed, NOW, op_id="op-3")
+
+    assert [store.read(one).exchange.rev for one in ("S1", "S2")] == [2, 2]
+    assert _everything(workspace)["W1"] == ["once", "over"]
+    assert [store.done_by(one) for one in ("op-1", "op-2", "op-3", "op-4", "")] == [
+        "S1",
+        "S2",
+        "S1",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.req("XC-001", "XC-013")
+def test_killed_while_a_context_of_version_1_is_closed_it_is_open_or_over_and_never_both(
+    tmp_path: Path,
+) -> None:
+    for number in range(1, 200):
+        store = Contexts(Workspace(str(tmp_path / str(number))))
+        store.open(_first, NOW)
+        store.edit("S1", lambda one: _told(one, "before"), NOW)
+        old = of_version_one(Path(store.folder) / "S1.jsonl")
+
+        def dies(store: Contexts = store, number: int = number) -> None:
+            at_call(number, die)
+            store.edit("S1", _closed, NOW)
+
+        status = status_of(forked(dies))
+        assert store.read("S1").exchange.rev in (2, 3)
+        store.catch_up("S1")
+        store.edit("S1", lambda one: _closed(one) if one.is_open else Change(exchange=one), NOW)
+        assert (store.ids(), store.closed_ids()) == ([], ["S1"])
+        words = _everything(store.workspace)["W1"]
+        assert words == ["before", "over"]
+        if status == 0:
+            break
+    assert 15 < number < 199
+    assert not old.exists()
