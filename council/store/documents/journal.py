@@ -75,8 +75,8 @@ def read_tail(path: str) -> Tail | None:
 
 def _first_version(path: str, *, last_alone: bool = False) -> bytes:
     """Return a journal of version 1; the next command that writes brings it over."""
-    folder, name = os.path.split(path)
-    if name != FILE or not os.path.lexists(f"{folder}/journal.jsonl"):
+    folder = os.path.dirname(path)
+    if not os.path.lexists(f"{folder}/journal.jsonl"):
         return b""
     from council.store.documents import version_one
 

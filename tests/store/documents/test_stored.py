@@ -198,11 +198,10 @@ def test_a_newer_value_and_a_newer_journal_are_refused_and_left(path: str):
 @pytest.mark.req("OP-008")
 def test_a_journal_stays_short_and_an_operation_is_found_after_it_was_folded(path: str):
     sizes = []
-    for number in range(400):
-        with Stored(path, "") as stored:
-            stored.read()
+    with Stored(path, "") as stored:
+        for number in range(400):
             stored.write({"words": ["w" * 1000], "number": number}, op_id=f"op-{number}")
-        sizes.append(os.stat(path).st_size)
+            sizes.append(os.stat(path).st_size)
 
     assert max(sizes) < 64 * 1024 + 4096
     assert any(later < sooner for sooner, later in pairwise(sizes))
@@ -218,6 +217,25 @@ def test_written_anew_nothing_of_what_stood_there_is_left(path: str):
     with Stored(path, "") as stored:
         stored.read()
         stored.write({"words": ["cow"]}, anew=True)
+
+    assert words(path) == ["cow"]
+    assert b"heron" not in Path(path).read_bytes()
+
+
+@pytest.mark.req("XC-018")
+def test_edited_anew_what_went_before_is_gone_even_if_the_value_stays(path: str):
+    change(path, "heron")
+    with Stored(path, "") as stored:
+        stored.read()
+        stored.write({"words": ["cow"]})
+    assert b"heron" in Path(path).read_bytes()
+
+    def nothing(_: object) -> None:
+        return None
+
+    Stored(path, "").edit(Stored.read, lambda value: value, nothing)
+    assert b"heron" in Path(path).read_bytes()
+    Stored(path, "").edit(Stored.read, lambda value: value, nothing, anew=True)
 
     assert words(path) == ["cow"]
     assert b"heron" not in Path(path).read_bytes()

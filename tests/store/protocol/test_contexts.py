@@ -306,3 +306,30 @@ def test_killed_while_a_context_of_version_1_is_closed_it_is_open_or_over_and_ne
             break
     assert 15 < number < 199
     assert not old.exists()
+
+
+@pytest.mark.req("XC-001", "XC-013")
+def test_killed_while_both_files_of_a_context_are_put_away_the_newer_one_counts(
+    tmp_path: Path,
+) -> None:
+    for number in range(1, 50):
+        store = Contexts(Workspace(str(tmp_path / str(number))))
+        store.open(_first, NOW)
+        path = Path(store.folder) / "S1.jsonl"
+        old = of_version_one(path)
+        before = old.read_bytes()
+        kept = store.edit("S1", _closed, NOW)
+        os.rename(store.closed_files("S1")[0], path)  # as its writer left them who was killed
+        old.write_bytes(before)
+
+        def dies(store: Contexts = store, number: int = number) -> None:
+            at_call(number, die)
+            store.catch_up("S1")
+
+        status = status_of(forked(dies))
+        assert store.read("S1").exchange == kept.exchange
+        store.catch_up("S1")
+        assert (store.ids(), store.closed_ids()) == ([], ["S1"])
+        if status == 0:
+            break
+    assert 3 < number < 49
