@@ -42,7 +42,7 @@ KINDS = {
     "resting": "see the log of its last run; try it with: council doctor --probe",
     "call": "council heartbeat writes its end; then ask again",
     "silent": "start it again; it is back with: council agent liveness ID --load 0",
-    "registry": "correct memory/shared/protocol/registry.jsonl, or move it away",
+    "registry": "put back a copy of memory/shared/protocol/registry.jsonl, or move it away",
     "file": "council check --name NAME; go back with council restore REV",
     "failed": "read the log; the agent may still answer: council respond --as ID --name NAME",
     "floor": "read the log; it may still speak: council turn end ROOM --as ID --post --text …",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _OWNER = "registry"
 _OUTBOX = "outbox"
-_FIX = "correct it or move it away; it was not written"
+_FIX = "put back a copy, or move it away; it was not written"
 
 
 class RegistryChange(Follows):
