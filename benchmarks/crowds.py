@@ -12,11 +12,10 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from council.store.conversations.snapshots import digest_of
-
 from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
 from council.store.conversations import journal
+from council.store.conversations.snapshots import digest_of
 
 AGENTS = ("owl", "gecko")
 _SHARED = Path("memory", "shared")
