@@ -25,6 +25,7 @@ from council.operations.report import Report
 from council.store.conversations.survey import Survey
 from council.store.files import explaining, make_folder
 from council.store.lock import Lock, try_lock
+from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
 
 def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Mark agents of the protocol that fell silent as unavailable (PR-422)."""
-    if os.path.lexists(f"{place.paths.protocol}/registry.json"):
+    if record_files(f"{place.paths.protocol}/registry.jsonl"):
         from council.store.protocol.liveness_note import is_due
 
         if is_due(place.paths.protocol, now):

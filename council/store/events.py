@@ -153,11 +153,8 @@ def tail(
 
 def days(workspace: Workspace, since: str = "") -> list[str]:
     """Return the names of the files of the log, oldest first, from the day `since` on."""
-    try:
-        names = os.listdir(workspace.events)
-    except FileNotFoundError:
-        return []
-    return sorted(name for name in names if name.endswith(".jsonl") and name[:10] >= since[:10])
+    names = files.names_in(workspace.events)
+    return [name for name in names if name.endswith(".jsonl") and name[:10] >= since[:10]]
 
 
 def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:

@@ -143,6 +143,18 @@ def sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
+def names_in(folder: str) -> list[str]:
+    """Return the names in a folder, in order; none where there is no such folder.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def make_folder(path: str, mode: int = 0o777) -> None:
     """Make a folder and those above it, durably; one that is there is left alone.
 
@@ -279,14 +291,20 @@ def link(existing: str, new: str) -> bool:
     return True
 
 
-def replace(path: str, data: bytes, *, mode: int = 0o666) -> None:
+def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> None:
     """Write a file whole and durable in the place of what is there, keeping mode and owner.
+
+    Args:
+        path: Where.
+        data: The content.
+        mode: Permissions of a new file, before the umask.
+        like: The file whose mode and owner it has, "" for the one that is there.
 
     Raises:
         CouncilError: The system refuses; the old file is untouched.
     """
     with explaining("write", path):
-        standing = read_stable(path)
+        standing = read_stable(like or path)
         folder = os.path.dirname(path)
         temporary = write_temporary(folder, data, mode=mode, like=standing)
         try:

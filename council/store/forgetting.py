@@ -21,6 +21,7 @@ from council.store.conversations.erasing import Matter, erase_events
 from council.store.conversations.purging import SET_ASIDE, listed, remove, remove_torn
 from council.store.delegation import artifact_care, artifacts
 from council.store.delegation.forgotten_calls import forget_calls, ledgers_of
+from council.store.paths import record_files
 from council.store.tally import edit_tally
 
 TYPE_CHECKING = False
@@ -151,8 +152,8 @@ def sweep(workspace: Workspace, doom: Doom, done: Purged) -> None:
             remove(path, done.runs, done)
     done.calls = forget_calls(workspace, about)
     done.events = erase_events(workspace, about)
-    if os.path.lexists(workspace.tally):
-        edit_tally(workspace, lambda tally: _uncount(tally, about))
+    if record_files(workspace.tally):
+        edit_tally(workspace, lambda tally: _uncount(tally, about), anew=True)
     # These hold topics, and are made anew.
     for path in (workspace.board, f"{workspace.control}/board.json", workspace.room_deadlines):
         files.remove(path)

@@ -62,6 +62,9 @@ class Lock:
         timeout_s: How long to wait at most.
         say: Takes the one line for people who wait longer than a second.
 
+    Attributes:
+        was_left: Whether its last holder died with it, or was cut off by a power cut.
+
     Raises:
         LockTimeoutError: It was held for all that time; the error names the holder.
         CouncilError: The system refuses the file.
@@ -77,6 +80,7 @@ class Lock:
         self._timeout_s = timeout_s
         self._say = say
         self._descriptor = -1
+        self.was_left = False
 
     def __enter__(self) -> Lock:
         with explaining("lock", self.path):
@@ -92,6 +96,7 @@ class Lock:
                     self._wait(descriptor, started)
                 named = self._named()
                 if named is not None and os.path.samestat(named, ours):
+                    self.was_left = named.st_size > 0
                     self._write_holder(descriptor, named.st_size)
                     self._descriptor = descriptor
                     return self

@@ -18,7 +18,7 @@ from council.core.ids import checked_name, is_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 SETTINGS = "council.toml"
 SHARED = "memory/shared"
@@ -110,6 +110,16 @@ def resolve_inside(root: str, path: str) -> str:
     whole = _named_inside(root, path)
     _refuse_links(os.path.abspath(root), whole)
     return whole
+
+
+def record_files(path: str) -> list[str]:
+    """Return the files of a record: its journal `x.jsonl`, and `x.json` that version 1 left."""
+    return [one for one in (path, path.removesuffix("l")) if os.path.lexists(one)]
+
+
+def record_names(files: Iterable[str], forms: tuple[str, ...] = (".jsonl", ".json")) -> list[str]:
+    """Return what the records are called that have their files among these, in order."""
+    return sorted({one.rpartition(".")[0] for one in files if one.endswith(forms)})
 
 
 def _named_inside(root: str, path: str) -> str:
@@ -336,8 +346,8 @@ class Workspace:
 
     @property
     def tally(self) -> str:
-        """The file of what runs have used up and which agents rest."""
-        return self._below_control("tally.json")
+        """The record of what runs have used up and which agents rest."""
+        return self._below_control("tally.jsonl")
 
     @property
     def scan_mark(self) -> str:

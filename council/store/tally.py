@@ -1,4 +1,4 @@
-"""The file of what is counted: one small JSON file for the workspace.
+"""What is counted: one small record for the workspace.
 
 It is read by whoever is about to start a run and written when one was started
 under a cap, when one failed, and when an agent that had failed answers again.
@@ -10,14 +10,11 @@ Source: `trust.md` (bounds).
 
 from __future__ import annotations
 
-import os
-
-from council.core import quick_json as json
 from council.core.bounds import Lapse, Spent, Tally
 from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_instant
 from council.store import files
-from council.store.lock import Lock
+from council.store.documents.stored import Stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,48 +30,41 @@ SCHEMA_VERSION = 1
 
 def read_tally(workspace: Workspace) -> Tally:
     """Return what is counted; nothing when the file is missing or cannot be understood."""
-    return _read(workspace)[0]
+    return _read(_stored(workspace))[0]
 
 
 def is_damaged(workspace: Workspace) -> bool:
     """Tell whether the file is there and cannot be understood."""
-    return _read(workspace)[1]
+    return _read(_stored(workspace))[1]
 
 
-def edit_tally(workspace: Workspace, change: Callable[[Tally], _Result]) -> _Result:
+def edit_tally(
+    workspace: Workspace, change: Callable[[Tally], _Result], *, anew: bool = False
+) -> _Result:
     """Apply a change to the counts under their lock and write them if they differ.
+
+    Args:
+        workspace: Where.
+        change: The change.
+        anew: Whether no earlier counts are kept.
 
     Raises:
         CouncilError: The system refuses, or the lock was not free in time.
     """
     files.make_folder(workspace.control)
-    with files.explaining("write", workspace.tally), Lock(f"{workspace.tally}.lock"):
-        tally = read_tally(workspace)
-        before = _to_record(tally)
-        result = change(tally)
-        after = _to_record(tally)
-        if after != before:
-            data = json.dumps(after, separators=(",", ":")).encode("ascii") + b"\n"
-            files.replace(workspace.tally, data, mode=0o600)
-        return result
+    return _stored(workspace).edit(lambda one: _read(one)[0], _to_record, change, anew=anew)
 
 
-def _read(workspace: Workspace) -> tuple[Tally, bool]:
+def _stored(workspace: Workspace) -> Stored:
+    return Stored(workspace.tally, "remove it", mode=0o600)
+
+
+def _read(stored: Stored) -> tuple[Tally, bool]:
     try:
-        descriptor = os.open(
-            workspace.tally, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
-    except FileNotFoundError:
-        return Tally(today=Spent()), False
-    except OSError:
+        record = stored.read()
+        return Tally(today=Spent()) if record is None else _from_record(record), False
+    except (ValueError, TypeError, KeyError, AttributeError, CouncilError):
         return Tally(today=Spent()), True
-    try:
-        record = json.loads(files.read_all(descriptor, os.fstat(descriptor).st_size))
-        return _from_record(record), False
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, CouncilError):
-        return Tally(today=Spent()), True
-    finally:
-        os.close(descriptor)
 
 
 def _to_record(tally: Tally) -> dict[str, Any]:

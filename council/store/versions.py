@@ -98,7 +98,7 @@ def dated_files(workspace: Workspace) -> Iterator[Dated]:
     if os.path.lexists(workspace.settings):
         yield _dated(workspace.settings, "settings", _of_settings)
     folder = os.path.dirname(workspace.control)
-    for name in _listed(folder):
+    for name in files.names_in(folder):
         if workspace.conversation_name(name):
             yield _dated(f"{folder}/{name}", "conversation", _of_conversation)
     for above in (workspace.control, f"{workspace.control}/channels"):
@@ -106,7 +106,7 @@ def dated_files(workspace: Workspace) -> Iterator[Dated]:
             yield from _journals(f"{above}/{name}")
     for day in days(workspace):
         yield _dated(f"{workspace.events}/{day}", "events", _of_events)
-    for name in _listed(workspace.minutes):
+    for name in files.names_in(workspace.minutes):
         path = f"{workspace.minutes}/{name}"
         if name.endswith(".md") and os.path.isfile(path):
             head = _head(path)
@@ -177,10 +177,3 @@ def _number(value: object) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -22,6 +22,7 @@ from council.store.events import tail
 from council.store.paths import Workspace
 from tests.cli.commands import tree
 from tests.conftest import NOW, Council
+from tests.store.records import put
 
 HELLO = "art_5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 
@@ -359,8 +360,7 @@ def test_gc_removes_what_nothing_refers_to_and_nothing_else(council):
     assert council(*convened).code == 0
     (shared / "channels").mkdir(exist_ok=True)
     (shared / "channels/weather.jsonl").write_text(f'{{"text": "{held[2]}"}}')
-    (shared / "protocol/contexts").mkdir(parents=True)
-    (shared / "protocol/contexts/S1.json").write_text(f'{{"data": "src=#REF:{held[3]};x=1"}}')
+    put(shared / "protocol/contexts/S1.jsonl", {"data": f"src=#REF:{held[3]};x=1"})
     (owl / "sessions").mkdir(exist_ok=True)
     (owl / "sessions/inbox.jsonl").write_text(f'{{"text": "{held[4]}"}}')
     (council.root / "conseils").mkdir(exist_ok=True)

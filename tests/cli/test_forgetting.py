@@ -42,7 +42,7 @@ def test_a_context_is_closed_asked_about_and_purged(staffed):
     done = staffed("purge", "S1", "--yes")
     assert done.code == 0, done.err
     assert "S1 is forgotten" in done.out
-    assert "removed memory/shared/protocol/contexts/closed/S1.json" in done.out
+    assert "removed memory/shared/protocol/contexts/closed/S1.jsonl" in done.out
     assert staffed("purge", "S1", "--yes").code == 5
 
 

@@ -12,10 +12,11 @@ from council.operations.agents import add
 from council.operations.place import Place
 from council.operations.protocol.registry import join, receive
 from council.wire.carried import message_of
+from tests.store.records import value_in
 
 
 def registry(council) -> dict:
-    return json.loads((council.root / "memory/shared/protocol/registry.json").read_text())
+    return value_in(council.root / "memory/shared/protocol/registry.jsonl")
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_a_target_is_a_task_in_a_context_a_task_or_a_context(office):
 
 def test_a_broken_context_is_reported_and_the_others_are_listed(office):
     broken, fine = office.ask("One", "--caps", "plan"), office.ask("Two", "--caps", "plan")
-    path = office.root / f"memory/shared/protocol/contexts/{broken}.json"
+    path = office.root / f"memory/shared/protocol/contexts/{broken}.jsonl"
     at_rest(office.root)
     path.write_text("{")
     found = office.do("task", "list", code=3)
@@ -275,7 +275,7 @@ def test_doctor_names_each_context_that_cannot_be_read(office):
     office.do("ctx", "close", office.do("ctx", "open")["ctx"])
     folder = office.root / "memory/shared/protocol/contexts"
     at_rest(office.root)
-    for path in (folder / "S1.json", folder / "closed/S2.json"):
+    for path in (folder / "S1.jsonl", folder / "closed/S2.jsonl"):
         path.write_text("garbage")
     status = office.council("status").out
     found = office.council("doctor", "--json").json()["findings"]

@@ -11,6 +11,7 @@ from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
 from tests.conftest import BIN
 from tests.operations.tables import Table, script
+from tests.store.records import value_in
 
 REPEATS = 'cat >/dev/null; echo "$COUNCIL_AGENT was asked."'
 # Prints how the workspace looks from inside the run.
@@ -49,7 +50,7 @@ class Desk(Table):
 
     def ledger(self, trace: str = "t1") -> dict[str, object]:
         folder = Path(self.place.paths.control) / "delegation" / "traces"
-        return json.loads((folder / f"{trace}.json").read_text())
+        return value_in(folder / f"{trace}.jsonl")
 
     def notes(self) -> list[Path]:
         return list((Path(self.place.paths.control) / "delegation" / "calls").glob("*"))

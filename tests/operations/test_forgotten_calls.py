@@ -41,7 +41,7 @@ def test_a_purged_conversation_takes_its_calls_and_messages_along(tmp_path: Path
 
     assert files_with(table, SECRET) == []
     assert [one for one in files_with(table, trace) if "artifacts" not in one] == []
-    assert any(one.endswith(f"{trace}.json") for one in done.calls)
+    assert any(one.endswith(f"{trace}.jsonl") for one in done.calls)
     said = [one for one in table.transcript("dan", "agent:dan:inbox") if "text" in one]
     assert [one["text"] for one in said] == ["another matter"]
 
@@ -66,13 +66,13 @@ def test_old_ledgers_go_by_age(tmp_path: Path):
     table.call("sage", "again", trace="new")
     folder = table.root / "memory/shared/.council/delegation/traces"
     past = table.now.timestamp() - 100 * 86400
-    os.utime(folder / "old.json", (past, past))
-    os.utime(folder / "new.json", (table.now.timestamp(),) * 2)
+    os.utime(folder / "old.jsonl", (past, past))
+    os.utime(folder / "new.jsonl", (table.now.timestamp(),) * 2)
 
     dry = gc(table.place, timedelta(days=30), dry_run=True)
-    assert (folder / "old.json").exists()
+    assert (folder / "old.jsonl").exists()
     done = gc(table.place, timedelta(days=30))
 
     assert dry.orphaned == done.orphaned
-    assert not (folder / "old.json").exists()
-    assert (folder / "new.json").exists()
+    assert not (folder / "old.jsonl").exists()
+    assert (folder / "new.jsonl").exists()

@@ -110,7 +110,7 @@ def test_after_a_purge_nothing_of_a_context_is_found_and_nothing_of_others_is_mi
     assert of(table, "S1") == []
     assert of(table, "S2") == cow
     assert everywhere(table.root, other, "cow") == others
-    assert {Path(one).name for one in done.files} == {"S1.json", "S1.md"}
+    assert {Path(one).name for one in done.files} == {"S1.jsonl", "S1.md"}
     assert len(done.calls) >= 3
     assert done.events > 10
     assert len(done.artifacts) >= 1
@@ -307,7 +307,7 @@ def _is_file(path: str) -> bool:
 @pytest.mark.req("XC-018")
 def test_what_writers_left_who_were_killed_goes_too_and_nothing_that_is_being_written(table: Desk):
     protocol = table.root / "memory/shared/protocol"
-    known = (protocol / "contexts/closed/S1.json").read_text()
+    known = (protocol / "contexts/closed/S1.jsonl").read_text()
     torn = protocol / "contexts/.tmp-0123456789abcdef"
     torn.write_text(known[: len(known) // 2])
     answer = protocol / "answers/.tmp-00112233445566ff"
@@ -331,7 +331,7 @@ def test_who_names_a_task_is_told_to_name_its_context(table: Desk):
 
 def test_a_context_that_cannot_be_read_is_forgotten_as_well(table: Desk):
     trace = trace_of(table, "S1")
-    path = Path(contexts(table.place).closed_path("S1"))
+    path = Path(contexts(table.place).closed_files("S1")[0])
     path.write_text(json.dumps({"schemaVersion": 1, "exchange": f"the {SECRET}"}))
     assert doomed(table.place, "S1") == forget.Doomed(conversation_id="S1", topic="", kind=CONTEXT)
     purge(table.place, "S1", CONTEXT)

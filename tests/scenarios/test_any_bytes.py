@@ -23,6 +23,7 @@ import pytest
 from council.cli import app, hot
 from council.cli.options import hoisted, hot_name
 from tests.operations.tables import adopt_orphans, all_is_quiet
+from tests.store.records import put
 
 NOW = "2026-02-08T20:00:00Z"
 LATER = "2026-02-08T20:20:00Z"
@@ -101,7 +102,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done("context", "--as", "henry")
     done("convene", "Blind?", "--name", "blind", "--agents", "henry,sage")
     done("respond", "--name", "blind", "--as", "henry", "Seen by nobody yet.")
-    (root / SHARED / ".council" / "tally.json").write_text("{}")
+    put(root / SHARED / ".council" / "tally.jsonl", {})
     (root / SHARED / ".council" / "hooks.json").write_text("{}")
     all_is_quiet()
     return root
@@ -125,7 +126,7 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "lock": lambda root: folder(root) / "lock",
     "pointer": lambda root: root / SHARED / ".council" / "open" / "active",
     "sealed": lambda root: only((root / SHARED / ".council").glob("*/sealed/*")),
-    "counts": lambda root: root / SHARED / ".council" / "tally.json",
+    "counts": lambda root: root / SHARED / ".council" / "tally.jsonl",
     "mark of the hooks": lambda root: root / SHARED / ".council" / "hooks.json",
     "settings": lambda root: root / "council.toml",
     "kept settings": lambda root: root / SHARED / ".council" / "settings-cache.json",

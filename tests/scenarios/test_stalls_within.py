@@ -119,9 +119,9 @@ def test_a_call_that_failed_says_what_its_program_said(council):
     assert "alice → sage: E99 sage: exit 4" in why
     assert "by hand" not in why
     assert council("explain", "t2").code == 5
-    (council.root / "memory/shared/.council/delegation/traces/t1.json").write_text("garbage")
+    (council.root / "memory/shared/.council/delegation/traces/t1.jsonl").write_text("garbage")
     broken = council("explain", "t1")
-    assert (broken.code, "t1.json is not JSON" in broken.err) == (3, True)
+    assert (broken.code, "t1.jsonl ends with a line" in broken.err) == (3, True)
 
 
 @pytest.mark.req("P8-027", "P8-052", "P8-055", "P8-005")

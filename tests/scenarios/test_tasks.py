@@ -17,6 +17,7 @@ from council.store.slots import Slots
 from tests.cli.commands import at_rest, wait_until
 from tests.event_lines import lines_under
 from tests.scenarios.office import Office
+from tests.store.records import put, value_in
 
 
 @pytest.fixture
@@ -577,10 +578,10 @@ def test_after_the_last_number_it_goes_on_in_a_new_context_that_names_the_old_on
     office.hire(outside=([], "plan"))
     context = office.ask("Plan", "--caps", "plan")
     at_rest(office.root)
-    path = office.root / f"memory/shared/protocol/contexts/{context}.json"
-    document = json.loads(path.read_text())
+    path = office.root / f"memory/shared/protocol/contexts/{context}.jsonl"
+    document = value_in(path)
     document["exchange"]["nextMessage"] = 9998
-    path.write_text(json.dumps(document))
+    put(path, document)
     for step in (1, 2, 3):
         line = f"M{step + 1}|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress={step}0%"
         office.do("msg", "send", line)
@@ -805,10 +806,10 @@ def test_a_run_that_began_before_the_numbers_were_used_up_answers_in_the_new_con
     office.hire(sleeper=(["--until", str(gate), "result", "result=late but whole"], "plan"))
     context = office.ask("Plan", "--caps", "plan")
     office.until(context, lambda one: [run["state"] for run in one["runs"].values()] == ["R"])
-    path = office.root / f"memory/shared/protocol/contexts/{context}.json"
-    document = json.loads(path.read_text())
+    path = office.root / f"memory/shared/protocol/contexts/{context}.jsonl"
+    document = value_in(path)
     document["exchange"]["nextMessage"] = 9999
-    path.write_text(json.dumps(document))
+    put(path, document)
     for step in (1, 2):
         line = f"M{step + 1}|W1>O1|U|T1|P1|R|-|0|{context}|B400|progress={step}0%"
         office.do("msg", "send", line)

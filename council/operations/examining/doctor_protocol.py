@@ -5,14 +5,13 @@ Source: `cli.md` section 2 (`doctor`), PR-422.
 
 from __future__ import annotations
 
-import os
-
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration
 from council.operations.examining.finding import Finding
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
+from council.store.paths import record_files
 from council.store.protocol import protocol_registry
 
 
@@ -43,7 +42,7 @@ def _contexts(place: Place) -> list[Finding]:
 
 def _members(place: Place) -> list[Finding]:
     """Look at the registry; where nobody has joined there is nothing to say."""
-    if not os.path.lexists(protocol_registry.registry_path(place.paths)):
+    if not record_files(protocol_registry.registry_path(place.paths)):
         return []
     try:
         here = protocol_registry.load(place.paths).here()

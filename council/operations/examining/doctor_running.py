@@ -17,6 +17,7 @@ from council.operations.place import Place
 from council.operations.schedule import clocks
 from council.operations.telling.hooks import plan_of
 from council.store import files
+from council.store.paths import record_files
 from council.store.tally import edit_tally, is_damaged
 
 _FRESH_BEAT = timedelta(minutes=15)
@@ -73,7 +74,8 @@ def _counts(place: Place, repair: bool) -> list[Finding]:
     if not is_damaged(place.paths):
         return []
     if repair:
-        files.remove(place.paths.tally)
+        for path in record_files(place.paths.tally):
+            files.remove(path)
         edit_tally(place.paths, lambda tally: tally.councils.clear())
     mended = not is_damaged(place.paths)
     said = "counts of runs begin anew" if mended else f"{place.paths.tally} cannot be read"

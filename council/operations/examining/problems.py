@@ -19,6 +19,7 @@ from council.operations.place import Place
 from council.operations.schedule import clocks
 from council.operations.view import Overview, Standing, status
 from council.store.delegation.traces import held_notes
+from council.store.paths import record_files
 from council.store.tally import is_damaged
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ KINDS = {
     "resting": "see the log of its last run; try it with: council doctor --probe",
     "call": "council heartbeat writes its end; then ask again",
     "silent": "start it again; it is back with: council agent liveness ID --load 0",
-    "registry": "correct memory/shared/protocol/registry.json, or move it away",
+    "registry": "put back a copy of memory/shared/protocol/registry.jsonl, or move it away",
     "file": "council check --name NAME; go back with council restore REV",
     "failed": "read the log; the agent may still answer: council respond --as ID --name NAME",
     "floor": "read the log; it may still speak: council turn end ROOM --as ID --post --text …",
@@ -160,8 +161,7 @@ def _of_calls(place: Place) -> list[Problem]:
 
 def _of_registry(place: Place, now: datetime) -> list[Problem]:
     """Return who of those that exchange messages fell silent, or what is wrong with their list."""
-    path = f"{place.paths.protocol}/registry.json"
-    if not os.path.lexists(path):
+    if not record_files(f"{place.paths.protocol}/registry.jsonl"):
         return []
     from council.core.protocol.registry import EntryStatus
     from council.store.protocol.protocol_registry import load

@@ -32,7 +32,8 @@ from council.store import souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.protocol import context_survey, protocol_registry
-from council.store.protocol.protocol_registry import Mail, RegistryChange
+from council.store.protocol.context_outbox import Post
+from council.store.protocol.protocol_registry import RegistryChange
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
@@ -159,7 +160,7 @@ def changed(
             registry=step.registry if has_changed else None,
             events=step.events,
             log=[] if step.outcome == liveness.DROPPED else _log_of(message, step.replies, now),
-            mail=[
+            posts=[
                 _mail(one, line)
                 for one, line in zip(step.replies, lines, strict=True)
                 if not one.to_caller and one.message.receiver not in (COORDINATOR, USER)
@@ -226,9 +227,9 @@ def _done(step: RegistryStep, lines: list[str]) -> Done:
     )
 
 
-def _mail(reply: Reply, line: str) -> Mail:
+def _mail(reply: Reply, line: str) -> Post:
     message = reply.message
-    return Mail(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
+    return Post(inbox=message.receiver, sender=message.sender, receiver=message.receiver, text=line)
 
 
 def _log_of(message: Message | None, replies: list[Reply], now: datetime) -> list[str]:

@@ -22,6 +22,7 @@ from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.delegation import artifacts
 from council.store.delegation.artifacts import CONTENT, METADATA, TEMPORARY
+from council.store.documents import journal, lines
 from council.store.lock import Lock
 from council.store.paths import Workspace
 
@@ -59,7 +60,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
     """
     found = Remains()
     folder = workspace.artifacts
-    names = set(_listed(folder))
+    names = set(files.names_in(folder))
     with files.explaining("read", folder):
         for name in sorted(names):
             path = f"{folder}/{name}"
@@ -162,11 +163,22 @@ def ids_in_file(path: str) -> set[str]:
                 return found
             before = ""
             while piece := file.read(artifacts.PIECE_BYTES):
+                if not before and piece.startswith(lines.BEGINS):
+                    found |= _ids_that_stand(path)
                 text = before + piece.decode("latin-1")
                 if PREFIX in text:
                     found.update(ids_in(text))
                 before = text[-_ID_CHARS:]
     return found
+
+
+def _ids_that_stand(path: str) -> set[str]:
+    """Return the ids in the last text of a journal: in its patches one may stand in parts."""
+    try:
+        last = journal.last_text(path)
+    except (ValueError, TypeError, LookupError):
+        return set()  # broken; what can be read of it is looked through all the same
+    return set() if last is None else set(ids_in(last[1].decode("latin-1")))
 
 
 def used_since(workspace: Workspace, since: datetime) -> set[str]:
@@ -262,10 +274,3 @@ def forget(workspace: Workspace, trace: str) -> list[tuple[str, int]]:
     needed = referred_to(workspace)
     gone = remove(workspace, [one for one in own if one not in needed])
     return [(artifacts.content_path(workspace, one), size) for one, size in gone]
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -261,11 +261,7 @@ def find(workspace: Workspace, artifact_id: str) -> Artifact:
 
 def ids(workspace: Workspace) -> Iterator[str]:
     """Yield the ids of all artifacts that have content, in order."""
-    try:
-        names = sorted(os.listdir(workspace.artifacts))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
+    for name in files.names_in(workspace.artifacts):
         wanted = name.removesuffix(CONTENT)
         if wanted != name and rules.is_artifact_id(wanted):
             yield wanted

@@ -93,11 +93,8 @@ def find(workspace: Workspace, wanted: str) -> list[Kept]:
 
 
 def _names(workspace: Workspace) -> list[str]:
-    try:
-        names = os.listdir(workspace.briefs)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(one for one in names if one.endswith(SUFFIX) and not one.startswith("."))
+    names = files.names_in(workspace.briefs)
+    return [one for one in names if one.endswith(SUFFIX) and not one.startswith(".")]
 
 
 def _read(workspace: Workspace, name: str) -> Kept:

@@ -24,7 +24,7 @@ from council.store.delegation.traces import (
     edit_sent,
     edit_trace,
     read_trace,
-    trace_path,
+    trace_files,
     traces,
 )
 from council.store.delegation.transcripts import END
@@ -65,8 +65,7 @@ def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
     """Return the ledgers of a matter, with their locks, and its briefs."""
     found = []
     for trace in matter.traces:
-        ledger = trace_path(workspace, trace)
-        found += [path for path in (ledger, f"{ledger}.lock") if os.path.lexists(path)]
+        found += trace_files(workspace, trace)
         # A short trace begins the names of others, too: such a brief says itself whose it is.
         own = {one.path for one in briefs.briefs(workspace, trace)}
         found += [
@@ -105,9 +104,9 @@ def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
         with files.explaining("remove", path):
             os.unlink(path)
     if os.path.isdir(delegation_folder(workspace)):
-        edit_sent(workspace, lambda sent: (_without(sent, matter), None))
+        edit_sent(workspace, lambda sent: (_without(sent, matter), None), anew=True)
     for trace in {trace for trace, _ in lent}:
-        edit_trace(workspace, trace, lambda ledger: _blank(ledger, matter))
+        edit_trace(workspace, trace, lambda ledger: _blank(ledger, matter), anew=True)
     return own
 
 
@@ -128,9 +127,8 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
     """
     found = []
     for trace in traces(workspace):
-        path = trace_path(workspace, trace)
-        facts = os.lstat(path)
-        if facts.st_mtime >= before_s:
+        own = [(path, os.lstat(path)) for path in trace_files(workspace, trace)]
+        if not own or own[0][1].st_mtime >= before_s:
             continue
         try:
             calls = read_trace(workspace, trace).calls
@@ -139,9 +137,7 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
         owners = {one.owner for one in calls if one.owner}
         if any(os.path.isdir(f"{workspace.control}/{owner}") for owner in owners):
             continue
-        lock = f"{path}.lock"
-        found.append((path, facts.st_size))
-        found += [(lock, 0)] if os.path.lexists(lock) else []
+        found += [(path, facts.st_size) for path, facts in own]
     return found
 
 
@@ -149,9 +145,5 @@ def _without(sent: list[Sent], matter: Matter) -> list[Sent]:
     return [one for one in sent if one.trace not in matter.traces]
 
 
-def _listed(folder: str, prefix: str = "") -> Iterator[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    yield from (f"{folder}/{one}" for one in names if one.startswith(prefix))
+def _listed(folder: str, prefix: str = "") -> list[str]:
+    return [f"{folder}/{one}" for one in files.names_in(folder) if one.startswith(prefix)]

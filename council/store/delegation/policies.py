@@ -5,12 +5,11 @@ Source: P8-002, P8-059.
 
 from __future__ import annotations
 
-import json
 import os
 
 from council.core.delegation.policies import Policy, policy_of
-from council.core.errors import InvalidStateError
 from council.store import files
+from council.store.documents.stored import understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +35,5 @@ def read_policy(workspace: Workspace, agent: str) -> Policy:
     if standing is None:
         return Policy(agent=agent)
     where = os.path.relpath(path, workspace.root)
-    try:
-        record = json.loads(standing.data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidStateError(
-            f"{where} is not JSON: {' '.join(str(error).split())[:120]}",
-            "correct it; until then nobody reaches the agent",
-        ) from None
+    record = understood(standing.data, where, "correct it; until then nobody reaches the agent")
     return policy_of(agent, record, where)

@@ -25,11 +25,12 @@ from council.core.delegation.delegation_records import (
     trace_from_record,
     trace_to_record,
 )
-from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
+from council.core.errors import CouncilError
 from council.core.record import Record
 from council.store import files
-from council.store.lock import Lock, try_lock
-from council.store.paths import resolve_inside
+from council.store.documents.stored import Stored, lock_path
+from council.store.lock import try_lock
+from council.store.paths import record_files, record_names, resolve_inside
 from council.store.slots import is_held
 
 TYPE_CHECKING = False
@@ -55,87 +56,80 @@ def delegation_folder(workspace: Workspace) -> str:
 def trace_path(workspace: Workspace, trace_id: str) -> str:
     """Return the ledger of a trace."""
     folder = os.path.join(delegation_folder(workspace), "traces")
-    return resolve_inside(folder, checked_trace(trace_id) + _END)
+    return resolve_inside(folder, f"{checked_trace(trace_id)}.jsonl")
+
+
+def trace_files(workspace: Workspace, trace_id: str) -> list[str]:
+    """Return the files of the ledger of a trace, with its lock."""
+    path = trace_path(workspace, trace_id)
+    return [*record_files(path), *filter(os.path.lexists, [lock_path(path)])]
 
 
 def traces(workspace: Workspace) -> list[str]:
     """Return the ids of all traces that have a ledger."""
-    try:
-        names = os.listdir(os.path.join(delegation_folder(workspace), "traces"))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(one.removesuffix(_END) for one in names if one.endswith(_END))
+    return record_names(files.names_in(f"{delegation_folder(workspace)}/traces"))
 
 
 def read_trace(workspace: Workspace, trace_id: str) -> Trace:
-    """Return the ledger of a trace; of one nobody has called in, an empty one.
+    """Return the ledger of a trace; of one that no agent has called in, an empty one.
 
     Raises:
         InvalidStateError: The file cannot be understood: it guards, so it is not begun anew.
         NewerVersionError: It was written by a newer version.
     """
-    path = trace_path(workspace, trace_id)
-    standing = files.read_stable(path)
-    if standing is None:
-        return Trace(trace_id=trace_id)
-    try:
-        record = json.loads(standing.data)
-    except (ValueError, RecursionError):
-        raise InvalidStateError(
-            f"{path} is not JSON", "put back a copy, or remove it: the trace then counts from 0"
-        ) from None
-    version = record.get("schemaVersion") if isinstance(record, dict) else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise NewerVersionError(path, version, SCHEMA_VERSION)
-    return trace_from_record(record, path)
+    return _trace(_ledger(workspace, trace_id), trace_id)
 
 
-def edit_trace(workspace: Workspace, trace_id: str, change: Callable[[Trace], _Result]) -> _Result:
+def _trace(ledger: Stored, trace_id: str) -> Trace:
+    value = ledger.read()
+    return Trace(trace_id=trace_id) if value is None else trace_from_record(value, ledger.path)
+
+
+def _ledger(workspace: Workspace, trace_id: str) -> Stored:
+    fix = "put back a copy, or remove it: the trace then counts from 0"
+    return Stored(trace_path(workspace, trace_id), fix, version=SCHEMA_VERSION, mode=_MODE)
+
+
+def edit_trace(
+    workspace: Workspace, trace_id: str, change: Callable[[Trace], _Result], *, anew: bool = False
+) -> _Result:
     """Change the ledger of a trace under its lock; what stays the same is not written.
 
+    With `anew`, nothing of what stood in it before is kept.
+
     Raises:
-        LockTimeoutError: Somebody else held it all the time.
+        LockTimeoutError: Another process held it all the time.
         CouncilError: The change or the system refuses; nothing was written.
     """
-    path = trace_path(workspace, trace_id)
-    files.make_folder(os.path.dirname(path), mode=0o700)
-    with Lock(f"{path}.lock"):
-        trace = read_trace(workspace, trace_id)
-        before = trace_to_record(trace)
-        result = change(trace)
-        after = trace_to_record(trace)
-        if after != before:
-            files.replace(path, _as_json(after), mode=_MODE)
-        return result
+    ledger = _ledger(workspace, trace_id)
+    files.make_folder(os.path.dirname(ledger.path), mode=0o700)
+    return ledger.edit(lambda one: _trace(one, trace_id), trace_to_record, change, anew=anew)
 
 
 def edit_sent(
-    workspace: Workspace, change: Callable[[list[Sent]], tuple[list[Sent], _Result]]
+    workspace: Workspace,
+    change: Callable[[list[Sent]], tuple[list[Sent], _Result]],
+    *,
+    anew: bool = False,
 ) -> _Result:
     """Change what was let pass lately, under its lock.
 
-    A file that cannot be understood begins anew: it tells of the last minute only.
+    A file that cannot be understood begins anew: it says what was in the last minute only.
 
     Raises:
         CouncilError: The system refuses, or the lock was not free in time.
     """
     folder = delegation_folder(workspace)
-    path = os.path.join(folder, f"sent{_END}")
     files.make_folder(folder, mode=0o700)
-    with Lock(f"{path}.lock"):
-        sent = _read_sent(path)
+    with Stored(f"{folder}/sent.jsonl", "remove it", mode=_MODE) as stored:
+        try:
+            sent = sent_from_record(stored.read() or sent_to_record([]), stored.path)
+        except CouncilError:
+            sent = []
         kept, result = change([one.copy() for one in sent])
-        if kept != sent:
-            files.replace(path, _as_json(sent_to_record(kept)), mode=_MODE)
+        if kept != sent or (anew and record_files(stored.path)):
+            stored.write(sent_to_record(kept), anew=anew)
         return result
-
-
-def _read_sent(path: str) -> list[Sent]:
-    standing = files.read_stable(path)
-    try:
-        return sent_from_record(json.loads(standing.data), path) if standing else []
-    except (ValueError, RecursionError, CouncilError):
-        return []
 
 
 def _as_json(record: dict[str, Any]) -> bytes:
@@ -191,14 +185,8 @@ def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
 
 def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
     """Yield the notes whose processes are gone, each under our lock."""
-    folder = _notes(workspace)
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in sorted(names):
-        path = f"{folder}/{name}"
-        descriptor = try_lock(path) if name.endswith(_END) else None
+    for path in _note_files(workspace, _END):
+        descriptor = try_lock(path)
         if descriptor is None:
             continue
         record = _record_of(path, descriptor)
@@ -213,12 +201,7 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
 
     With `held` false it yields instead what was left behind.
     """
-    folder = _notes(workspace)
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for path in (f"{folder}/{name}" for name in sorted(names) if name.endswith(_END)):
+    for path in _note_files(workspace, _END):
         try:
             standing = files.read_stable(path) if is_held(path) == held else None
             record = json.loads(standing.data) if standing is not None else None
@@ -230,12 +213,12 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
 
 def damaged_notes(workspace: Workspace) -> list[str]:
     """Return the notes that could not be understood and were set aside."""
+    return _note_files(workspace, _DAMAGED)
+
+
+def _note_files(workspace: Workspace, end: str) -> list[str]:
     folder = _notes(workspace)
-    try:
-        names = sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [f"{folder}/{one}" for one in names if one.endswith(_DAMAGED)]
+    return [f"{folder}/{one}" for one in files.names_in(folder) if one.endswith(end)]
 
 
 def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:

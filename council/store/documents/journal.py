@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FILE = "revisions.jsonl"
 _TAIL_BYTES = 16 * 1024
+_FOLD_BYTES = 64 * 1024
 
 
 class Tail(Record):
@@ -57,7 +58,7 @@ def read_tail(path: str) -> Tail | None:
         try:
             descriptor = _opened(path, os.O_RDONLY)
         except FileNotFoundError:
-            return _first_version(path)
+            return last_good(_first_version(path, last_alone=True), 0)
         try:
             size = os.fstat(descriptor).st_size
             span = _TAIL_BYTES
@@ -72,13 +73,14 @@ def read_tail(path: str) -> Tail | None:
             os.close(descriptor)
 
 
-def _first_version(path: str) -> Tail | None:
-    """Return what a journal of version 1 says last; the next command that writes brings it over."""
-    if not os.path.lexists(f"{os.path.dirname(path)}/journal.jsonl"):
-        return None
+def _first_version(path: str, *, last_alone: bool = False) -> bytes:
+    """Return a journal of version 1; the next command that writes brings it over."""
+    folder = os.path.dirname(path)
+    if not os.path.lexists(f"{folder}/journal.jsonl"):
+        return b""
     from council.store.documents import version_one
 
-    return last_good(version_one.content(os.path.dirname(path), last_alone=True), 0)
+    return version_one.content(folder, last_alone=last_alone)
 
 
 def last_good(block: bytes, offset: int) -> Tail | None:
@@ -152,15 +154,20 @@ def reaffirm(path: str, line: Line) -> None:
         os.close(descriptor)
 
 
-def fold(path: str, most_bytes: int) -> None:
-    """Drop the oldest lines of a journal, up to a whole text, where that makes it short enough.
+def is_long(end: int, text: bytes) -> bool:
+    """Return true if a journal of `end` bytes is to be made shorter, by the text that stands."""
+    return end > max(_FOLD_BYTES, 4 * len(text))
+
+
+def fold(path: str, end: int, text: bytes) -> None:
+    """Drop the oldest lines of a long journal, up to a whole text, where that halves it.
 
     Raises:
         CouncilError: The system refuses; the journal is untouched.
     """
-    found = list(read(path))
+    found = list(read(path)) if is_long(end, text) else []
     first = next((one for one in reversed(found) if lines.is_whole(one.body)), None)
-    if first is not None and first.start and found[-1].end - first.start <= most_bytes:
+    if first is not None and first.start and found[-1].end - first.start <= end // 2:
         files.replace(path, _content(path)[first.start : found[-1].end], mode=0o600)
 
 
@@ -246,6 +253,39 @@ def read(path: str) -> Iterator[Line]:
         if line is not None:
             yield line
         at = end + 1
+
+
+def last_text(path: str) -> tuple[Tail, bytes] | None:
+    """Return the last line and the text after it, from no more lines than it takes.
+
+    A line that was not written to its end never was, and what a power cut
+    leaves of one, zeros, is none either.
+
+    Returns:
+        Nothing where there is no journal.
+
+    Raises:
+        ValueError: The journal does not give a text; also TypeError and LookupError.
+        OSError: The system refuses.
+    """
+    content = _bytes_in(path)
+    if content is None:
+        return None
+    tail = last_good(content, 0)
+    if tail is None or (b"\n" in tail.torn and b"\0" not in tail.torn):
+        raise ValueError("ends with a line that is not what was written")
+    needed = [tail.line]
+    while not lines.is_whole(needed[-1].body):
+        before = last_good(content[: needed[-1].start], 0)
+        if before is None:
+            raise ValueError("holds no whole text")
+        needed.append(before.line)
+    text: bytes | None = None
+    for line in reversed(needed):
+        text = lines.text_after(text, line.change)
+    if text is None or sha256_hex(text) != tail.head["digest"]:
+        raise ValueError("is not what was written")
+    return tail, text
 
 
 def records(path: str) -> Iterator[dict[str, Any]]:
@@ -379,20 +419,21 @@ def _opened(path: str, flags: int) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InvalidStateError(
-            f"{path} is not a regular file", "remove it: the conversation goes on from its file"
+            f"{path} is not a regular file", "put the regular file back in its place"
         )
     return descriptor
 
 
 def _content(path: str) -> bytes:
+    found = _bytes_in(path)
+    return _first_version(path) if found is None else found
+
+
+def _bytes_in(path: str) -> bytes | None:
     try:
         descriptor = _opened(path, os.O_RDONLY)
     except FileNotFoundError:
-        if not os.path.lexists(f"{os.path.dirname(path)}/journal.jsonl"):
-            return b""
-        from council.store.documents import version_one
-
-        return version_one.content(os.path.dirname(path))
+        return None
     try:
         return files.read_all(descriptor, os.fstat(descriptor).st_size)
     except OSError as error:

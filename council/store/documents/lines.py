@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = 2
-_SUM, _HEAD, _BODY = b'{"sum":"', b'","head":', b',\t"body":'
+BEGINS, _HEAD, _BODY = b'{"sum":"', b'","head":', b',\t"body":'
 _SUM_CHARS = 64
 _HEAD_BYTES = 700  # of a line besides its body, about
 _SMALL_BYTES = 8192
@@ -81,15 +81,16 @@ def made(
         "spent": 0 if is_whole(body) else spent + len(body) + _HEAD_BYTES,
         "body": sha256_hex(body),
     }
-    said = _dumped(head)
+    said = dumped(head)
     total = sha256_hex(said)
-    data = _joined(total, said, body)
+    data = joined(total, said, body)
     start = 0 if last is None else last.end
     return data, Line(head=head, body=body, sum=total, start=start, end=start + len(data))
 
 
-def _joined(total: str, head: bytes, body: bytes) -> bytes:
-    return b"".join((_SUM, total.encode(), _HEAD, head, _BODY, body, b"}\n"))
+def joined(total: str, head: bytes, body: bytes) -> bytes:
+    """Return the bytes of a line of which these are the sum, the head and the body."""
+    return b"".join((BEGINS, total.encode(), _HEAD, head, _BODY, body, b"}\n"))
 
 
 def _body(before: bytes | None, text: bytes, spent: int, saved: bytes | None) -> bytes:
@@ -99,12 +100,12 @@ def _body(before: bytes | None, text: bytes, spent: int, saved: bytes | None) ->
         change["saved"] = _written(difference(before, saved))
     if before is not None:
         patch = difference(before, text)
-        body = _dumped({"patch": _written(patch), **change})
+        body = dumped({"patch": _written(patch), **change})
         heavy = spent + len(body) + _HEAD_BYTES > max(len(text), _SMALL_BYTES)
         # A patch that does not give the text again must never be believed.
         if not heavy and applied(before, patch) == text:
             return body
-    return _dumped({"whole": _text(text), **change})
+    return dumped({"whole": _text(text), **change})
 
 
 def is_whole(body: bytes) -> bool:
@@ -135,13 +136,13 @@ def decode(data: bytes, start: int = 0) -> Line | None:
         data: The line.
         start: Where it begins in its file.
     """
-    head_at = len(_SUM) + _SUM_CHARS + len(_HEAD)
+    head_at = len(BEGINS) + _SUM_CHARS + len(_HEAD)
     cut = data.find(_BODY, head_at)
-    if cut < 0 or not data.startswith(_SUM) or not data.endswith(b"}"):
+    if cut < 0 or not data.startswith(BEGINS) or not data.endswith(b"}"):
         return None
     said, body = data[head_at:cut], data[cut + len(_BODY) : -1]
     total = sha256_hex(said)
-    if data[len(_SUM) : head_at] != total.encode() + _HEAD:
+    if data[len(BEGINS) : head_at] != total.encode() + _HEAD:
         return None
     try:
         head = json.loads(said)
@@ -155,12 +156,12 @@ def decode(data: bytes, start: int = 0) -> Line | None:
 def headed(line: Line, **changed: Any) -> Line:
     """Return a line with another head: the sum follows from it, the body stays."""
     head = {**line.head, **changed}
-    return line.copy(head=head, sum=sha256_hex(_dumped(head)))
+    return line.copy(head=head, sum=sha256_hex(dumped(head)))
 
 
 def written(line: Line) -> bytes:
     """Return the bytes of a line, its end included."""
-    return _joined(line.sum, _dumped(line.head), line.body)
+    return joined(line.sum, dumped(line.head), line.body)
 
 
 def is_hole(body: bytes) -> bool:
@@ -181,20 +182,21 @@ def with_hole(line: Line, name: str, text: bytes | None = None) -> bytes:
         name: Why nothing, or no patch, is there any more.
         text: The whole text, where that is to be kept; the head says its digest.
     """
-    return _joined(line.sum, _dumped(line.head), hole(name, text))
+    return joined(line.sum, dumped(line.head), hole(name, text))
 
 
 def hole(name: str, text: bytes | None = None) -> bytes:
     """Return a body of which only a name is left, and the whole text where that is kept."""
     kept = {} if text is None else {"whole": _text(text)}
-    return _dumped({"hole": name, **kept})
+    return dumped({"hole": name, **kept})
 
 
-def _dumped(value: object) -> bytes:
+def dumped(value: object, separators: tuple[str, str] = _COMPACT) -> bytes:
+    """Return a value as JSON in UTF-8; in ASCII if it holds half a surrogate pair."""
     try:
-        return json.dumps(value, separators=_COMPACT, ensure_ascii=False).encode()
+        return json.dumps(value, separators=separators, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=_COMPACT).encode()
+        return json.dumps(value, separators=separators).encode()
 
 
 def _text(data: bytes) -> str:

@@ -31,10 +31,7 @@ def minutes_files(workspace: Workspace) -> list[str]:
     """Return the paths of all files that may be minutes, sorted."""
     folder = workspace.minutes
     with files.explaining("read", folder):
-        try:
-            names = sorted(os.listdir(folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        names = files.names_in(folder)
     return [f"{folder}/{name}" for name in names if name.endswith(SUFFIX) and name[0] != "."]
 
 

@@ -1,7 +1,7 @@
-"""What follows from one revision of a context for other files, and how it gets there.
+"""What follows from one revision for other files, and how it gets there.
 
-The outbox stands in the document of the context and is told from it: events,
-lines of the log, letters, the answer to the user. Told again, nothing is there
+The outbox stands in the record of a context, or of the registry, and is told
+from it: events, lines of the log, letters, the answer to the user. Told again, nothing is there
 twice: it holds from which offset on a copy can stand that was made before.
 
 Source: XC-001, XC-008, PR-585, PR-586, `store.md` section 2.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.ids import is_name, text_digest
+from council.core.ids import is_name
 from council.core.protocol.exchange import Exchange
 from council.core.record import Record
 from council.core.times import render_instant
@@ -39,19 +39,17 @@ class Post(Record):
     task: str = ""
 
 
-class Change(Record):
-    """What one revision of a context is and what follows from it.
+class Follows(Record):
+    """What follows from one revision for other files.
 
     Args:
-        exchange: The context from now on.
         events: What happened.
         log: The lines of the log, in order.
         posts: The letters, in order.
         answer: What is put down for the user to read, "" for nothing.
-        taken_back: What nobody has to read any more of what was handed over, agent and task.
+        taken_back: What need not be read any more of what was handed over, agent and task.
     """
 
-    exchange: Exchange
     events: list[Event] = []  # noqa: RUF012 - Record copies it
     log: list[str] = []  # noqa: RUF012 - Record copies it
     posts: list[Post] = []  # noqa: RUF012 - Record copies it
@@ -59,31 +57,52 @@ class Change(Record):
     taken_back: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
 
 
-def outbox_of(workspace: Workspace, change: Change, rev: int, now: datetime) -> dict[str, Any]:
-    """Return what stands in the document of a revision for others."""
-    exchange, at = change.exchange, render_instant(now)
-    digest = text_digest(exchange.trace_id)
-    letters = []
-    for number, post in enumerate(change.posts):
-        letter = inboxes.Letter(
-            id=f"{exchange.context}:{rev}-{digest[:8]}:{number}",
+class Change(Follows):
+    """What one revision of a context is and what follows from it."""
+
+    exchange: Exchange
+
+
+def outbox_of(
+    workspace: Workspace, change: Follows, stamp: str, trace: str, now: datetime, context: str = ""
+) -> dict[str, Any]:
+    """Return what stands in the record of a revision for others.
+
+    Args:
+        workspace: Where it is told.
+        change: What follows from it.
+        stamp: The id of the revision, with which those of events and letters begin.
+        trace: The trace that it belongs to.
+        now: The present.
+        context: The context that it belongs to, "" for none.
+    """
+    at = render_instant(now)
+    letters = [
+        inboxes.Letter(
+            id=f"{stamp}:{number}",
             at=at,
             sender=post.sender,
             receiver=post.receiver,
             text=post.text,
             priority=post.priority,
-            context=exchange.context,
+            context=context,
             task=post.task,
-            trace=exchange.trace_id,
-        )
-        letters.append({"inbox": post.inbox, "letter": letter.to_record()})
+            trace=trace,
+        ).to_record()
+        for number, post in enumerate(change.posts)
+    ]
     return {
-        "events": event_log.revision_records(
-            change.events, exchange.context, rev, digest, now, exchange.trace_id
-        ),
+        "rev": stamp,
+        "events": [
+            event.to_record(f"{stamp}:{number}", trace, context, at)
+            for number, event in enumerate(change.events)
+        ],
         "day": at[:10],
         "log": change.log,
-        "letters": letters,
+        "letters": [
+            {"inbox": post.inbox, "letter": letter}
+            for post, letter in zip(change.posts, letters, strict=True)
+        ],
         "answer": change.answer,
         "takenBack": change.taken_back,
         # From where on a copy can stand that a process made before it died.
@@ -97,14 +116,16 @@ def outbox_of(workspace: Workspace, change: Change, rev: int, now: datetime) -> 
     }
 
 
-def tell(workspace: Workspace, outbox: dict[str, Any], answer_path: str, *, is_fresh: bool) -> None:
+def tell(
+    workspace: Workspace, outbox: dict[str, Any], *, is_fresh: bool, answer_path: str = ""
+) -> None:
     """Copy an outbox to where its parts belong. Repeatable.
 
     Args:
         workspace: Where that is.
         outbox: The outbox.
-        answer_path: The file of the answer to the user.
         is_fresh: Whether it was written a moment ago by ourselves: no copy can be there.
+        answer_path: The file of the answer to the user.
 
     Raises:
         CouncilError: The system refuses.
@@ -119,7 +140,7 @@ def tell(workspace: Workspace, outbox: dict[str, Any], answer_path: str, *, is_f
     for owner, letters in by_inbox.items():
         known = None if is_fresh else since["inbox"][owner]
         inboxes.deliver(workspace, owner, letters, since=known)
-    if outbox["answer"]:
+    if outbox.get("answer"):
         files.make_folder(os.path.dirname(answer_path))
         files.replace(answer_path, outbox["answer"].encode("utf-8", "replace"))
     for agent, task in outbox.get("takenBack", ()):
@@ -139,7 +160,7 @@ def checked_outbox(outbox: Any) -> dict[str, Any]:
         inboxes.letter_of(one["letter"])
         int(outbox["since"]["inbox"][one["inbox"]])
     lines, since = outbox["log"], outbox["since"]["log"]
-    words = (outbox["day"], outbox["answer"], *lines)
+    words = (outbox["day"], outbox.get("answer", ""), outbox.get("rev", ""), *lines)
     if not all(isinstance(word, str) for word in words) or not isinstance(since, int):
         raise ValueError("its outbox is none")
     for agent, task in outbox.get("takenBack", ()):

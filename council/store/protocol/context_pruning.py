@@ -63,9 +63,8 @@ def over_before(
             ended = exchange.closed_at or exchange.updated_at
             if exchange.is_open or ended > before or _goes_on(contexts, exchange.successor):
                 continue
-            document = contexts.closed_path(context)
-            with files.explaining("look at", document):
-                history = [(document, os.lstat(document).st_size)]
+            with files.explaining("look at", context):
+                history = [(one, os.lstat(one).st_size) for one in contexts.closed_files(context)]
             its_files = {"history": history, "runs": runs.get(context, [])}
             found.append(Over(context=context, closed_at=ended, files=its_files))
         except CouncilError as error:
@@ -112,11 +111,7 @@ def _runs_of(workspace: Workspace) -> dict[str, list[tuple[str, int]]]:
     """Return the files of runs by what they were for."""
     found: dict[str, list[tuple[str, int]]] = {}
     with files.explaining("list", workspace.runs):
-        try:
-            names = sorted(os.listdir(workspace.runs))
-        except FileNotFoundError:
-            return {}
-        for name in names:
+        for name in files.names_in(workspace.runs):
             path = f"{workspace.runs}/{name}"
             facts = os.lstat(path)
             if stat.S_ISREG(facts.st_mode):

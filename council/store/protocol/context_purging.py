@@ -77,7 +77,7 @@ def purge(workspace: Workspace, context: str, max_runs: int) -> Purged:
         if os.path.isdir(contexts.folder):
             contexts.keep_numbers()
         if doom is None:
-            sources = [contexts.closed_path(one) for one in matter.owners]
+            sources = [path for one in matter.owners for path in contexts.closed_files(one)]
             doom = forgetting.write_note(workspace, CONTEXT, context, matter, sources)
         for path, size in (gone for one in matter.owners for gone in contexts.forget(one)):
             done.files.append(path)

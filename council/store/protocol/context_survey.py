@@ -2,11 +2,11 @@
 
 As `survey` does it for conversations: of each context it is noted until when
 nothing is due in it, how its document looked before it was read, and what
-there is to report of it. A document is only ever replaced by another one, so
-the folder that holds it tells with one look whether any has changed; the head
-of the note tells how the folder looked and when the first of them is due. An
-idle look reads that head and nothing else. Who waits for a place is noted with
-the rest: they are opened, oldest first, as places become free.
+there is to report of it. A process that changes one touches the folder that
+holds it, so one look shows if any has changed; the head of the note says how
+the folder was and when the first of them is due. An idle look reads that head
+and nothing else. Who waits for a place is noted with the rest: they are opened,
+oldest first, as places become free.
 
 The note is a cache. Whatever leaves a doubt is opened: another boot (so what a
 power cut took back is found), another version, other rules, a clock that went
@@ -28,7 +28,7 @@ from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files
-from council.store.paths import resolve_inside
+from council.store.paths import record_files, record_names, resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ NEVER = "never"
 _FORMAT = 1
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _HEAD_BYTES = 1024
-_SUFFIX = ".json"
 _LOOK = struct.Struct("=QQqq")
 # The coarsest clock of a file system that we know counts two seconds.
 _TICK_NS = 2_000_000_000
@@ -152,7 +151,8 @@ class ContextSurvey:
 
     def look(self, context: str) -> None:
         """Take the look of a document that is about to be read, for `note`."""
-        self._taken[context] = _look_of(os.path.join(self._folder, context + _SUFFIX)) or b""
+        path = (*record_files(f"{self._folder}/{context}.jsonl"), "")[0]
+        self._taken[context] = _look_of(path) or b""
 
     def note(
         self, context: str, due_at: datetime | None, found: Any, waits: list[list[str]]
@@ -257,16 +257,14 @@ class ContextSurvey:
     def _standing(self) -> dict[str, bytes]:
         """Return how each document looks now."""
         with files.explaining("list", self._folder):
-            try:
-                entries = list(os.scandir(self._folder))
-            except FileNotFoundError:
-                return {}
-        found = {}
-        for entry in entries:
-            context = entry.name.removesuffix(_SUFFIX)
-            if entry.name.endswith(_SUFFIX) and is_context(context):
-                found[context] = _look_of(entry.path) or b""
-        return found
+            names = files.names_in(self._folder)
+        # Of a journal and the file of version 1 beside it, the journal comes last and counts.
+        return {
+            context: _look_of(f"{self._folder}/{one}") or b""
+            for one in names
+            for context in record_names([one])
+            if is_context(context)
+        }
 
     def _is_settled(self, noted: bytes, look: bytes | None) -> bool:
         """Tell whether something still looks as noted, and had stood a while when it was."""

@@ -1,35 +1,30 @@
-"""The contexts of document 002 on the disk: one JSON document each, one lock each.
+"""The contexts of document 002 on the disk: one record each, one lock each.
 
-`protocol/contexts/<CTX>.json` while a context is open, under `closed/` once it
+`protocol/contexts/<CTX>.jsonl` while a context is open, under `closed/` once it
 is over. Everything that follows from a revision for other files (events, lines
-of log, letters in inboxes, the answer to the user) stands in the document
-together with the revision and is copied after it. Whoever finds that a copy is
-missing makes it up before anything else happens to that context; a small note
-beside the documents says which revision has been told. It is a cache: when in
-doubt, it is looked up what is there already.
+of log, letters in inboxes, the answer to the user) stands in the record
+together with the revision and is copied after it. A process that finds that a
+copy is missing makes it up before anything else happens to that context; a
+small note beside the records says which revision has been told. It is a cache:
+when in doubt, it is looked up what is there already.
 
 Source: XC-001, XC-008, PR-571, PR-585, `store.md` section 2.
 """
 
 from __future__ import annotations
 
-import json
 import os
 
-from council.core.errors import (
-    ConflictError,
-    CouncilError,
-    InvalidStateError,
-    NewerVersionError,
-    NotFoundError,
-)
+from council.core.errors import ConflictError, CouncilError, InvalidStateError, NotFoundError
+from council.core.ids import text_digest
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
 from council.core.record import Record
 from council.store import files, notes
+from council.store.documents.stored import Stored
 from council.store.lock import Lock
-from council.store.paths import resolve_inside
+from council.store.paths import record_files, record_names, resolve_inside
 from council.store.protocol.context_outbox import Change, checked_outbox, outbox_of, tell
 
 TYPE_CHECKING = False
@@ -45,7 +40,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CLOSED = "closed"
 _MOST_DIGITS = 20
-_SUFFIX = ".json"
+_FIX = "put back what it held, or move it away"
 
 
 class Kept(Record):
@@ -78,7 +73,7 @@ class Contexts:
 
     def exists(self, context: str) -> bool:
         """Tell whether there is or was such a context."""
-        return any(os.path.lexists(path) for path in self._paths(context))
+        return any(record_files(path) for path in self._paths(context))
 
     def answer_path(self, context: str) -> str:
         """Return the file of the answer to the user."""
@@ -100,20 +95,42 @@ class Contexts:
             NotFoundError: There is no such context.
             InvalidStateError: Its document is broken; it is left as it is.
         """
+        return self._found(context)[1]
+
+    def _found(self, context: str, lock: Lock | None = None) -> tuple[Stored, Kept]:
+        live, closed = self._paths(context)
         # It may be put among those that are over between the first look and the second.
-        for path in (*self._paths(context), self._paths(context)[0]):
-            standing = files.read_stable(path)
-            if standing is not None:
-                return _kept(standing.data, path)
+        for path in (live, closed, live):
+            stored = Stored(path, _FIX, version=SCHEMA_VERSION, lock=lock)
+            value = stored.read()
+            if value is not None:
+                return stored, _kept(value, stored, is_closed=path == closed)
         raise self._unknown(context)
 
-    def open(self, make: Callable[[str], Change], now: datetime, *, context: str = "") -> Kept:
+    def done_by(self, op_id: str) -> str:
+        """Return the context that an operation has made or changed, "" for none.
+
+        All of them are looked through: it is asked after an attempt that was cut off.
+        """
+        both = ((one, self._paths(one)) for one in (*self.ids(), *self.closed_ids()))
+        found = (one for one, paths in both for path in paths if Stored(path, _FIX).has(op_id))
+        return next(found, "")
+
+    def open(
+        self,
+        make: Callable[[str], Change],
+        now: datetime,
+        *,
+        context: str = "",
+        op_id: str = "",
+    ) -> Kept:
         """Make a new context.
 
         Args:
             make: Makes its first revision, given its id.
             now: The present.
             context: The id it is to have, "" for the next free number.
+            op_id: The operation that makes it, by which `done_by` finds it; "" for none.
 
         Raises:
             InvalidStateError: There is one with that id.
@@ -122,14 +139,17 @@ class Contexts:
         while True:
             chosen = context or self.reserve()
             self._make_folders()
-            with self._lock(chosen):
+            with self._lock(chosen) as lock:
                 if not self._was_given(chosen):
-                    return self._commit(make(chosen), 1, now, self._paths(chosen)[0])
+                    stored = Stored(self._paths(chosen)[0], _FIX, lock=lock)
+                    return self._commit(stored, make(chosen), 1, now, op_id)
             if context:
                 raise InvalidStateError(f"there is a context {context}", "choose another id")
 
-    def edit(self, context: str, rule: Rule, now: datetime) -> Kept:
-        """Change a context while nobody else does; what stays the same is not written.
+    def edit(self, context: str, rule: Rule, now: datetime, *, op_id: str = "") -> Kept:
+        """Change a context while no other process does; what stays the same is not written.
+
+        An operation that has changed it already changes nothing.
 
         Raises:
             NotFoundError: There is no such context.
@@ -138,15 +158,16 @@ class Contexts:
         """
         if not self.exists(context):
             raise self._unknown(context)
-        with self._lock(context):
-            kept = self.read(context)
+        with self._lock(context) as lock:
+            stored, kept = self._found(context, lock)
             self._tell(kept, context)
+            if stored.has(op_id):
+                return self._put_away(kept, context)
             change = rule(kept.exchange)
             follows = change.events or change.log or change.posts or change.answer
             if not follows and change.exchange == kept.exchange:
                 return self._put_away(kept, context)
-            at = self._paths(context)[kept.is_closed]
-            return self._commit(change, kept.exchange.rev + 1, now, at)
+            return self._commit(stored, change, kept.exchange.rev + 1, now, op_id)
 
     def is_told(self, kept: Kept) -> bool:
         """Tell whether everything that follows from a revision is known to be done."""
@@ -160,26 +181,30 @@ class Contexts:
         Raises:
             CouncilError: The system refuses.
         """
-        with self._lock(context):
-            kept = self.read(context)
+        with self._lock(context) as lock:
+            _, kept = self._found(context, lock)
             self._tell(kept, context)
             self._put_away(kept, context)
 
-    def _commit(self, change: Change, rev: int, now: datetime, path: str) -> Kept:
+    def _commit(self, stored: Stored, change: Change, rev: int, now: datetime, op_id: str) -> Kept:
         """Write a revision, then tell of it."""
-        context = change.exchange.context
+        context, trace = change.exchange.context, change.exchange.trace_id
+        stamp = f"{context}:{rev}-{text_digest(trace)[:8]}"
         kept = Kept(
             exchange=change.exchange.copy(rev=rev, updated_at=now),
-            is_closed=path == self._paths(context)[1],
-            outbox=outbox_of(self.workspace, change, rev, now),
+            is_closed=stored.path == self._paths(context)[1],
+            outbox=outbox_of(self.workspace, change, stamp, trace, now, context),
         )
-        document = {
+        value = {
             "schemaVersion": SCHEMA_VERSION,
             "exchange": exchange_to_record(kept.exchange),
             "outbox": kept.outbox,
         }
-        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-        files.replace(path, text.encode("utf-8", "replace"))
+        # A line that is added changes nothing in the look of the folder, by which `ContextSurvey`
+        # knows that nothing has changed: so before, for a process that is killed, and after it.
+        os.utime(self.folder)
+        stored.write(value, op_id=op_id)
+        os.utime(self.folder)
         self._tell(kept, context, is_fresh=True)
         return self._put_away(kept, context)
 
@@ -187,16 +212,18 @@ class Contexts:
         """Tell others of a revision, unless it is known that they were told."""
         told_path = self._told_path(context)
         if is_fresh or _number_in(told_path) != kept.exchange.rev:
-            tell(self.workspace, kept.outbox, self.answer_path(context), is_fresh=is_fresh)
+            path = self.answer_path(context)
+            tell(self.workspace, kept.outbox, is_fresh=is_fresh, answer_path=path)
             notes.write_text(told_path, str(kept.exchange.rev))
 
     def _put_away(self, kept: Kept, context: str) -> Kept:
         """Put a context that is over among the others that are."""
         if kept.is_closed or kept.exchange.is_open:
             return kept
-        live, closed = self._paths(context)
+        live, _ = self._paths(context)
         with files.explaining("move", live):
-            os.rename(live, closed)
+            for path in reversed(record_files(live)):  # the one that is read goes last
+                os.rename(path, f"{self.closed_folder}/{os.path.basename(path)}")
         return kept.copy(is_closed=True)
 
     def reserve(self) -> str:
@@ -225,12 +252,12 @@ class Contexts:
 
     def _last_number(self) -> int:
         """Return the highest number that a context has, 0 for none."""
-        ids = (*self.ids(), *self.closed_ids(), *_ids_in(self._folder("answers"), ".md"))
+        ids = (*self.ids(), *self.closed_ids(), *_ids_in(self._folder("answers"), (".md",)))
         return max((int(one[1:]) for one in ids if one[1:].isdigit()), default=0)
 
-    def closed_path(self, context: str) -> str:
-        """Return where a context lies once it is over."""
-        return self._paths(context)[1]
+    def closed_files(self, context: str) -> list[str]:
+        """Return the files in which a context lies once it is over."""
+        return record_files(self._paths(context)[1])
 
     def keep_numbers(self) -> None:
         """Let no number be given twice, whatever is dropped from now on.
@@ -249,14 +276,15 @@ class Contexts:
         Raises:
             CouncilError: The system refuses; repeated, it goes on.
         """
-        with self._lock(context):
-            kept = self.read(context)
+        with self._lock(context) as lock:
+            stored, kept = self._found(context, lock)
             self._tell(kept, context)
             if not kept.is_closed:
                 return
-            with files.explaining("remove", self.closed_path(context)):
+            with files.explaining("remove", stored.path):
                 files.remove(self._told_path(context))
-                os.unlink(self.closed_path(context))
+                for path in reversed(self.closed_files(context)):
+                    os.unlink(path)
                 # Whoever waits for it sees that the lock has gone, and that the context has.
                 files.remove(self._beside(".locks", context))
 
@@ -272,8 +300,9 @@ class Contexts:
         lock = self._beside(".locks", context)
         with Lock(lock), files.explaining("remove", self.folder):
             self.refuse_open(context)
-            own = (*self._paths(context), self.answer_path(context), self._told_path(context))
-            gone = [(path, os.lstat(path).st_size) for path in own if os.path.lexists(path)]
+            own = [path for one in self._paths(context) for path in record_files(one)]
+            own += filter(os.path.lexists, [self.answer_path(context), self._told_path(context)])
+            gone = [(path, os.lstat(path).st_size) for path in own]
             for path, _ in gone:
                 files.remove(path)
             for folder in {os.path.dirname(path) for path, _ in gone}:
@@ -312,42 +341,30 @@ class Contexts:
         return resolve_inside(self._folder(folder), name)
 
     def _paths(self, context: str) -> tuple[str, str]:
-        """Return where a context lies while it is open, and where once it is over."""
+        """Return the record of a context while it is open, and the one once it is over."""
         if not is_context(context):
             raise NotFoundError(f"no context {context!r}", "a context is called S1 or so")
-        name = context + _SUFFIX
+        name = f"{context}.jsonl"
         return os.path.join(self.folder, name), os.path.join(self.closed_folder, name)
 
 
-def _ids_in(folder: str, suffix: str = _SUFFIX) -> list[str]:
+def _ids_in(folder: str, forms: tuple[str, ...] = (".jsonl", ".json")) -> list[str]:
     with files.explaining("list", folder):
-        try:
-            names = os.listdir(folder)
-        except FileNotFoundError:
-            return []
-    ids = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
-    return [one for one in ids if is_context(one)]
+        names = record_names(files.names_in(folder), forms)
+    return [one for one in names if is_context(one)]
 
 
-def _kept(data: bytes, path: str) -> Kept:
-    """Return what a document holds.
+def _kept(value: Any, stored: Stored, *, is_closed: bool) -> Kept:
+    """Return what a record holds.
 
     Raises:
         InvalidStateError: It is broken.
-        NewerVersionError: A newer version wrote it.
     """
     try:
-        document = json.loads(data)
-        version = document["schemaVersion"]
-        if isinstance(version, int) and version > SCHEMA_VERSION:
-            raise NewerVersionError(path, version, SCHEMA_VERSION)
-        exchange = exchange_from_record(document["exchange"])
-        outbox = checked_outbox(document["outbox"])
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise InvalidStateError(
-            f"{path} is no context: {error}", "put back what it held, or move it away"
-        ) from None
-    is_closed = os.path.basename(os.path.dirname(path)) == CLOSED
+        exchange = exchange_from_record(value["exchange"])
+        outbox = checked_outbox(value["outbox"])
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise stored.broken(f"is no context: {error}") from None
     return Kept(exchange=exchange, is_closed=is_closed, outbox=outbox)
 
 

@@ -12,23 +12,23 @@ from __future__ import annotations
 import os
 
 from council.store import notes
+from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-REGISTRY = "registry.json"
+REGISTRY = "registry.jsonl"
 _NOTE = ".told/liveness"
 _NEVER = "-"
 
 
-def facts_of(path: str) -> str | None:
-    """Return what tells one version of a file from another, None without a file."""
-    try:
+def facts_of(folder: str) -> str | None:
+    """Return what differs between two states of the registry's file, None without one."""
+    for path in record_files(f"{folder}/{REGISTRY}"):
         found = os.lstat(path)
-    except OSError:
-        return None
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return None
 
 
 def is_due(folder: str, now: datetime) -> bool:
@@ -36,7 +36,7 @@ def is_due(folder: str, now: datetime) -> bool:
 
     Where there is no registry it never has.
     """
-    facts = facts_of(f"{folder}/{REGISTRY}")
+    facts = facts_of(folder)
     if facts is None:
         return False
     known, _, due = notes.text_in(f"{folder}/{_NOTE}").rpartition(" ")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from council.store import added_lines
+from council.store import added_lines, files
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
@@ -59,11 +59,7 @@ def read_log(workspace: Workspace, *, since: str = "") -> Iterator[tuple[str, st
         workspace: Where it lies.
         since: The first day to read, "" for all.
     """
-    try:
-        names = sorted(os.listdir(os.path.dirname(log_path(workspace, "day"))))
-    except FileNotFoundError:
-        return
-    for name in names:
+    for name in files.names_in(os.path.dirname(log_path(workspace, "day"))):
         day = name.removesuffix(_SUFFIX)
         if name.endswith(_SUFFIX) and day >= since[:10]:
             for line in added_lines.read_lines(log_path(workspace, day)):

@@ -11,12 +11,11 @@ Source: PR-589, A-68, XC-013.
 
 from __future__ import annotations
 
-import json
 import os
 
-from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
+from council.core.errors import InvalidStateError, NotFoundError
 from council.store import files
-from council.store.lock import Lock
+from council.store.documents.stored import Stored
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
@@ -78,20 +77,21 @@ class Nonces:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._path = resolve_inside(workspace.control, "signatures.json")
+        fix = "put back a copy; without it old messages pass again, unless the key is new too"
+        path = resolve_inside(workspace.control, "signatures.jsonl")
         files.make_folder(workspace.control)
-        self._lock = Lock(f"{self._path}.lock")
+        self._stored = Stored(path, fix, version=SCHEMA_VERSION, mode=0o600)
         self._given: dict[str, int] = {}
         self._seen: dict[str, list[list[int]]] = {}
         self._unknown: dict[str, Any] = {}
         self._changed = False
 
     def __enter__(self) -> Nonces:
-        self._lock.__enter__()
+        self._stored.__enter__()
         try:
             self._read()
         except BaseException:
-            self._lock.__exit__(None, None, None)
+            self._stored.__exit__(None, None, None)
             raise
         return self
 
@@ -105,7 +105,7 @@ class Nonces:
             if self._changed and kind is None:
                 self._write()
         finally:
-            self._lock.__exit__(kind, error, trace)
+            self._stored.__exit__(kind, error, trace)
 
     def __contains__(self, used: object) -> bool:
         if not isinstance(used, tuple):
@@ -138,25 +138,19 @@ class Nonces:
         self._changed = True
 
     def _read(self) -> None:
-        standing = files.read_stable(self._path)
-        if standing is None:
+        record = self._stored.read()
+        if record is None:
             return
         try:
-            record = dict(json.loads(standing.data))
-            version = int(record.pop("schemaVersion"))
-            if version > SCHEMA_VERSION:
-                raise NewerVersionError(self._path, version, SCHEMA_VERSION)
+            del record["schemaVersion"]
             self._given = {name: _number(nonce) for name, nonce in record.pop("given").items()}
             self._seen = {
                 name: [[_number(first), _number(last)] for first, last in ranges]
                 for name, ranges in record.pop("seen").items()
             }
             self._unknown = record
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise InvalidStateError(
-                f"{self._path} cannot be understood",
-                "put back a copy; without it old messages pass again, unless the key is new too",
-            ) from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise self._stored.broken("cannot be understood") from None
 
     def _write(self) -> None:
         record: dict[str, Any] = {
@@ -168,8 +162,7 @@ class Nonces:
                 for name, ranges in self._seen.items()
             },
         }
-        data = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-        files.replace(self._path, data, mode=0o600)
+        self._stored.write(record)
 
 
 def _number(nonce: str) -> int:

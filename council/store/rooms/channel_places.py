@@ -51,9 +51,6 @@ class ChannelPlaces:
 
 def channel_ids(workspace: Workspace) -> list[str]:
     """Return the ids of all channels that have a state document, sorted."""
-    try:
-        names = os.listdir(channels_folder(workspace))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    names = files.names_in(channels_folder(workspace))
     ids = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
     return sorted(one for one in ids if is_name(one))

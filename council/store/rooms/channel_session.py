@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     Resolve = Callable[[str], Member]
 
-_FOLD_BYTES = 64 * 1024
 _LOOKED_THROUGH = 100
 
 
@@ -261,9 +260,8 @@ class ChannelSession(Document):
         """Bring what waits to the disk, shorten a journal that has grown long, free the lock."""
         try:
             self.finish()
-            most = max(_FOLD_BYTES, 4 * len(getattr(self, "text", b"")))
-            if self.tail is not None and self.tail.end > most:
-                journal.fold(self.places.journal, most // 2)
+            if self.tail is not None:
+                journal.fold(self.places.journal, self.tail.end, getattr(self, "text", b""))
         finally:
             super().leave()
 

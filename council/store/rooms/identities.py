@@ -1,7 +1,8 @@
 """The identity registry on the disk: one JSON file, `paths.identities`.
 
 It is read whole and replaced whole, under a lock of its own that lies beside
-it, so that several workspaces may share one file. A file that is broken is
+it, so that several workspaces may share one file, and people and other programs
+may write it: a journal is nothing to be edited by hand. A file that is broken is
 never written over. Nothing else of a workspace depends on it: without it every
 agent is known by its own id.
 
@@ -16,6 +17,7 @@ import os
 from council.core.errors import InvalidStateError
 from council.core.rooms.identities import Registry, registry_of
 from council.store import files
+from council.store.documents.stored import understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from council.store.paths import Workspace
     from council.store.settings import Settings
+
+_FIX = "correct it or move it away; it was not written, and what is said in rooms is kept"
 
 
 def load(workspace: Workspace) -> Registry:
@@ -36,24 +40,10 @@ def load(workspace: Workspace) -> Registry:
     standing = files.read_stable(path)
     if standing is None:
         return Registry()
-    try:
-        items = json.loads(standing.data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise _broken(path, "is not UTF-8") from None
-    except ValueError as error:
-        raise _broken(path, f"is not JSON: {error}") from None
-    except RecursionError:
-        raise _broken(path, "is nested too deeply") from None
+    items = understood(standing.data, path, _FIX)
     if not isinstance(items, list):
-        raise _broken(path, "is not a list of entries")
+        raise InvalidStateError(f"{path} is not a list of entries", _FIX)
     return registry_of(items)
-
-
-def _broken(path: str, what: str) -> InvalidStateError:
-    return InvalidStateError(
-        f"{path} {what}",
-        "correct it or move it away; it was not written, and what is said in rooms is kept",
-    )
 
 
 def change(workspace: Workspace, rule: Callable[[Registry], Registry]) -> Registry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from datetime import timedelta
 from itertools import count
@@ -39,6 +38,7 @@ from council.wire.carried import message_of
 from council.wire.messages import parse
 from tests.cli.commands import tree
 from tests.operations.crashes import killed_at
+from tests.store.records import value_in
 
 
 @pytest.fixture
@@ -55,8 +55,7 @@ def soul(place: Place, agent: str) -> str:
 
 
 def entry_on_disk(place: Place, protocol_id: str) -> dict:
-    path = Path(place.root) / "memory/shared/protocol/registry.json"
-    return json.loads(path.read_text())["agents"][protocol_id]
+    return value_in(protocol_registry.registry_path(place.paths))["agents"][protocol_id]
 
 
 def sent(place: Place, line: str, **options: object) -> Done:

@@ -24,8 +24,11 @@ from council.core.errors import (
 )
 from council.store import events
 from council.store.delegation import artifacts
+from council.store.delegation.artifact_care import ids_in_file
+from council.store.documents.stored import Stored
 from council.store.paths import Workspace
 from tests.store.processes import together
+from tests.store.records import put
 
 HELLO = "art_5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 
@@ -252,3 +255,16 @@ def test_metadata_that_cannot_be_understood_are_written_anew(paths, now: datetim
         artifacts.find(paths, HELLO)
     assert artifacts.publish(paths, b"hello\n", now=now).size_bytes == 6
     assert artifacts.find(paths, HELLO).size_bytes == 6
+
+
+@pytest.mark.req("XC-018")
+def test_an_id_that_stands_in_parts_in_the_patches_of_a_record_is_found(tmp_path: Path):
+    path = str(tmp_path / "kept.jsonl")
+    one, other = (f"art_{'ab' * 31}{end}" for end in ("ab", "cd"))
+    rest = {str(number): "word " * 20 for number in range(200)}
+    put(path, {**rest, "held": one})
+    with Stored(path, "") as stored:
+        stored.write({**stored.read(), "held": other})
+
+    assert other.encode() not in Path(path).read_bytes()
+    assert other in ids_in_file(path)

@@ -34,6 +34,7 @@ from council.store.paths import Workspace
 from council.store.slots import Slots, is_held
 from tests.conftest import NOW
 from tests.store.processes import forked, status_of, together
+from tests.store.records import put
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_a_ledger_that_cannot_be_read_guards_on(paths: Workspace, content: bytes
 @pytest.mark.req("XC-013")
 def test_a_ledger_of_a_newer_version_is_not_written(paths: Workspace):
     add_call(paths)
-    Path(trace_path(paths, "t1")).write_text(json.dumps({"schemaVersion": 2, "traceId": "t1"}))
+    put(trace_path(paths, "t1"), {"schemaVersion": 2, "traceId": "t1"})
 
     with pytest.raises(NewerVersionError):
         add_call(paths)
@@ -118,13 +119,14 @@ def test_a_trace_that_is_a_path_is_refused(paths: Workspace, trace: str):
         read_trace(paths, trace)
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"sent": [{}]}', b"{"])
 def test_what_was_let_pass_lately_begins_anew_where_it_cannot_be_read(
-    paths: Workspace, content: bytes
+    paths: Workspace, content: bytes, form: str
 ):
     folder = Path(delegation_folder(paths))
     folder.mkdir(parents=True)
-    (folder / "sent.json").write_bytes(content)
+    (folder / f"sent.{form}").write_bytes(content)
     one = Sent(at=NOW, sender="a", receiver="b")
 
     before = edit_sent(paths, lambda sent: ([*sent, one], len(sent)))

@@ -131,7 +131,7 @@ def test_what_others_are_still_to_be_told_of_a_context_is_told_before_it_goes(st
 @pytest.mark.req("XC-018")
 def test_one_that_is_broken_stays_and_is_told_and_stops_no_other(store: Contexts):
     broken, sound = over(store), over(store)
-    Path(store.closed_path(broken)).write_text("{}")
+    Path(store.closed_files(broken)[0]).write_text("{}")
 
     found, wrong = over_before(store.workspace, LATER)
 

@@ -15,6 +15,8 @@ from council.store.protocol import context_survey
 from council.store.protocol.context_outbox import Change
 from council.store.protocol.context_survey import CROWD, ContextSurvey
 from council.store.protocol.contexts import Contexts
+from tests.store.processes import die, forked, status_of
+from tests.store.records import of_version_one
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -93,7 +95,7 @@ def test_one_that_is_due_is_opened_once_its_time_has_come(store: Contexts) -> No
 
 def test_one_that_is_gone_or_new_is_noticed(store: Contexts) -> None:
     _note_all(store)
-    os.unlink(f"{store.folder}/S3.json")
+    os.unlink(f"{store.folder}/S3.jsonl")
     store.open(
         lambda one: Change(exchange=Exchange(context=one, opened_at=NOW, updated_at=NOW)),
         NOW,
@@ -167,3 +169,32 @@ def test_without_any_context_there_is_nothing_to_look_at(tmp_path: Path) -> None
     assert survey.is_quiet
     assert survey.doubtful() == []
     survey.keep()
+
+
+@pytest.mark.req("XC-007")
+def test_a_change_whose_writer_was_killed_right_after_it_is_noticed(store: Contexts) -> None:
+    _note_all(store)
+    _let_the_clock_of_the_files_move_on(store)
+    real = os.fdatasync
+
+    def dies(descriptor: int) -> None:
+        real(descriptor)
+        die()
+
+    def work() -> None:
+        os.fdatasync = dies
+        _touch(store, "S5")
+
+    assert status_of(forked(work)) != 0
+    assert store.read("S5").exchange.request == "more"
+    assert _survey(store).doubtful() == ["S5"]
+
+
+@pytest.mark.req("XC-007", "XC-013")
+def test_contexts_of_version_1_are_noted_and_noticed_like_others(store: Contexts) -> None:
+    for name in store.ids():
+        of_version_one(Path(store.folder) / f"{name}.jsonl")
+    _note_all(store)
+    assert _survey(store).doubtful() == []
+    _touch(store, "S5")
+    assert _survey(store).doubtful() == ["S5"]

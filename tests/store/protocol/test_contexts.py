@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
 from council.store.protocol.inboxes import inbox_path, read_inbox
 from tests.store.processes import at_call, die, forked, status_of, together
+from tests.store.records import of_version_one, put, value_in
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def test_what_follows_from_a_revision_reaches_events_log_inboxes_and_the_answer(
 def test_a_change_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
     before = (path.stat().st_ino, path.read_bytes())
     store.edit("S1", lambda one: Change(exchange=one), NOW)
     assert (path.stat().st_ino, path.read_bytes()) == before
@@ -206,7 +206,7 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
 def test_a_broken_document_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
     path.write_bytes(content)
     with pytest.raises(InvalidStateError):
         store.edit("S1", lambda one: _told(one, "x"), NOW)
@@ -217,9 +217,8 @@ def test_a_broken_document_is_refused_and_left_as_it_is(tmp_path: Path, content:
 def test_a_document_of_a_newer_version_is_never_written(tmp_path: Path) -> None:
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = tmp_path / "memory/shared/protocol/contexts/S1.json"
-    document = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**document, "schemaVersion": 99}))
+    path = tmp_path / "memory/shared/protocol/contexts/S1.jsonl"
+    put(path, {**value_in(path), "schemaVersion": 99})
     before = path.read_bytes()
     with pytest.raises(NewerVersionError):
         store.edit("S1", lambda one: _told(one, "x"), NOW)
@@ -250,10 +249,87 @@ def test_what_was_handed_over_is_taken_back_even_after_a_death(tmp_path: Path):
 def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path):
     store = Contexts(Workspace(str(tmp_path)))
     store.open(_first, NOW)
-    path = Path(store.folder) / "S1.json"
-    document = json.loads(path.read_text())
+    path = Path(store.folder) / "S1.jsonl"
+    document = value_in(path)
     document["outbox"]["takenBack"] = [["alice", "../SOUL"]]
-    path.write_text(json.dumps(document))
+    put(path, document)
 
     with pytest.raises(InvalidStateError, match="never handed over"):
         store.read("S1")
+
+
+@pytest.mark.req("OP-008")
+def test_an_operation_that_has_changed_a_context_changes_nothing_when_it_is_repeated(
+    tmp_path: Path,
+) -> None:
+    workspace = Workspace(str(tmp_path))
+    store = Contexts(workspace)
+    store.open(_first, NOW, op_id="op-1")
+    store.open(_first, NOW)
+    for _ in range(2):
+        store.edit("S2", lambda one: _told(one, "once"), NOW, op_id="op-2")
+        store.edit("S1", _closed, NOW, op_id="op-3")
+
+    assert [store.read(one).exchange.rev for one in ("S1", "S2")] == [2, 2]
+    assert _everything(workspace)["W1"] == ["once", "over"]
+    assert [store.done_by(one) for one in ("op-1", "op-2", "op-3", "op-4", "")] == [
+        "S1",
+        "S2",
+        "S1",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.req("XC-001", "XC-013")
+def test_killed_while_a_context_of_version_1_is_closed_it_is_open_or_over_and_never_both(
+    tmp_path: Path,
+) -> None:
+    for number in range(1, 200):
+        store = Contexts(Workspace(str(tmp_path / str(number))))
+        store.open(_first, NOW)
+        store.edit("S1", lambda one: _told(one, "before"), NOW)
+        old = of_version_one(Path(store.folder) / "S1.jsonl")
+
+        def dies(store: Contexts = store, number: int = number) -> None:
+            at_call(number, die)
+            store.edit("S1", _closed, NOW)
+
+        status = status_of(forked(dies))
+        assert store.read("S1").exchange.rev in (2, 3)
+        store.catch_up("S1")
+        store.edit("S1", lambda one: _closed(one) if one.is_open else Change(exchange=one), NOW)
+        assert (store.ids(), store.closed_ids()) == ([], ["S1"])
+        words = _everything(store.workspace)["W1"]
+        assert words == ["before", "over"]
+        if status == 0:
+            break
+    assert 15 < number < 199
+    assert not old.exists()
+
+
+@pytest.mark.req("XC-001", "XC-013")
+def test_killed_while_both_files_of_a_context_are_put_away_the_newer_one_counts(
+    tmp_path: Path,
+) -> None:
+    for number in range(1, 50):
+        store = Contexts(Workspace(str(tmp_path / str(number))))
+        store.open(_first, NOW)
+        path = Path(store.folder) / "S1.jsonl"
+        old = of_version_one(path)
+        before = old.read_bytes()
+        kept = store.edit("S1", _closed, NOW)
+        os.rename(store.closed_files("S1")[0], path)  # as its writer left them who was killed
+        old.write_bytes(before)
+
+        def dies(store: Contexts = store, number: int = number) -> None:
+            at_call(number, die)
+            store.catch_up("S1")
+
+        status = status_of(forked(dies))
+        assert store.read("S1").exchange == kept.exchange
+        store.catch_up("S1")
+        assert (store.ids(), store.closed_ids()) == ([], ["S1"])
+        if status == 0:
+            break
+    assert 3 < number < 49

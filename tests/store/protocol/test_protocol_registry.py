@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +18,10 @@ from council.core.protocol.registry_records import registry_to_record
 from council.store.events import tail
 from council.store.paths import Workspace
 from council.store.protocol import liveness_note
+from council.store.protocol.context_outbox import Post
 from council.store.protocol.inboxes import read_inbox
 from council.store.protocol.protocol_log import read_log
 from council.store.protocol.protocol_registry import (
-    Mail,
     RegistryChange,
     change,
     load,
@@ -32,6 +32,7 @@ from council.wire.registry_lines import reply_line
 from tests.core.registries import told
 from tests.store.looking import as_written
 from tests.store.processes import at_call, die, forked, status_of, together
+from tests.store.records import of_version_one, put, value_in
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 RULES = ProtocolRules()
@@ -43,11 +44,12 @@ def joining(**wish: object):
     def rule(registry: Registry) -> RegistryChange:
         step = join(registry, Joining(**wish), NOW, RULES)
         line = reply_line(step.replies[0])
+        posts = [Post(inbox=step.id, sender="O1", receiver=step.id, text=line)]
         return RegistryChange(
             registry=step.registry if step.registry != registry else None,
             events=step.events,
             log=[f"log of {line}"],
-            mail=[Mail(inbox=step.id, sender="O1", receiver=step.id, text=line)] if step.id else [],
+            posts=posts if step.id else [],
         )
 
     return rule
@@ -103,23 +105,26 @@ def test_what_follows_from_joining_is_told_once_wherever_a_process_dies(tmp_path
     assert number > 10
 
 
-def test_unknown_fields_and_mode_survive_a_change(tmp_path):
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_unknown_fields_and_mode_survive_a_change(tmp_path, form: str):
     workspace = Workspace(str(tmp_path))
     join_one(workspace)
-    path = tmp_path / "memory/shared/protocol/registry.json"
-    record = json.loads(path.read_text())
-    record["mood"] = "\ud800"
-    path.write_text(json.dumps(record))
+    path = Path(registry_path(workspace))
+    put(path, {**value_in(path), "mood": "\ud800"})
+    if form == "json":
+        path = of_version_one(path)
     os.chmod(path, 0o640)
 
     join_one(workspace)
 
-    found = json.loads(path.read_text())
+    path = Path(registry_path(workspace))
+    found = value_in(path)
     assert (found["mood"], found["rev"]) == ("\ud800", 2)
     assert list(found["agents"]) == ["W1", "W2"]
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("form", ["json", "jsonl"])
 @pytest.mark.parametrize(
     "content",
     [
@@ -134,9 +139,11 @@ def test_unknown_fields_and_mode_survive_a_change(tmp_path):
         b'{"outbox": []}',
     ],
 )
-def test_a_broken_file_is_said_in_one_line_and_never_written_over(tmp_path, content: bytes):
+def test_a_broken_file_is_said_in_one_line_and_never_written_over(
+    tmp_path, content: bytes, form: str
+):
     workspace = Workspace(str(tmp_path))
-    path = tmp_path / "memory/shared/protocol/registry.json"
+    path = tmp_path / f"memory/shared/protocol/registry.{form}"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
@@ -219,7 +226,7 @@ def test_a_note_that_says_nothing_of_this_file_costs_a_look(tmp_path, lost: str)
     elif lost == "torn":
         note.write_text(note.read_text()[:5])
     else:
-        path = tmp_path / "memory/shared/protocol/registry.json"
+        path = Path(registry_path(workspace))
         path.write_text(path.read_text() + " ")
 
     assert liveness_note.is_due(workspace.protocol, NOW)

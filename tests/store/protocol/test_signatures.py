@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.store.paths import Workspace
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
+from tests.store.records import put, value_in
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_nonces_are_remembered_for_each_session(place: Workspace):
         assert used == [3, 4, 5, 0xA3F2]
         assert ("S2", "0003") not in again
         assert (again.last("S1"), again.last("S2")) == ("A3F2", None)
-    assert "0003" in Path(place.control, "signatures.json").read_text()
-    assert "0004" not in Path(place.control, "signatures.json").read_text()
+    assert "0003" in Path(place.control, "signatures.jsonl").read_text()
+    assert "0004" not in Path(place.control, "signatures.jsonl").read_text()
 
 
 def test_a_nonce_that_was_given_out_is_not_one_that_was_used(place: Workspace):
@@ -81,9 +81,12 @@ def test_what_fails_inside_the_block_leaves_the_note_as_it_was(place: Workspace)
         '{"schemaVersion":1,"given":{},"seen":{"S1":[["0001"]]}}',
     ],
 )
-def test_a_note_that_cannot_be_read_is_refused_and_left_alone(place: Workspace, note: str):
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_a_note_that_cannot_be_read_is_refused_and_left_alone(
+    place: Workspace, note: str, form: str
+):
     Path(place.control).mkdir(parents=True)
-    file = Path(place.control, "signatures.json")
+    file = Path(place.control, f"signatures.{form}")
     file.write_text(note)
 
     with pytest.raises(InvalidStateError, match=r"signatures\.json"), Nonces(place):
@@ -98,14 +101,16 @@ def test_a_note_that_cannot_be_read_is_refused_and_left_alone(place: Workspace, 
 @pytest.mark.req("XC-013")
 def test_a_note_of_a_newer_version_is_not_written_and_unknown_fields_are_kept(place: Workspace):
     Path(place.control).mkdir(parents=True)
-    file = Path(place.control, "signatures.json")
-    file.write_text('{"schemaVersion":1,"given":{},"seen":{},"later":[1]}')
+    Path(place.control, "signatures.json").write_text(
+        '{"schemaVersion":1,"given":{},"seen":{},"later":[1]}'
+    )
     with Nonces(place) as nonces:
         nonces.add("S1", "0001")
-    assert json.loads(file.read_text())["later"] == [1]
+    file = Path(place.control, "signatures.jsonl")
+    assert value_in(file)["later"] == [1]
 
-    newer = file.read_text().replace('"schemaVersion":1', '"schemaVersion":2')
-    file.write_text(newer)
+    put(file, {**value_in(file), "schemaVersion": 2})
+    newer = file.read_text()
     with pytest.raises(NewerVersionError), Nonces(place):
         pass
     assert file.read_text() == newer
