@@ -163,6 +163,28 @@ def syncs_no_journal() -> None:
     _spoil(journal.files, "sync_data", files.sync_data)
 
 
+def syncs_what_it_shows() -> None:
+    """Brings the folder of the live file to the disk, too, which the journal can make again."""
+    real = live.publish
+
+    def publish(prepared: str, path: str, displaced: str, seen: Any) -> None:
+        real(prepared, path, displaced, seen)
+        files.sync_folder(os.path.dirname(path))
+
+    _spoil(live, "publish", publish)
+
+
+def syncs_edits_apart() -> None:
+    """Brings the line of an edit to the disk on its own, before the answer that met it."""
+    real = intake.take_in
+
+    def take_in(session: Session, theirs: bytes) -> None:
+        real(session, theirs)
+        session.finish()
+
+    _spoil(intake, "take_in", take_in)
+
+
 def locks_nothing() -> None:
     """Takes every lock at once, whoever holds it."""
     _spoil(lock, "_take", lambda descriptor: True)
