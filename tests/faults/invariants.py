@@ -40,6 +40,7 @@ class Expected:
         edits: Words that people have saved in the file.
         meddled: Whether anybody but our commands has touched any file.
         was_cut: Whether the power was cut.
+        is_torn: Whether the journal may end in a torn line: nothing was written since.
     """
 
     def __init__(self) -> None:
@@ -48,6 +49,7 @@ class Expected:
         self.edits: list[str] = []
         self.meddled = False
         self.was_cut = False
+        self.is_torn = False
 
     def acknowledge(self, agent: str, tour: int, text: str) -> None:
         self.said[agent, tour] = text
@@ -93,7 +95,7 @@ class Watched:
             "settled",
             self._readable,
             lambda: self._promised(expected),
-            self._journal,
+            lambda: self._journal(expected),
             self._history,
             self._size,
             self._log if with_log else list,
@@ -169,9 +171,12 @@ class Watched:
         missing = [key for key in found if key[1] not in told]
         return Counter({key: times for key, times in found.items() if key not in missing})
 
-    def _journal(self) -> list[str]:
+    def _journal(self, expected: Expected) -> list[str]:
         """Every line is whole and follows the one before, no operation stands twice."""
         data = Path(self.places.journal).read_bytes()
+        last = journal.read_tail(self.places.journal)
+        if expected.is_torn and last is not None:
+            data = data[: last.end]
         wrong = [] if data.endswith(b"\n") else ["the journal ends in a torn line"]
         found = [lines.decode(line) for line in data.split(b"\n")[:-1]]
         if None in found:

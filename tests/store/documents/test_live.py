@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,11 +14,11 @@ from council.store import events as event_log
 from council.store.documents import journal, live
 from council.store.documents.journal import FILE
 from council.store.statefile import statefile
+from tests.store.boots import boot
 from tests.store.processes import at_call, die, forked, status_of
 from tests.store.rooms.samples import NOW, Room
 
 _OURS = [("henry", "henry says so."), ("sage", "sage says so.")]
-_CLOCK_TICK_S = 0.05
 
 
 class Desktop(Room):
@@ -64,14 +63,7 @@ def _kill_between_line_and_exchange(room: Desktop) -> None:
 
 def _lose_the_exchange_to_a_power_cut(room: Desktop) -> None:
     room.live.write_bytes(room.texts[1])
-    _boot()
-
-
-def _boot() -> None:
-    """Let the machine be started now: what stands in the files is from before."""
-    time.sleep(_CLOCK_TICK_S)  # the clock of files is coarse; no event says when it has gone on
-    started = time.time_ns()
-    live.started_ns = lambda: started
+    boot(room.root)
 
 
 def _check_out(room: Desktop) -> None:
@@ -95,7 +87,7 @@ def _empty(room: Desktop) -> None:
 
 def _cut_by_a_power_cut(room: Desktop) -> None:
     os.truncate(room.live, 700)
-    _boot()
+    boot(room.root)
 
 
 def _cut_since_the_boot(room: Desktop) -> None:
@@ -109,7 +101,7 @@ def _zeros(room: Desktop) -> None:
 
 def _zeros_that_a_power_cut_left(room: Desktop) -> None:
     _zeros(room)
-    _boot()
+    boot(room.root)
 
 
 def _restore_an_older_control_folder(room: Desktop) -> None:
@@ -130,7 +122,7 @@ def _edit(room: Desktop) -> None:
 
 def _edit_before_a_boot(room: Desktop) -> None:
     _edit(room)
-    _boot()
+    boot(room.root)
 
 
 def _edit_with_a_torn_tail(room: Desktop) -> None:
