@@ -7,6 +7,7 @@ called in processes that are started for it, never in the tests themselves.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -161,6 +162,11 @@ def syncs_no_journal() -> None:
     """Brings everything to the disk but the line that counts."""
     _spoil(files, "sync_data", lambda descriptor: None)
     _spoil(journal.files, "sync_data", files.sync_data)
+
+
+def dies_before_it_syncs() -> None:
+    """Is killed when its line is written and not on the disk yet: no bad store, a bad end."""
+    _spoil(files, "sync_data", lambda descriptor: os.kill(os.getpid(), signal.SIGKILL))
 
 
 def syncs_what_it_shows() -> None:
