@@ -223,6 +223,32 @@ def test_store_that_acknowledges_an_unpublished_line_is_caught(
     assert seen.wrong
 
 
+@pytest.mark.parametrize("kind", _KINDS)
+def test_store_that_takes_for_an_edit_what_a_power_cut_has_left_is_caught(
+    tmp_path: Path, ledger: Ledger, kind: str
+):
+    image, wrong = disk(tmp_path, kind), 0
+
+    def going_on(room: Room) -> Callable[[], int]:
+        def work() -> int:
+            bad_stores.takes_damage_for_edits()
+            return 1 if _aftermath(room, ["a", "b"], ["a"]) else 0
+
+        return work
+
+    with image:
+        for cut in range(_FEW_CUTS):
+            room = Room(image.place / f"council-{cut}", ["a", "b", "last"]).open()
+            os.sync()
+            room.answer("a")
+            image.cut_the_power()
+            image.come_back()
+            boot(tmp_path)
+            wrong += tracing.status_of(tracing.forked(going_on(room)))
+    ledger.bad_store(wrong > 0)
+    assert wrong
+
+
 @pytest.mark.parametrize(
     "worse", [bad_stores.syncs_nothing, bad_stores.syncs_no_journal], ids=lambda one: one.__name__
 )
