@@ -21,6 +21,7 @@ from council.store.conversations.conversations import Conversations
 from council.store.conversations.places import Places, is_closed
 from council.store.documents import journal, lines
 from council.store.documents.journal import Past
+from council.store.documents.lines import Line
 from council.store.events import tail
 from council.store.lock import try_lock
 from council.store.paths import Workspace
@@ -179,14 +180,7 @@ class Watched:
         last = journal.read_tail(self.places.journal)
         if expected.is_torn and last is not None:
             data = data[: last.end]
-        wrong = [] if data.endswith(b"\n") else ["the journal ends in a torn line"]
-        found = [lines.decode(line) for line in data.split(b"\n")[:-1]]
-        if None in found:
-            wrong.append(f"line {found.index(None) + 1} of the journal is damaged")
-        kept = [one for one in found if one is not None]
-        for before, after in itertools.pairwise(kept):
-            if after.head["parent"] != before.sum or after.head["seq"] != before.head["seq"] + 1:
-                wrong.append(f"line {after.head['seq']} does not follow line {before.head['seq']}")
+        wrong, kept = _chain(data)
         made = [one.head for one in kept if "closing" not in one.head]
         imported = {one["rev"] for one in made if "journal.behind" in _types(one["events"])}
         revs = [one["rev"] for one in made]
@@ -272,12 +266,14 @@ class Watched:
         return [one for one in self.events() if one.startswith(about)]
 
     def _false_reports(self, expected: Expected) -> list[str]:
-        """Where only our commands were at work, no event says that somebody else was."""
+        """Where only our commands were at work, neither event nor line says that others were."""
         if expected.edits or expected.meddled:
             return []
         rare = ("journal.behind", *(() if expected.was_cut else ("file.restored",)))
         said = [*self.reports(), *(one for one in self.events() if one in rare)]
-        return [f"{one} is reported, and nobody did anything" for one in said]
+        wrong = [f"{one} is reported, and nobody did anything" for one in said]
+        taken_in = [one for one in journal.records(self.places.journal) if one.get("seen")]
+        return wrong + [f"revision {one['rev']} took in what nobody saved" for one in taken_in]
 
     def events(self) -> list[str]:
         """Return the types of all events, in their order."""
@@ -300,6 +296,31 @@ class Watched:
         if naming.pointer_of(self.workspace, self.name):
             wrong.append("the name still stands for the ended conversation")
         return wrong
+
+
+def _chain(data: bytes) -> tuple[list[str], list[Line]]:
+    """Return what is wrong with the lines of a journal, and those that are good."""
+    wrong = [] if data.endswith(b"\n") else ["the journal ends in a torn line"]
+    found = [lines.decode(line) for line in data.split(b"\n")[:-1]]
+    if None in found:
+        wrong.append(f"line {found.index(None) + 1} of the journal is damaged")
+    kept = [one for one in found if one is not None]
+    for before, after in itertools.pairwise(kept):
+        if after.head["parent"] != before.sum or after.head["seq"] != before.head["seq"] + 1:
+            wrong.append(f"line {after.head['seq']} does not follow line {before.head['seq']}")
+    return wrong, kept
+
+
+def faults_of_journal(path: Path) -> list[str]:
+    """Return what is wrong with the journal of a room: its chain, or a text that cannot be had."""
+    wrong, kept = _chain(path.read_bytes())
+    past = Past(str(path))
+    for at, line in enumerate(kept):
+        try:
+            past.text_at(at)
+        except CouncilError as error:
+            wrong.append(f"revision {line.head['rev']}: {error}")
+    return [*wrong, *([] if kept else ["there is no line"])]
 
 
 def _types(events: list[dict[str, Any]]) -> list[str]:

@@ -42,7 +42,6 @@ _CALLS = 60
 
 pytestmark = pytest.mark.faults
 
-_STARTED_NS = live.started_ns
 AGENTS = [f"a{number}" for number in range(_SEATS)]
 
 
@@ -72,7 +71,6 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
-        live.started_ns = _STARTED_NS
 
     def _do(self, work: Callable[[], object], killed_at: int = 0) -> int:
         worse = type(self).worse
