@@ -151,7 +151,12 @@ def test_an_operation_is_found_by_its_id_and_by_nothing_that_looks_like_it(
     assert two["rev"] == 2
 
 
-def test_lines_that_are_written_again_are_the_same_lines(tmp_path: Path) -> None:
+def test_lines_that_are_written_again_are_the_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda *given: written.append(given[2]) or real(*given))
     path = tmp_path / "journal"
     _written(path, 3)
     before = path.read_bytes()
@@ -162,6 +167,7 @@ def test_lines_that_are_written_again_are_the_same_lines(tmp_path: Path) -> None
     data, _ = _next(path, b"the fourth", **_head(3))
     journal.append(str(path), tail.end, data, tail.end)
     assert path.read_bytes() == before + data
+    assert written[-2:] == [tail.line.start, 0]
 
 
 def test_a_journal_that_is_a_link_is_refused(tmp_path: Path) -> None:

@@ -255,6 +255,14 @@ def test_a_step_back_is_taken_whole_by_adopt(
     assert room.events()[-1] == "conversation.adopted"
 
 
+@pytest.mark.req("C0-078", "XC-008")
+def test_adopt_says_what_a_writer_that_died_had_no_time_to_say(room: Desktop) -> None:
+    _kill_between_line_and_exchange(room)
+    assert room.events().count("contribution.recorded") == 2
+    room.conversations.adopt("active", now=NOW)
+    assert room.events().count("contribution.recorded") == 3
+
+
 @pytest.mark.req("C0-078")
 def test_nothing_is_lost_of_a_file_that_is_ahead_and_of_what_follows(room: Desktop) -> None:
     _restore_an_older_control_folder(room)
@@ -322,3 +330,24 @@ def test_a_text_whose_line_was_torn_leaves_what_somebody_saved_before_it_taken_i
     assert [agent for agent, _ in room.said()] == ["henry", "sage", "nova"]
     assert "wind sock" in room.read().topic
     assert "edit.reverted" not in room.events()[said:]
+
+
+@pytest.mark.req("XC-001", "C0-077")
+def test_an_answer_whose_line_lies_behind_a_damaged_one_is_recorded_anew(room: Desktop) -> None:
+    """A power cut may bring the second of two lines of one sync to the disk, and not the first."""
+    _edit(room)
+    saved = room.live.read_bytes()
+    room.answer("nova")
+    path = room.folder / FILE
+    data = bytearray(path.read_bytes())
+    first = list(journal.read(str(path)))[-2]
+    data[first.end - 20] ^= 1
+    path.write_bytes(data)
+    room.live.write_bytes(saved)
+
+    assert [agent for agent, _ in room.said()] == ["henry", "sage"]
+    assert not room.answer("nova").repeated
+    assert room.answer("nova").repeated
+    assert [agent for agent, _ in room.said()] == ["henry", "sage", "nova"]
+    assert "wind sock" in room.read().topic
+    assert b"lines cut off the end of the journal" in room.conflicts()
