@@ -81,6 +81,10 @@ def test_lines_of_one_sync_hold_only_if_those_before_them_are_there(tmp_path: Pa
     tail = journal.read_tail(str(path))
     assert tail is not None
     assert (tail.line, tail.batch) == (two, [one, two])
+    (tmp_path / "gap").write_bytes(path.read_bytes()[:end] + second)
+    tail = journal.read_tail(str(tmp_path / "gap"))
+    assert tail is not None
+    assert (tail.head["rev"], tail.end) == (1, end)
     for place in (end, one.end - 5000, one.end - 3):
         torn = bytearray(path.read_bytes())
         torn[place] ^= 1  # the disk had the second before all of the first
