@@ -102,7 +102,7 @@ def dated_files(workspace: Workspace) -> Iterator[Dated]:
         if workspace.conversation_name(name):
             yield _dated(f"{folder}/{name}", "conversation", _of_conversation)
     for above in (workspace.control, f"{workspace.control}/channels"):
-        for name in _listed(above):
+        for name in files.names_in(above):
             yield from _journals(f"{above}/{name}")
     for day in days(workspace):
         yield _dated(f"{workspace.events}/{day}", "events", _of_events)

@@ -7,13 +7,16 @@ called in processes that are started for it, never in the tests themselves.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from council.store import files, lock, outbox
-from council.store.conversations import closing, journal, live, settling
+from council.store.conversations import closing, intake
 from council.store.conversations.session import Session
+from council.store.documents import journal, lines, live
+from council.store.documents.document import Document
 
 _PIECES = 8
 
@@ -62,10 +65,8 @@ def acknowledges_before_the_journal() -> None:
     real = journal.append
     left: list[Callable[[], object]] = []
 
-    def append(path: str, end: int, record: dict[str, Any], line: bytes = b"") -> journal.Tail:
-        line = line or journal.encode(record)
-        left.append(lambda: real(path, end, record))
-        return journal.Tail(record=record, line=line, start=end, end=end + len(line))
+    def append(path: str, end: int, data: bytes, again: int = 0) -> None:
+        left.append(lambda: real(path, end, data, again))
 
     _spoil(journal, "append", append)
     _spoil(live, "publish", lambda *_: None)
@@ -85,14 +86,7 @@ def at_the_end(work: Callable[[], object]) -> None:
 
 def loses_edits() -> None:
     """Writes its own revision over whatever a person has saved."""
-    _spoil(settling, "take_in", lambda session, theirs: None)
-
-
-def doubles_edits() -> None:
-    """Takes in what it has taken in before."""
-    _spoil(live, "is_prepared", lambda *_: True)
-    _spoil(live, "settle", lambda late: None)
-    _spoil(settling, "_is_known", lambda session, digest: False)
+    _spoil(intake, "take_in", lambda session, theirs: None)
 
 
 def forgets_what_it_did() -> None:
@@ -131,13 +125,11 @@ def writes_minutes_without_a_plan() -> None:
 def leaves_torn_lines() -> None:
     """Writes behind the torn end of a journal instead of cutting it off."""
 
-    def append(path: str, end: int, record: dict[str, Any], line: bytes = b"") -> journal.Tail:
-        line = line or journal.encode(record)
+    def append(path: str, end: int, data: bytes, again: int = 0) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        _write_slowly(descriptor, line)
+        _write_slowly(descriptor, data)
         os.fdatasync(descriptor)
         os.close(descriptor)
-        return journal.Tail(record=record, line=line, start=end, end=end + len(line))
 
     _spoil(journal, "append", append)
 
@@ -177,6 +169,33 @@ def syncs_no_journal() -> None:
     _spoil(journal.files, "sync_data", files.sync_data)
 
 
+def dies_before_it_syncs() -> None:
+    """Is killed when its line is written and not on the disk yet: no bad store, a bad end."""
+    _spoil(files, "sync_data", lambda descriptor: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def syncs_what_it_shows() -> None:
+    """Brings the folder of the live file to the disk, too, which the journal can make again."""
+    real = live.publish
+
+    def publish(prepared: str, path: str, displaced: str, seen: Any) -> None:
+        real(prepared, path, displaced, seen)
+        files.sync_folder(os.path.dirname(path))
+
+    _spoil(live, "publish", publish)
+
+
+def syncs_edits_apart() -> None:
+    """Brings the line of an edit to the disk on its own, before the answer that met it."""
+    real = intake.take_in
+
+    def take_in(session: Session, theirs: bytes) -> None:
+        real(session, theirs)
+        session.finish()
+
+    _spoil(intake, "take_in", take_in)
+
+
 def locks_nothing() -> None:
     """Takes every lock at once, whoever holds it."""
     _spoil(lock, "_take", lambda descriptor: True)
@@ -189,7 +208,7 @@ def reads_before_it_locks() -> None:
     def enter(self: Session) -> None:
         before = journal.read_tail(self.places.journal)
         real(self)
-        self.tail = before
+        self.tail = self._durable = before
 
     _spoil(Session, "enter", enter)
 
@@ -229,3 +248,57 @@ def starves() -> None:
 
     _spoil(lock.Lock, "_wait", poll)
     _spoil(lock, "_POLL_S", 3.0)
+
+
+def commits_after_the_exchange() -> None:
+    """Shows a revision first and only then adds its line to the journal."""
+    real = Document._commit
+
+    def commit(self: Document, prepared: Any, before_publishing: Any) -> None:
+        if prepared is not None:
+            self.publish(prepared, self.text)
+        real(self, None, before_publishing)
+
+    _spoil(Document, "_commit", commit)
+
+
+def loses_a_byte_of_patches() -> None:
+    """Writes patches whose last new byte is missing."""
+    real = lines._body
+
+    def body(before: bytes | None, text: bytes, spent: int, saved: bytes | None) -> bytes:
+        patch = lines.difference(before, text) if before else []
+        if not patch:
+            return real(before, text, spent, saved)
+        start, end, new = patch[-1]
+        change = {"patch": lines._written([*patch[:-1], (start, end, new[:-1])])}
+        if before is not None and saved is not None:
+            change["saved"] = lines._written(lines.difference(before, saved))
+        return lines._dumped(change)
+
+    _spoil(lines, "_body", body)
+
+
+def affirms_nothing() -> None:
+    """Takes a line for one that is on the disk, whether its writer brought it there or not."""
+    _spoil(Document, "affirm", lambda self: None)
+
+
+def takes_steps_back_for_behind() -> None:
+    """Undoes in silence what somebody put back."""
+    _mistake(live.BACK, live.BEHIND)
+
+
+def takes_damage_for_edits() -> None:
+    """Merges what a power cut has left of a file."""
+    _mistake(live.DAMAGED, live.EDITED)
+
+
+def _mistake(right: str, wrong: str) -> None:
+    real = live.standing
+
+    def standing(*given: Any) -> str:
+        found = real(*given)
+        return wrong if found == right else found
+
+    _spoil(live, "standing", standing)

@@ -23,6 +23,7 @@ import council.operations.conversations.claiming
 import council.operations.conversations.convene
 import council.operations.heartbeat
 import council.operations.serving
+import council.store.conversations.intake
 import council.store.conversations.views
 import council.store.filesystems
 import council.store.statefile.edits

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from council.store.documents import live
 from tests.faults.ledger import Ledger, table
 
 _KEY = "faults"
@@ -28,6 +29,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def every() -> int:
     """Of how many points one is tried."""
     return int(os.environ.get("FAULTS_EVERY") or "1")
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put back what `boot` sets."""
+    monkeypatch.setattr(live, "started_ns", live.started_ns)
 
 
 @pytest.fixture

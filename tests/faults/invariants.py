@@ -11,16 +11,25 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from council.core.conversations.conversation import Conversation
+from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, NotFoundError
-from council.store.conversations import journal, naming, snapshots
+from council.store.conversations import naming
 from council.store.conversations.conversations import Conversations
 from council.store.conversations.places import Places, is_closed
+from council.store.documents import journal, lines
+from council.store.documents.journal import Past
+from council.store.documents.lines import Line
 from council.store.events import tail
 from council.store.lock import try_lock
 from council.store.paths import Workspace
 from council.store.statefile import statefile
+from council.store.statefile.merging import saved_text
+
+# `store.md` section 9: `.council` stays within 4 times the file; with small files its lines count.
+_TIMES_LIVE, _LINE_BYTES, _ROOM_BYTES = 4, 1536, 64 * 1024
 
 
 class Expected:
@@ -30,12 +39,18 @@ class Expected:
         said: The texts that were acknowledged, by agent and round.
         maybe: Texts whose command died or failed before it could say: once or not at all.
         edits: Words that people have saved in the file.
+        meddled: Whether anybody but our commands has touched any file.
+        was_cut: Whether the power was cut.
+        is_torn: Whether the journal may end in a torn line: nothing was written since.
     """
 
     def __init__(self) -> None:
         self.said: dict[tuple[str, int], str] = {}
         self.maybe: dict[tuple[str, int], str] = {}
         self.edits: list[str] = []
+        self.meddled = False
+        self.was_cut = False
+        self.is_torn = False
 
     def acknowledge(self, agent: str, tour: int, text: str) -> None:
         self.said[agent, tour] = text
@@ -73,7 +88,9 @@ class Watched:
 
     def at_once(self, expected: Expected) -> list[str]:
         """Check what every reader may rely on at any moment, also right after a fault."""
-        return self._all("at once", self._readable, lambda: self._promised(expected))
+        # What a power cut leaves of the live file may be damaged; readers do without it then.
+        file = list if expected.was_cut else self._readable
+        return self._all("at once", file, lambda: self._promised(expected))
 
     def settled(self, expected: Expected, *, with_log: bool = True) -> list[str]:
         """Check what holds when the next commands have put everything right."""
@@ -81,10 +98,13 @@ class Watched:
             "settled",
             self._readable,
             lambda: self._promised(expected),
-            self._journal,
+            lambda: self._journal(expected),
+            self._history,
+            self._size,
             self._log if with_log else list,
             self._lock,
             lambda: self._edits(expected),
+            lambda: self._false_reports(expected),
             self._ending,
         )
 
@@ -107,7 +127,7 @@ class Watched:
             data = self.live.read_bytes()
         except FileNotFoundError:
             tail_ = journal.read_tail(self.places.journal)
-            if tail_ is None or "closing" in tail_.record:
+            if tail_ is None or "closing" in tail_.head:
                 return []
             return ["the live file is gone"]
         try:
@@ -148,36 +168,57 @@ class Watched:
         last = journal.read_tail(self.places.journal)
         if last is None:
             return Counter()
-        data = snapshots.get(self.places.history, last.record["digest"])
+        data = self._past.text(last.head["digest"])
         found = _texts_of(statefile.load(data.decode("utf-8"), "the last revision")[0])
         told = "\n".join(one.read_text(encoding="utf-8") for one in self.minutes())
         missing = [key for key in found if key[1] not in told]
         return Counter({key: times for key, times in found.items() if key not in missing})
 
-    def _journal(self) -> list[str]:
-        """Every line is whole, revisions count up by one, no operation stands twice."""
-        lines = Path(self.places.journal).read_bytes().split(b"\n")
-        wrong = [] if lines[-1] == b"" else ["the journal ends in a torn line"]
-        records = [journal.decode(line) for line in lines[:-1]]
-        if None in records:
-            wrong.append(f"line {records.index(None) + 1} of the journal is damaged")
-        kept = [one for one in records if one is not None]
-        made = [one for one in kept if "closing" not in one]
+    def _journal(self, expected: Expected) -> list[str]:
+        """Every line is whole and follows the one before, no operation stands twice."""
+        data = Path(self.places.journal).read_bytes()
+        last = journal.read_tail(self.places.journal)
+        if expected.is_torn and last is not None:
+            data = data[: last.end]
+        wrong, kept = _chain(data)
+        made = [one.head for one in kept if "closing" not in one.head]
+        imported = {one["rev"] for one in made if "journal.behind" in _types(one["events"])}
         revs = [one["rev"] for one in made]
-        if revs != list(range(revs[0], revs[0] + len(revs))):
-            wrong.append(f"revisions do not count up by one: {revs}")
-        for before, after in itertools.pairwise(made):
-            if after["parent"] != before["digest"]:
-                wrong.append(f"revision {after['rev']} does not follow revision {before['rev']}")
-        named = Counter(one["opId"] for one in made if one["opId"])
-        wrong += [f"operation {one} stands {n} times" for one, n in named.items() if n > 1]
-        if not self.is_archived():
-            for one in made:
-                try:
-                    snapshots.get(self.places.history, one["digest"])
-                except CouncilError as error:
-                    wrong.append(f"revision {one['rev']}: {error}")
+        for earlier, later in itertools.pairwise(revs):
+            if later <= earlier or (later != earlier + 1 and later not in imported):
+                wrong.append(f"revisions do not count up by one: {revs}")
+        named = Counter(one["op"] for one in made if one["op"])
+        return wrong + [f"operation {one} stands {n} times" for one, n in named.items() if n > 1]
+
+    def _history(self) -> list[str]:
+        """The text of every revision can be had again, and each save that was taken in."""
+        past, wrong = self._past, []
+        for at, line in enumerate(past.lines):
+            try:
+                past.text_at(at)  # which compares it with its digest
+                seen = line.head.get("seen", "")
+                if seen and saved_text(self.places, past, seen) is None:
+                    wrong.append(f"the save that revision {line.head['rev']} took in is not kept")
+            except NotFoundError:
+                if not self.is_archived():
+                    wrong.append(f"revision {line.head['rev']} has no text")
+            except CouncilError as error:
+                wrong.append(f"revision {line.head['rev']}: {error}")
+        if not past.lines or past.text_at(len(past.lines) - 1) == b"":
+            wrong.append("the last revision has no text")
         return wrong
+
+    def _size(self) -> list[str]:
+        """What is kept of a conversation stays in proportion to its file and its age."""
+        past = self._past
+        text = len(past.text_at(len(past.lines) - 1))
+        most = _TIMES_LIVE * text + _LINE_BYTES * len(past.lines) + _ROOM_BYTES
+        kept = sum(one.lstat().st_size for one in Path(self.places.folder).rglob("*"))
+        return [f"{kept} bytes are kept, and {most} are enough"] if kept > most else []
+
+    @property
+    def _past(self) -> Past:
+        return Past(self.places.journal)
 
     def _log(self) -> list[str]:
         """Every event of the journal is in the log of events."""
@@ -211,8 +252,7 @@ class Watched:
     def _text(self) -> str:
         if self.is_archived():
             last = journal.read_tail(self.places.journal)
-            digest = last.record["digest"] if last else ""
-            return snapshots.get(self.places.history, digest).decode("utf-8")
+            return self._past.text(last.head["digest"]).decode("utf-8") if last else ""
         return self.live.read_text(encoding="utf-8")
 
     def _was_kept(self, words: str) -> bool:
@@ -223,13 +263,27 @@ class Watched:
     def reports(self) -> list[str]:
         """Return the types of the events that tell a person what became of an edit."""
         about = ("edit.", "brief.", "block.", "contribution.restored", "note.")
-        return [one["type"] for one in tail(self.workspace) if one["type"].startswith(about)]
+        return [one for one in self.events() if one.startswith(about)]
+
+    def _false_reports(self, expected: Expected) -> list[str]:
+        """Where only our commands were at work, neither event nor line says that others were."""
+        if expected.edits or expected.meddled:
+            return []
+        rare = ("journal.behind", *(() if expected.was_cut else ("file.restored",)))
+        said = [*self.reports(), *(one for one in self.events() if one in rare)]
+        wrong = [f"{one} is reported, and nobody did anything" for one in said]
+        taken_in = [one for one in journal.records(self.places.journal) if one.get("seen")]
+        return wrong + [f"revision {one['rev']} took in what nobody saved" for one in taken_in]
+
+    def events(self) -> list[str]:
+        """Return the types of all events, in their order."""
+        return _types(list(tail(self.workspace)))
 
     def _published(self) -> list[str]:
         last = journal.read_tail(self.places.journal)
         if last is None:
             return ["there is no journal"]
-        if snapshots.digest_of(self.live.read_bytes()) != last.record["digest"]:
+        if sha256_hex(self.live.read_bytes()) != last.head["digest"]:
             return ["the live file is not the last revision"]
         return []
 
@@ -244,6 +298,35 @@ class Watched:
         return wrong
 
 
+def _chain(data: bytes) -> tuple[list[str], list[Line]]:
+    """Return what is wrong with the lines of a journal, and those that are good."""
+    wrong = [] if data.endswith(b"\n") else ["the journal ends in a torn line"]
+    found = [lines.decode(line) for line in data.split(b"\n")[:-1]]
+    if None in found:
+        wrong.append(f"line {found.index(None) + 1} of the journal is damaged")
+    kept = [one for one in found if one is not None]
+    for before, after in itertools.pairwise(kept):
+        if after.head["parent"] != before.sum or after.head["seq"] != before.head["seq"] + 1:
+            wrong.append(f"line {after.head['seq']} does not follow line {before.head['seq']}")
+    return wrong, kept
+
+
+def faults_of_journal(path: Path) -> list[str]:
+    """Return what is wrong with the journal of a room: its chain, or a text that cannot be had."""
+    wrong, kept = _chain(path.read_bytes())
+    past = Past(str(path))
+    for at, line in enumerate(kept):
+        try:
+            past.text_at(at)
+        except CouncilError as error:
+            wrong.append(f"revision {line.head['rev']}: {error}")
+    return [*wrong, *([] if kept else ["there is no line"])]
+
+
+def _types(events: list[dict[str, Any]]) -> list[str]:
+    return [one["type"] for one in events]
+
+
 def _texts_of(state: Conversation) -> Counter[tuple[tuple[str, int], str]]:
     found: Counter[tuple[tuple[str, int], str]] = Counter()
     for entry in state.entries:
@@ -254,7 +337,7 @@ def _texts_of(state: Conversation) -> Counter[tuple[tuple[str, int], str]]:
 
 
 def acknowledged(out: str) -> bool:
-    """Tell whether what `respond --json` printed promises that the answer stands."""
+    """Return true if what `respond --json` printed promises that the answer stands."""
     try:
         said = json.loads(out)
     except ValueError:

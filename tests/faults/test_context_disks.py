@@ -22,6 +22,7 @@ from tests.faults import bad_stores, tracing
 from tests.faults.ledger import Ledger
 from tests.faults.mounts import Image
 from tests.faults.test_power_cuts import disk
+from tests.store.boots import boot
 
 PART = "contexts"
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -63,6 +64,7 @@ def cut_often(
             os.sync()
             heard = _work_until_the_cut(image, place, 1 + cut, worse)
             image.come_back()
+            boot(image.file.parent)
             ledger.point(_aftermath(place, heard), f"cut {cut} after {len(heard)} words")
             if worse is not None and ledger.wrong:
                 return

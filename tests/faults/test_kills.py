@@ -81,6 +81,8 @@ def test_what_a_command_detaches_is_killed_at_any_call(
         (bad_stores.loses_edits, scenes.EditPending),
         (bad_stores.forgets_what_it_did, scenes.Reveal),
         (bad_stores.writes_minutes_without_a_plan, scenes.Archiving),
+        (bad_stores.commits_after_the_exchange, scenes.OpenAnswer),
+        (bad_stores.loses_a_byte_of_patches, scenes.OpenAnswer),
     ],
     ids=lambda one: one.__name__,
 )

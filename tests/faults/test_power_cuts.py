@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from tests.faults.invariants import Expected
 from tests.faults.ledger import Ledger
 from tests.faults.mounts import Image
 from tests.faults.rooms import Room, text_of
+from tests.store.boots import boot
 
 PART = "power cuts"
 _KINDS = ("ext4", "xfs")
-_CUTS = 24
+_CUTS = 32
+_FEW_CUTS = 8
 _WRITERS = 3
 
 pytestmark = pytest.mark.faults
@@ -41,6 +44,7 @@ def cut_often(
     image: Image, ledger: Ledger, cuts: int, worse: Callable[[], object] | None = None
 ) -> None:
     """Cut the power after ever more acknowledged answers of three writers."""
+    found: Counter[str] = Counter()
     with image:
         for cut in range(cuts):
             agents = [f"a{number}" for number in range(3 * _WRITERS + cut)]
@@ -49,9 +53,16 @@ def cut_often(
             os.sync()  # how it came to be is not the matter here
             heard = _work_until_the_cut(image, room, agents, 1 + cut % len(agents), worse)
             image.come_back()
+            boot(image.file.parent)
+            found[room.conversations.page("active").standing] += 1
             ledger.point(_aftermath(room, agents, heard), f"cut {cut} after {len(heard)} answers")
             if worse is not None and ledger.wrong:
                 return
+    ledger.note(_told(image, found))
+
+
+def _told(image: Image, found: Counter[str]) -> str:
+    return f"{image.file.stem}: the live file was found {dict(found)}"
 
 
 def _work_until_the_cut(
@@ -94,8 +105,11 @@ def _work_until_the_cut(
     return heard
 
 
-def _aftermath(room: Room, agents: list[str], heard: list[str]) -> list[str]:
+def _aftermath(
+    room: Room, agents: list[str], heard: list[str], edits: tuple[str, ...] = ()
+) -> list[str]:
     expected = Expected()
+    expected.was_cut, expected.edits = True, list(edits)
     expected.maybe = {(agent, 1): text_of(agent) for agent in agents}
     for agent in heard:
         expected.acknowledge(agent, 1, text_of(agent))
@@ -117,6 +131,117 @@ def test_acknowledged_answers_survive_power_cuts(
 ):
     cut_often(disk(tmp_path, kind), ledger, max(3, _CUTS // every))
     ledger.assert_clean()
+
+
+def cut_after_an_unpublished_line(
+    image: Image, ledger: Ledger, cuts: int, worse: Callable[[], object] | None = None
+) -> None:
+    """Cut the power when an answer is acknowledged whose first writer died before it synced."""
+
+    def answering(room: Room, agent: str, worse: Callable[[], object] | None) -> Callable[[], int]:
+        def work() -> int:
+            if worse is not None:
+                worse()
+            room.answer(agent)
+            return 0
+
+        return work
+
+    found: Counter[str] = Counter()
+    with image:
+        for cut in range(cuts):
+            agents = ["a", "b"]
+            room = Room(image.place / f"council-{cut}", [*agents, "last"]).open()
+            os.sync()
+            killed = tracing.forked(answering(room, "a", bad_stores.dies_before_it_syncs))
+            assert tracing.status_of(killed) == tracing.KILLED
+            heard = ["a"] if cut % 2 else ["a", "b"]
+            for agent in heard:
+                assert tracing.status_of(tracing.forked(answering(room, agent, worse))) == 0
+            image.cut_the_power()
+            image.come_back()
+            boot(image.file.parent)
+            found[room.conversations.page("active").standing] += 1
+            ledger.point(_aftermath(room, agents, heard), f"cut {cut}")
+    ledger.note(_told(image, found))
+
+
+def cut_over_a_pending_edit(image: Image, ledger: Ledger, cuts: int) -> None:
+    """Cut the power when a person's save is on the disk, and answers meet it before or after."""
+    found: Counter[str] = Counter()
+    with image:
+        for cut in range(cuts):
+            agents = [f"a{number}" for number in range(3)]
+            room = Room(image.place / f"council-{cut}", [*agents, "last"]).open()
+            room.answer(agents[0])
+            words = f"Note {cut}."
+            title, _, rest = room.watched.live.read_text(encoding="utf-8").partition("\n")
+            room.watched.live.write_text(f"{title}\n\n{words}\n{rest}", encoding="utf-8")
+            os.sync()
+            heard = agents[: 1 + cut % 3]
+            for agent in heard[1:]:
+                room.answer(agent)
+            image.cut_the_power()
+            image.come_back()
+            boot(image.file.parent)
+            found[room.conversations.page("active").standing] += 1
+            ledger.point(_aftermath(room, agents, heard, (words,)), f"cut {cut}")
+    ledger.note(_told(image, found))
+
+
+@pytest.mark.req("XC-001", "C0-077")
+@pytest.mark.parametrize("kind", _KINDS)
+def test_an_answer_of_a_writer_that_died_before_it_synced_survives_when_acknowledged(
+    tmp_path: Path, ledger: Ledger, every: int, kind: str
+):
+    cut_after_an_unpublished_line(disk(tmp_path, kind), ledger, max(2, _FEW_CUTS // every))
+    ledger.assert_clean()
+
+
+@pytest.mark.req("XC-001", "C0-078")
+@pytest.mark.parametrize("kind", _KINDS)
+def test_a_save_that_was_on_the_disk_is_taken_in_once_after_a_power_cut(
+    tmp_path: Path, ledger: Ledger, every: int, kind: str
+):
+    cut_over_a_pending_edit(disk(tmp_path, kind), ledger, max(3, _FEW_CUTS // every))
+    ledger.assert_clean()
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_store_that_acknowledges_an_unpublished_line_is_caught(
+    tmp_path: Path, ledger: Ledger, kind: str
+):
+    seen = Ledger(PART, ledger.title)
+    cut_after_an_unpublished_line(disk(tmp_path, kind), seen, 2, bad_stores.affirms_nothing)
+    ledger.bad_store(bool(seen.wrong))
+    assert seen.wrong
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_store_that_takes_for_an_edit_what_a_power_cut_has_left_is_caught(
+    tmp_path: Path, ledger: Ledger, kind: str
+):
+    image, wrong = disk(tmp_path, kind), 0
+
+    def going_on(room: Room) -> Callable[[], int]:
+        def work() -> int:
+            bad_stores.takes_damage_for_edits()
+            return 1 if _aftermath(room, ["a", "b"], ["a", "b"]) else 0
+
+        return work
+
+    with image:
+        for cut in range(_FEW_CUTS):
+            room = Room(image.place / f"council-{cut}", ["a", "b", "last"]).open()
+            os.sync()
+            for agent in ("a", "b"):
+                room.answer(agent)  # the second brings to the disk that the first was shown
+            image.cut_the_power()
+            image.come_back()
+            boot(tmp_path)
+            wrong += tracing.status_of(tracing.forked(going_on(room)))
+    ledger.bad_store(wrong > 0)
+    assert wrong
 
 
 @pytest.mark.parametrize(

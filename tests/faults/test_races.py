@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from council.store.conversations import journal, snapshots
+from council.core.digests import sha256_hex
+from council.store.documents import journal
+from council.store.documents.journal import Past
+from council.store.statefile.merging import saved_text
 from tests.faults import bad_stores
 from tests.faults.invariants import Expected
 from tests.faults.ledger import Ledger
@@ -76,12 +79,12 @@ class Editor:
 
     def _wait_until_seen(self) -> None:
         """Wait until some command has taken notice; when none comes by, be the one."""
-        mine = snapshots.digest_of(self.live.read_bytes())
+        mine = sha256_hex(self.live.read_bytes())
         ends_at = time.monotonic() + 0.2
         while time.monotonic() < ends_at:
             last = journal.read_tail(self.room.watched.places.journal)
-            standing = snapshots.digest_of(self.live.read_bytes())
-            if last is not None and standing == last.record["digest"] != mine:
+            standing = sha256_hex(self.live.read_bytes())
+            if last is not None and standing == last.head["digest"] != mine:
                 return
             time.sleep(0.005)
         self.room.touch()
@@ -150,9 +153,12 @@ def _told(room: Room, diary: Diary, agents: list[str], *, in_turn: bool) -> list
 
 def _seen(room: Room, saved: list[str]) -> list[str]:
     """Return the words that were in any file which the store has ever read."""
-    history = Path(room.watched.places.history)
-    texts = [one.read_text(encoding="utf-8") for one in history.iterdir()]
-    return [words for words in saved if any(words in text for text in texts)]
+    places = room.watched.places
+    past = Past(places.journal)
+    digests = [line.head["seen"] for line in past.lines if line.head.get("seen")]
+    found = [saved_text(places, past, digest) or b"" for digest in digests]
+    texts = [*found, *(past.text_at(at) for at in range(len(past.lines)))]
+    return [words for words in saved if any(words.encode() in text for text in texts)]
 
 
 def out_of_order(diary: Diary) -> list[str]:

@@ -10,11 +10,14 @@ import pytest
 
 from council.operations.place import Place
 from council.operations.rooms import channels, rooms
+from council.store.documents import journal
 from tests.faults import tracing
+from tests.faults.invariants import faults_of_journal
 from tests.faults.ledger import Ledger
 from tests.faults.test_failing_disk import CALLS, said_clearly
 from tests.faults.test_power_cuts import disk
 from tests.faults.test_room_kills import COMPLETE, END_AND_POST, PASS, POST, Discussed, Room
+from tests.store.boots import boot
 
 PART = "rooms"
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -62,6 +65,7 @@ def test_acknowledged_posts_survive_power_cuts(
             os.sync()
             heard = _post_until_the_cut(image, place, 1 + cut)
             image.come_back()
+            boot(image.file.parent)
             ledger.point(_aftermath(place, heard), f"cut {cut} after {len(heard)} posts")
     ledger.assert_clean()
 
@@ -106,6 +110,7 @@ def _aftermath(place: Place, heard: list[str]) -> list[str]:
         _, step = channels.post(place, "weather", "alice", "after all", key="last")
         if step.channel.seen != len(said) + 1:
             wrong.append(f"it counts {step.channel.seen} of {len(said) + 1} messages")
-        return wrong
+        path = Path(place.root, "memory/shared/.council/channels/weather", journal.FILE)
+        return wrong + faults_of_journal(path)
     except Exception as error:
         return [f"it cannot go on: {type(error).__name__}: {error}"]

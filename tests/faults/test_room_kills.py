@@ -15,8 +15,10 @@ import council.operations.rooms.channels
 import council.operations.rooms.discussing
 import council.operations.rooms.turns
 import council.store.rooms.channel_edits  # noqa: F401
+from council.store.documents import journal
 from tests.faults import tracing
 from tests.faults.commands import Desk
+from tests.faults.invariants import faults_of_journal
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 POST = ("channel", "post", "weather", "It rains.", "--as", "alice", "--key", "k1", "--json")
@@ -75,7 +77,13 @@ class Room:
         left = [one.name for one in (self.desk.root / "memory/shared/channels").iterdir()]
         if "weather.signal" in left:
             wrong.append("a signal is left")
-        return wrong
+        return wrong + self.faults_of_journals()
+
+    def faults_of_journals(self) -> list[str]:
+        """Return what is wrong with the chain of the revisions, or their texts, of any channel."""
+        found = list(self.desk.root.glob(f"memory/shared/.council/channels/*/{journal.FILE}"))
+        assert found
+        return [one for path in found for one in faults_of_journal(path)]
 
 
 @pytest.mark.req("XC-001", "DG-003", "DG-004")
@@ -126,7 +134,7 @@ class Discussed(Room):
             wrong.append(f"minutes: {minutes}")
         if not (self.desk.root / shown["discussion"]["minutes"]).is_file():
             wrong.append(f"the minutes are not {shown['discussion']['minutes']}")
-        return wrong
+        return wrong + self.faults_of_journals()
 
 
 @pytest.mark.req("DG-123", "DG-124", "XC-001")

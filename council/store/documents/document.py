@@ -131,9 +131,11 @@ class Document:
                 bring_over(self.places.folder, self.places.journal)
                 self.tail = journal.read_tail(self.places.journal)
             self._durable = self.tail
+            self._is_doubtful = self.tail is not None
             if self.tail is not None and b"\n" in self.tail.torn:
-                # More than a torn line: the next commit cuts it off.
+                # More than a torn line: none of them may be taken for a revision.
                 self.keep_bytes("lines cut off the end of the journal", self.tail.torn)
+                journal.append(self.places.journal, self.tail.end, b"")
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -186,6 +188,7 @@ class Document:
             self.begin_from_file()
             return
         if self.reading is not None and self.reading.digest == self.last["digest"]:
+            self._is_doubtful = False
             self.load(self.reading.data, self.reading.digest)
         else:
             self._recover()
@@ -220,7 +223,6 @@ class Document:
             self.places.displaced,
             self.is_ahead,
         )
-        self._is_doubtful = True
         self.load(self.past.text(self.last["digest"]), self.last["digest"])
         reading = self.reading
         if found == live.EDITED and reading is not None:
@@ -243,10 +245,23 @@ class Document:
         Nothing is published, answered or built on a line that may not be on the disk.
         Of a revision that was seen in the live file all that was done.
         """
-        if self._is_doubtful and self._durable is not None:
-            journal.reaffirm(self.places.journal, self._durable.line)
-            event_log.append(self.workspace, self._durable.head.get("events", []))
+        if self._is_doubtful:
+            event_log.append_lines(self.workspace, self._append([]))
+
+    def _append(self, waiting: list[tuple[bytes, list[dict[str, Any]]]]) -> dict[str, list[bytes]]:
+        """Bring lines to the disk, and again those of a sync in doubt; return events, encoded."""
+        end = again = 0
+        events = [one for _, said in waiting for one in said]
+        if self._durable is not None:
+            end = self._durable.end
+            if self._is_doubtful:
+                again = end - self._durable.batch[0].start
+                said = [line.head.get("events", []) for line in self._durable.batch]
+                events = [*(one for some in said for one in some), *events]
+        encoded = event_log.encode(events)
+        journal.append(self.places.journal, end, b"".join(line for line, _ in waiting), again)
         self._is_doubtful = False
+        return encoded
 
     def _take_in_late_writes(self) -> None:
         found = [late for folder in self.displaced for late in live.late_writes(folder, self.past)]
@@ -287,9 +302,13 @@ class Document:
         """
         last = None if self.tail is None else self.tail.line
         before = self.text if last is not None and data is not None else None
+        batch = len(self._waiting)
+        if self._is_doubtful and self._durable is not None:
+            batch += len(self._durable.batch)
+        head = {**head, "batch": batch} if batch else head
         line_bytes, line = lines.made(last, head, before, data, saved)
         self._waiting.append((line_bytes, head.get("events", [])))
-        self.tail = journal.Tail(line=line)
+        self.tail = journal.Tail(line=line, batch=[line])
         if data is not None:
             self.text = data
 
@@ -338,12 +357,8 @@ class Document:
     def _commit(
         self, prepared: live.Preparing | None, before_publishing: Callable[[], None] | None
     ) -> None:
-        end = 0 if self._durable is None else self._durable.end
         try:
-            self.affirm()
-            encoded = event_log.encode([one for _, events in self._waiting for one in events])
-            data = b"".join(data for data, _ in self._waiting)
-            journal.append(self.places.journal, end, data)
+            encoded = self._append(self._waiting)
         except BaseException:
             if prepared is not None:
                 prepared.give_up()

@@ -32,9 +32,13 @@ _FOLD_BYTES = 64 * 1024
 
 
 class Tail(Record):
-    """The last good line, and what lies after it in the file, which is torn and of no meaning."""
+    """The last good line, and what lies after it in the file, which is torn and of no meaning.
+
+    `batch` holds the lines that went to the disk in one sync with it, itself included.
+    """
 
     line: Line
+    batch: list[Line]
     torn: bytes = b""
 
     @property
@@ -90,18 +94,46 @@ def last_good(block: bytes, offset: int) -> Tail | None:
         start = block.rfind(b"\n", 0, end - 1) + 1
         if start == 0 and offset > 0:
             return None  # it may begin before this block
-        line = lines.decode(block[start : end - 1], offset + start)
-        if line is not None:
-            return Tail(line=line, torn=block[end:])
+        batch = _batch(block, start, end, offset)
+        if batch is None:
+            return None
+        if batch:
+            return Tail(line=batch[-1], batch=batch, torn=block[end:])
         end = start
     return None
 
 
-def append(path: str, end: int, data: bytes) -> None:
+def _batch(block: bytes, start: int, end: int, offset: int) -> list[Line] | None:
+    """Return a line and those before it that shared its sync, none if not all of them are good.
+
+    A disk may bring a later line to lie before an earlier one. None if they begin before the block.
+    """
+    found: list[Line] = []
+    while True:
+        line = lines.decode(block[start : end - 1], offset + start)
+        if line is None or (found and line.sum != found[0].head["parent"]):
+            return []
+        found.insert(0, line)
+        if len(found) > found[-1].head.get("batch", 0) or offset + start == 0:
+            return found
+        end, start = start, block.rfind(b"\n", 0, max(0, start - 1)) + 1
+        if start == 0 and offset > 0:
+            return None
+
+
+def append(path: str, end: int, data: bytes, again: int = 0) -> None:
     """Write lines at `end` and bring them to the disk: from here on they are committed.
 
     This is the one place at which a revision of anything becomes one. When it
     fails, the journal is cut back to `end` and the lines never were.
+
+    Args:
+        path: The journal.
+        end: Where its last line ends.
+        data: The lines.
+        again: How many bytes before `end` are written once more in their place: lines
+            whose writer died before anybody knew that they are on the disk. After a
+            failed sync a kernel may hold pages for clean that never reached it.
 
     Raises:
         OSError: The system refuses.
@@ -111,7 +143,8 @@ def append(path: str, end: int, data: bytes) -> None:
         try:
             if os.fstat(descriptor).st_size != end:
                 os.ftruncate(descriptor, end)
-            files.write_all(descriptor, data, end)
+            data = os.pread(descriptor, again, end - again) + data
+            files.write_all(descriptor, data, end - again)
             files.sync_data(descriptor)
         except OSError as error:
             _cut(descriptor, end)
@@ -131,27 +164,6 @@ def _cut(descriptor: int, end: int) -> None:
         os.ftruncate(descriptor, end)
     except OSError:
         return  # the line stays; its writer reports a failure and a retry finds it
-
-
-def reaffirm(path: str, line: Line) -> None:
-    """Bring a line to the disk whose writer died before anybody knew that it is there.
-
-    It is written again in its place: after a failed sync a kernel may hold
-    pages for clean that never reached the disk.
-
-    Raises:
-        OSError: The system refuses.
-    """
-    descriptor = _opened(path, os.O_RDWR)
-    try:
-        data = os.pread(descriptor, line.end - line.start, line.start)
-        files.write_all(descriptor, data, line.start)
-        files.sync_data(descriptor)
-    except OSError as error:
-        error.filename = path
-        raise
-    finally:
-        os.close(descriptor)
 
 
 def is_long(end: int, text: bytes) -> bool:

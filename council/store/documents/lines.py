@@ -7,6 +7,9 @@ text before it. `sum` is the digest of the head, by which the next line names
 the one before it as its `parent`. So the chain holds even where a body was
 taken out; what is left in its place is a named hole.
 
+Lines that go to the disk in one sync hold together: `batch` in a head says how
+many lines before it must be there too, as a disk may write a later one first.
+
 A tab, which JSON allows between its parts and nowhere inside them, parts head
 and body. Texts stand as they are in UTF-8; of one that is no UTF-8 the line is
 written in ASCII, with its bytes as lone surrogates.

@@ -71,7 +71,9 @@ def standing(
     if reading.digest == tail.head["digest"]:
         return HEAD
     if past.knows(reading.digest):
-        unseen = _is_prepared(displaced, tail.head["digest"]) or _is_untouched(path)
+        # After a save that was taken in, the line that should have followed may be torn.
+        wanted = "" if reading.digest == tail.head.get("seen") else tail.head["digest"]
+        unseen = _is_prepared(displaced, wanted) or _is_untouched(path)
         return BEHIND if unseen else BACK
     is_cut = not reading.data or b"\0" in reading.data
     if is_cut or (_EOF not in reading.data and _is_untouched(path)):
@@ -80,15 +82,15 @@ def standing(
 
 
 def _is_prepared(displaced: str, digest: str) -> bool:
-    """Return true if the text with this digest still lies prepared: it was not published."""
+    """Return true if the text with this digest, or any for "", lies prepared: it was not shown."""
     try:
         names = os.listdir(displaced)
     except FileNotFoundError:
         return False
     for name in names:
-        if name.startswith(f"{_NEW}-{digest}-"):
+        if name.startswith(f"{_NEW}-{digest}"):
             reading = files.read_stable(f"{displaced}/{name}")
-            if reading is not None and reading.digest == digest:
+            if reading is not None and reading.digest == name.split("-")[1]:
                 return True
     return False
 

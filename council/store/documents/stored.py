@@ -106,7 +106,7 @@ class Stored:
             if tail.head["v"] > lines.VERSION:
                 raise NewerVersionError(self.path, tail.head["v"], lines.VERSION)
             if self._lock.was_left:
-                journal.reaffirm(self.path, tail.line)
+                journal.append(self.path, tail.end, b"", tail.end - tail.line.start)
                 self._lock.was_left = False
         self._tail, self._text = tail, text
         return text
@@ -150,7 +150,7 @@ class Stored:
             else:
                 journal.append(self.path, tail.end, data)
         files.remove(self.path.removesuffix("l"))
-        self._tail, self._text = journal.Tail(line=line), text
+        self._tail, self._text = journal.Tail(line=line, batch=[line]), text
 
     def edit(
         self,

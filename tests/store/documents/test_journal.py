@@ -71,6 +71,29 @@ def test_a_torn_last_line_is_cut_at_every_byte(tmp_path: Path) -> None:
     assert _revs(path) == [0, 1, 7]
 
 
+@pytest.mark.req("XC-001")
+def test_lines_of_one_sync_hold_only_if_those_before_them_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    end = _written(path, 2)
+    first, one = _next(path, b"an edit" * 4000, **_head(2))
+    second, two = lines.made(one, _head(3, batch=1), b"an edit" * 4000, b"an answer")
+    path.write_bytes(path.read_bytes() + first + second)
+    tail = journal.read_tail(str(path))
+    assert tail is not None
+    assert (tail.line, tail.batch) == (two, [one, two])
+    (tmp_path / "gap").write_bytes(path.read_bytes()[:end] + second)
+    tail = journal.read_tail(str(tmp_path / "gap"))
+    assert tail is not None
+    assert (tail.head["rev"], tail.end) == (1, end)
+    for place in (end, one.end - 5000, one.end - 3):
+        torn = bytearray(path.read_bytes())
+        torn[place] ^= 1  # the disk had the second before all of the first
+        (tmp_path / "torn").write_bytes(torn)
+        tail = journal.read_tail(str(tmp_path / "torn"))
+        assert tail is not None
+        assert (tail.head["rev"], tail.end) == (1, end)
+
+
 def test_a_line_that_was_altered_is_no_line(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     _written(path, 2)
@@ -132,14 +155,23 @@ def test_an_operation_is_found_by_its_id_and_by_nothing_that_looks_like_it(
     assert two["rev"] == 2
 
 
-def test_a_reaffirmed_line_is_the_same_line(tmp_path: Path) -> None:
+def test_lines_that_are_written_again_are_the_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda *given: written.append(given[2]) or real(*given))
     path = tmp_path / "journal"
     _written(path, 3)
     before = path.read_bytes()
     tail = journal.read_tail(str(path))
     assert tail is not None
-    journal.reaffirm(str(path), tail.line)
+    journal.append(str(path), tail.end, b"", tail.end - tail.line.start)
     assert path.read_bytes() == before
+    data, _ = _next(path, b"the fourth", **_head(3))
+    journal.append(str(path), tail.end, data, tail.end)
+    assert path.read_bytes() == before + data
+    assert written[-2:] == [tail.line.start, 0]
 
 
 def test_a_journal_that_is_a_link_is_refused(tmp_path: Path) -> None:
