@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import (
     at_once,
+    growth,
     heartbeats,
     prompt_sizes,
     results,
@@ -36,12 +37,15 @@ Measure = Callable[[Path, int, bool], list[Part]]
 
 PARTS: dict[str, Measure] = {
     "commands": lambda folder, rounds, _: [start_up.measure(folder, rounds)],
-    "writes": lambda folder, rounds, _: [writing.measure(folder, rounds)],
+    "writes": lambda folder, rounds, _: writing.measure(folder, rounds),
     "at-once": lambda folder, rounds, _: [at_once.measure(folder, max(3, rounds // 2))],
     "heartbeats": lambda folder, rounds, quick: heartbeats.measure(
         folder, rounds, heartbeats.CROWDS[:3] if quick else heartbeats.CROWDS
     ),
     "sizes": lambda folder, rounds, _: [sizes.measure(folder, max(7, rounds // 2))],
+    "growth": lambda folder, _rounds, quick: [
+        growth.measure(folder, 100 if quick else growth.ANSWERS)
+    ],
     "prompts": lambda folder, _rounds, _quick: [prompt_sizes.measure(folder)],
     "turns": lambda folder, rounds, _: [turns.measure(folder, max(3, rounds // 2))],
     "rooms": lambda folder, rounds, quick: [

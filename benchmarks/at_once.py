@@ -57,7 +57,7 @@ def measure(folder: Path, rounds: int, at_once: int = AT_ONCE) -> Part:
         "the same file of 30 KB. The bare program (`benchmarks/bare.py`) parses its options with "
         "`argparse`, locks, writes a temporary file with the bytes of the conversation, `fsync`, "
         "rename, `fsync` of the folder. "
-        "An answer reads, checks and renders a conversation, and holds the lock for four syncs "
+        "An answer reads, checks and renders a conversation, and holds the lock for one sync "
         "where the program needs two.",
         [row],
     )

@@ -127,6 +127,7 @@ class Site:
         *,
         people: int = PEOPLE,
         timeout: timedelta = timedelta(hours=12),
+        blind: bool = False,
     ) -> None:
         """Open a conversation that has gone on for a while.
 
@@ -139,16 +140,17 @@ class Site:
             size: How large its file is, about.
             people: How many people take part besides.
             timeout: How long the round under way lasts.
+            blind: Whether its answers are sealed.
         """
         state = _begun(name, [f"p{number}" for number in range(people)], timeout)
         room = max(1200, size - _FIXED - _EACH_PARTICIPANT * len(state.participants))
         tours = max(1, round(room / len(AGENTS) / _USUAL))
         for tour in range(1, tours + 1):
             _play(state, tour, room // len(AGENTS) // tours - _EACH_ENTRY)
-        _wait(state, tours + 1)
+        _wait(state, tours + 1, "COLLECT" if blind else "CHALLENGE")
         self.place().conversations.create(state, now=state.created_at)
 
-    def seats(self, size: int, rounds: int) -> Iterator[tuple[str, str]]:
+    def seats(self, size: int, rounds: int, *, blind: bool = False) -> Iterator[tuple[str, str]]:
         """Open conversations, and yield (name, agent) of people who may answer, `rounds` times.
 
         No answer is the last one that a round waits for.
@@ -156,7 +158,7 @@ class Site:
         each = PEOPLE - 1
         names = [f"seat{number}" for number in range((rounds + each - 1) // each)]
         for name in names:
-            self.converse(name, size)
+            self.converse(name, size, blind=blind)
         return ((name, f"p{number}") for name in names for number in range(each))
 
 
@@ -207,10 +209,10 @@ def _play(state: Conversation, tour: int, each: int) -> None:
     )
 
 
-def _wait(state: Conversation, tour: int) -> None:
+def _wait(state: Conversation, tour: int, phase: str) -> None:
     """Begin a round in which everybody has been handed a prompt and nobody has answered."""
     state.tour = state.notified_tour = tour
-    state.phase = "CHALLENGE"
+    state.phase = phase
     state.rounds.append(Round(tour=tour, phase=state.phase, started_at=state.created_at))
     for agent in state.participants:
         task = task_id(state.conversation_id, tour, agent, 1)

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import at_once, heartbeats, results, rooms, sizes, start_up, turns, writing
+from benchmarks import at_once, growth, heartbeats, results, rooms, sizes, start_up, turns, writing
 from benchmarks.measuring import Part, Row, in_turns
 from benchmarks.workspaces import COUNCIL, Site
 
 TINY: dict[str, Callable[[Path], list[Part]]] = {
     "commands": lambda folder: [start_up.measure(folder, 1)],
-    "writes": lambda folder: [writing.measure(folder, 1)],
+    "writes": lambda folder: writing.measure(folder, 1),
     "at once": lambda folder: [at_once.measure(folder, 1, at_once=3)],
     "heartbeats": lambda folder: heartbeats.measure(folder, 1, crowds=(1, 3), due=1),
     "sizes": lambda folder: [sizes.measure(folder, 1, {"10 KB": 10_000, "40 KB": 40_000})],
+    "growth": lambda folder: [growth.measure(folder, 5)],
     "turns": lambda folder: [turns.measure(folder, 1)],
     "rooms": lambda folder: [rooms.measure(folder, 1, 50)],
 }

@@ -246,7 +246,7 @@ def show(
             from json import dumps
 
             return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-        return Output(text=as_text(markdown_view(text_of(place, found))))
+        return Output(text=as_text(markdown_view(text_of(found))))
 
     do("show", json, root, now, command)
 

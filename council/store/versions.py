@@ -148,7 +148,7 @@ def _of_settings(path: str) -> int | None:
 def _of_conversation(path: str) -> int | None:
     reading = files.read_stable(path)
     text = "" if reading is None else reading.data.decode("utf-8", "replace")
-    return _number((statefile.parse(text).record or {}).get("schemaVersion"))
+    return _number((statefile.outline(text).record or {}).get("schemaVersion"))
 
 
 def _of_events(path: str) -> int | None:

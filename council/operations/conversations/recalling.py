@@ -78,22 +78,22 @@ def history_of(place: Place, wanted: str) -> tuple[str, list[Revision]]:
         return known, place.conversations.history(known)
 
 
-def text_of(place: Place, found: Recalled) -> str:
+def text_of(found: Recalled) -> str:
     """Return what people read of it: the live file without marks, or the minutes.
 
     Raises:
-        InvalidStateError: The minutes cannot be read.
+        CouncilError: It cannot be read.
     """
     from council.operations.view import readable
     from council.store.files import explaining, read_stable
 
-    if not found.archived:
-        shown = readable(place.conversations.page(found.state.name).text)
-        if PROCEDURES[found.state.procedure].verdict == "stances":
-            # A mode shapes councils alone; the line stays in the file, whose form is fixed.
-            shown = shown.replace(f"\n- Mode: {found.state.mode}\n", "\n", 1)
-        return shown
     with explaining("read", found.path):
         reading = read_stable(found.path)
     text = reading.data.decode("utf-8", "replace") if reading is not None else ""
-    return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
+    if found.archived:
+        return readable(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
+    shown = readable(text)
+    if PROCEDURES[found.state.procedure].verdict == "stances":
+        # A mode shapes councils alone; the line stays in the file, whose form is fixed.
+        shown = shown.replace(f"\n- Mode: {found.state.mode}\n", "\n", 1)
+    return shown

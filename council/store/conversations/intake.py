@@ -60,10 +60,11 @@ def is_ahead(places: Places, tail: Tail | None, past: Past, data: bytes) -> bool
     It must hold every contribution of the last revision that the journal knows,
     and more than another number: a number that a person has changed is an edit.
     """
+    rev = (statefile.outline(decoded(data)).record or {}).get("rev")
+    if tail is None or not isinstance(rev, int) or rev <= tail.head["rev"]:
+        return False
     try:
         theirs, _ = statefile.load(data.decode("utf-8"), places.live)
-        if tail is None or theirs.rev <= tail.head["rev"]:
-            return False
         ours, _ = statefile.load(decoded(past.text(tail.head["digest"])), places.live)
     except (CouncilError, ValueError):
         return False

@@ -79,7 +79,7 @@ def id_in_file(workspace: Workspace, name: str, now: datetime | None) -> str:
     from council.store.statefile import statefile  # only where nothing points to the file
 
     text = reading.data.decode("utf-8", "replace")
-    said = (statefile.parse(text).record or {}).get("conversationId")
+    said = (statefile.outline(text).record or {}).get("conversationId")
     if isinstance(said, str) and is_name(said.lower()):
         return said
     from council.store.statefile import (

@@ -306,7 +306,7 @@ class Session(Document):
         """Return true if the writer of a text is done: one by hand has no marks at all."""
         from council.store.statefile import statefile
 
-        page = statefile.parse(decoded(data))
+        page = statefile.outline(decoded(data))
         return page.complete or (self.tail is None and page.record is not None)
 
     def is_ahead(self, data: bytes) -> bool:

@@ -325,7 +325,9 @@ class _Choice:
     def expects(self, phase: str, agent: str) -> bool:
         """Tell whether an agent has a subsection in a phase, or is just being added."""
         sections = self.known.sections
-        return sections is None or agent in sections.get(phase, ()) or f"p:{agent}" in self.taken
+        if sections is None or f"p:{agent}" in self.taken:
+            return True  # asked first: there may be very many agents
+        return agent in sections.get(phase, ())
 
     def room(self, at: int) -> int:
         """Return how well a heading stands apart: nothing right before it, nothing right after."""

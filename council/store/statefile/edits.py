@@ -39,7 +39,16 @@ from council.store.statefile.people import People
 from council.store.statefile.restoring import Restoring
 from council.store.statefile.rule_edits import take_rules
 from council.store.statefile.sections import current_section
-from council.store.statefile.statefile import Page, free_text, load, parse, render, settled_gaps
+from council.store.statefile.statefile import (
+    Page,
+    free_text,
+    lines_of,
+    load,
+    outline,
+    parse,
+    render,
+    settled_gaps,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +128,7 @@ def take_in(
     if plain(theirs) == plain(ours):
         return Taken(state=state, page=page)
     if plain(theirs) == plain(base):
-        rev = (parse(base).record or {}).get("rev")
+        rev = (outline(base).record or {}).get("rev")
         event = Event(type="edit.reverted", data={"rev": clipped(rev), "to": state.rev})
         return Taken(state=state, page=page, events=[event])
     start = load(base, "an earlier revision") if base != ours else (state, page)
@@ -250,12 +259,17 @@ class _Edit:
 
     def _order(self) -> list[str]:
         """Return the items as they stand in our file, with those only theirs has among them."""
-        order, last = list(self.ours_page.order), ""
+        ours = set(self.ours_page.order)
+        after: dict[str, list[str]] = {}  # what only theirs has, by the item of ours before it
+        last = ""
         for key in self.theirs.order:
-            if key not in order:
-                order.insert(order.index(last) + 1 if last else 0, key)
-            last = key
-        return order
+            if key in ours:
+                last = key
+            else:
+                after.setdefault(last, []).append(key)
+        return [one for key in ["", *self.ours_page.order] for one in (key, *after.get(key, ()))][
+            1:
+        ]
 
     def _lines_count(self) -> bool:
         """Tell whether readable lines are an edit: without a block only if they are not stale."""
@@ -276,7 +290,7 @@ class _Edit:
                 _refuse_changed(facts, field, value, self.theirs.record.get(field), final[field])
         if not facts.lines_count:
             return
-        final_lines = parse(render(facts.state)).lines
+        final_lines = lines_of(facts.state)
         for key, field in _DERIVED_LINES.items():
             said = self.theirs.lines.get(key)
             if said is None or said in (self.base_page.lines.get(key), final_lines.get(key)):

@@ -24,7 +24,7 @@ from council.store.statefile.sections import (
     phase_of,
     takes_text,
 )
-from council.store.statefile.statefile import Page, brief_of, free_text, parse, render
+from council.store.statefile.statefile import Page, brief_of, free_text, lines_of
 
 
 def findings(state: Conversation, page: Page) -> list[str]:
@@ -109,8 +109,8 @@ def _texts(state: Conversation, page: Page) -> list[str]:
 
 def _lines(state: Conversation, page: Page) -> list[str]:
     """Name readable lines that say something else than the state."""
-    ours = parse(render(state)).lines
-    raw = {key: text.split("\n")[0] for key, text in items(state)}
+    ours = lines_of(state)
+    raw = {key: text.split("\n")[0] for key, text in items(state, bare=True)}
     found = []
     for key, value in ours.items():
         said = page.lines.get(key)

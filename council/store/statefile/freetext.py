@@ -17,9 +17,9 @@ def merged_gaps(base: Page, theirs: Page, ours: Page) -> tuple[dict[str, str], l
     """Return the free text after each item of `ours`, and the texts that had to give way."""
     gaps = dict(ours.gaps)
     lost: list[str] = []
-    before = _folded(base, theirs)
+    before, present = _folded(base, theirs), set(theirs.order)
     for key in dict.fromkeys(["", *base.order, *theirs.order]):
-        if key and key not in theirs.order:
+        if key and key not in present:
             continue
         was, moved = before.get(key, ("", []))
         now = theirs.gaps.get(key, "")

@@ -15,7 +15,7 @@ from council.core.ids import text_digest
 from council.core.record import Record
 from council.store.statefile.headings import folded, label_line, line_of
 from council.store.statefile.hints import has_hints
-from council.store.statefile.layout import agent_headings, titles_of
+from council.store.statefile.layout import agent_headings, titles_of, told_apart
 from council.store.statefile.sections import SIDE_SECTIONS, section_of, sections_of
 
 TYPE_CHECKING = False
@@ -92,9 +92,8 @@ def _add_record(known: Known, record: dict[str, Any]) -> None:
     for agent, value in people.items():
         name, emoji = _text(_table(value).get("name")), _text(_table(value).get("emoji"))
         labels[agent] = label_line(emoji, name, agent)
-    shared = list(labels.values())
-    for agent, label in labels.items():
-        known.labels[f"{label} ({agent})" if shared.count(label) > 1 else label] = agent
+    for agent, heading in told_apart(labels).items():
+        known.labels[heading] = agent
     for agent, value in people.items():
         known.labels.setdefault(line_of(_text(_table(value).get("name"))) or agent, agent)
         known.labels.setdefault(agent, agent)

@@ -44,11 +44,17 @@ def label_of(state: Conversation, agent: str) -> str:
 
 
 def agent_headings(state: Conversation) -> dict[str, str]:
-    """Return the heading of each participant: its label, with the id where two would be alike."""
-    labels = {agent: label_of(state, agent) for agent in state.participants}
-    shared = list(labels.values())
+    """Return the heading of each participant."""
+    return told_apart({agent: label_of(state, agent) for agent in state.participants})
+
+
+def told_apart(labels: dict[str, str]) -> dict[str, str]:
+    """Return the labels of agents as headings: with the id where two would be alike."""
+    counts: dict[str, int] = {}
+    for label in labels.values():
+        counts[label] = counts.get(label, 0) + 1
     return {
-        agent: f"{label} ({agent})" if shared.count(label) > 1 else label
+        agent: f"{label} ({agent})" if counts[label] > 1 else label
         for agent, label in labels.items()
     }
 

@@ -110,7 +110,7 @@ def _base_of(places: Places, past: Past, theirs: bytes, ours: bytes) -> bytes:
     digest = sha256_hex(theirs)
     if past.knows(digest):
         return theirs  # all of it was taken in before
-    named_rev = (statefile.parse(decoded(theirs)).record or {}).get("rev")
+    named_rev = (statefile.outline(decoded(theirs)).record or {}).get("rev")
     named = [at for at, one in enumerate(past.lines) if one.head["rev"] == named_rev]
     if not named:
         return ours
@@ -150,6 +150,8 @@ def _without_common(base: bytes, theirs: bytes, ours: bytes) -> str:
     They come again with `theirs`. Without this, somebody who saves twice, or
     so slowly that half of it was taken in, would find them there twice.
     """
+    if base == ours:
+        return decoded(ours)
     state, page = statefile.load(decoded(ours), "the last revision")
     before, saved = statefile.parse(decoded(base)), statefile.parse(decoded(theirs), like=state)
     found = False

@@ -92,9 +92,9 @@ class Restoring:
         whole = {
             key: text for key, text in items(self.base) if key == "brief" or key.startswith("e:")
         }
-        last = ""
+        last, present = "", set(self.theirs.order)
         for key in self.base_page.order:
-            if key in self.theirs.order:
+            if key in present:
                 last = key
             elif key in whole:
                 inner = whole[key].partition("\n")[2].rpartition("\n")[0]

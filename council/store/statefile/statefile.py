@@ -90,6 +90,15 @@ def parse(text: str, like: Conversation | None = None, *, trust_block: bool = Tr
     return page
 
 
+def outline(text: str) -> Page:
+    """Read no more of a file than its state block, and whether it is complete."""
+    text, page = plain(text), Page()
+    marks = scan(text)
+    block = _take_block(text, marks, page, True)
+    page.complete = block is not None and any(one.kind == "eof" for one in marks.regions)
+    return page
+
+
 def _take_block(text: str, marks: Marks, page: Page, trusted: bool) -> Region | None:
     """Take the last state block that is a JSON object; the others are free text."""
     found = None
@@ -261,6 +270,12 @@ def render(state: Conversation, page: Page | None = None) -> str:
             gap += "\n"
         parts += (text, gap)
     return "".join(parts)
+
+
+def lines_of(state: Conversation) -> dict[str, str]:
+    """Return the values of the readable lines in a conversation's file, by their keys."""
+    bare = "\n\n".join(text for _, text in items(state, bare=True) if text)
+    return parse(bare, like=state).lines
 
 
 def settled_gaps(page: Page, keys: list[str]) -> dict[str, str]:

@@ -63,3 +63,16 @@ def test_what_was_not_written_by_us_is_refused(spoil):
 
     with pytest.raises(InvalidStateError):
         untouched.read(spoil(data), "file")
+
+
+@settings(max_examples=100)
+@given(conversations())
+@pytest.mark.req("C0-011")
+def test_what_is_read_of_a_part_of_a_file_is_what_the_whole_of_it_says(state: Conversation):
+    text = statefile.render(state)
+    page = statefile.parse(text)
+
+    assert statefile.lines_of(state) == page.lines
+    for cut in (text, text[: len(text) // 2], text[:-20], text.replace("<!--council-state", "", 1)):
+        whole, part = statefile.parse(cut), statefile.outline(cut)
+        assert (part.record, part.complete) == (whole.record, whole.complete)
