@@ -13,7 +13,6 @@ from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.owed import owing
 from council.core.conversations.rules import Rules
 from council.core.errors import CouncilError
-from council.store.conversations import untouched
 from council.store.statefile import statefile
 from council.store.statefile.findings import findings, remarks
 from council.store.statefile.headings import section_key
@@ -110,8 +109,6 @@ def test_what_is_read_is_what_was_written(state: Conversation):
     assert statefile.render(back, page) == text
     assert page.faults == []
     assert page.gaps == {}
-    assert untouched.render(state).decode() == text
-    assert untouched.read(text.encode(), "file") == back
     if any(one.sealed for one in state.participants.values()):
         assert not {one.agent for one in back.entries if one.tour == state.tour} & {*state.sealed}
         assert state.entries or "One reason." not in text

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 
-from council import __version__
 from council.core.conversations.conversation import Conversation, SealedText
 from council.core.conversations.records import to_record
 from council.core.digests import sha256_hex
@@ -19,11 +18,12 @@ from council.core.record import Record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations import sealed, untouched
+from council.store.conversations import sealed
 from council.store.conversations.places import Places, decoded
 from council.store.conversations.twins import twin
 from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
+from council.store.statefile import statefile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Session(Document):
         """
         state = self._next(state)
         page = page if page is not None and page.gaps else None
-        data = _rendered(state, page)
+        data = statefile.render(state, page).encode()
         digest = sha256_hex(data)
         for one in seal:
             sealed.write_sealed(self.places.sealed, one)
@@ -149,7 +149,6 @@ class Session(Document):
             op_id=op_id,
             actor=actor,
             result=result,
-            ours_alone=page is None,
         )
         if shown:
             self.write(data, head, before_publishing)
@@ -183,15 +182,13 @@ class Session(Document):
             is_hidden: Whether what they wrote shows a sealed text: it lies there, too.
         """
         state = self._next(state)
-        data = _rendered(state, page if page.gaps else None)
+        data = statefile.render(state, page).encode()
         digest, seen = sha256_hex(data), sha256_hex(theirs)
         for one in seal:
             sealed.write_sealed(self.places.sealed, one)
         if is_hidden:
             files.write_new(f"{self.places.sealed}/{seen}", theirs, mode=0o600)
-        head = self.line(
-            digest, state, rev=state.rev, events=events, actor="external", ours_alone=not page.gaps
-        )
+        head = self.line(digest, state, rev=state.rev, events=events, actor="external")
         self.add({**head, "seen": seen}, data, None if is_hidden else theirs)
         self.stand(state, page if page.gaps else None, data, digest)
 
@@ -234,12 +231,10 @@ class Session(Document):
         actor: str = "",
         result: dict[str, Any] | None = None,
         anew: bool = False,
-        ours_alone: bool = False,
     ) -> dict[str, Any]:
         """Return the head of the line of a revision.
 
-        `anew` when a revision of this number and text was there before,
-        `ours_alone` when the text holds nothing that people wrote between our items.
+        `anew` when a revision of this number and text was there before.
         """
         records = (
             event_log.loose_records(list(events), self.conversation_id, self.now, state.trace_id)
@@ -260,8 +255,6 @@ class Session(Document):
             "digest": digest,
             "events": records,
         }
-        if ours_alone:
-            head["untouched"] = __version__  # who writes the same again may say so
         if "closing" in self.last:
             head["closing"] = self.last["closing"]  # the name of the minutes stays chosen
         return head
@@ -288,11 +281,7 @@ class Session(Document):
         known = self.latest.get(self.conversation_id)
         if known is not None and known.digest == digest:
             self.stand(known.state, known.page, data, digest)
-        elif self.last.get("untouched") == __version__ and self.last["digest"] == digest:
-            self.stand(untouched.read(data, self.places.live), None, data, digest)
         else:
-            from council.store.statefile import statefile
-
             state, page = statefile.load(data.decode("utf-8"), self.places.live)
             self.stand(state, page, data, digest)
 
@@ -304,8 +293,6 @@ class Session(Document):
 
     def is_complete(self, data: bytes) -> bool:
         """Return true if the writer of a text is done: one by hand has no marks at all."""
-        from council.store.statefile import statefile
-
         page = statefile.outline(decoded(data))
         return page.complete or (self.tail is None and page.record is not None)
 
@@ -338,14 +325,4 @@ class Session(Document):
         intake.begin_from_file(self)
 
 
-_KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest", "untouched")
-
-
-def _rendered(state: Conversation, page: Page | None) -> bytes:
-    if page is None:
-        return untouched.render(state)
-    from council.store.statefile import (
-        statefile,  # only where people have written between the items
-    )
-
-    return statefile.render(state, page).encode("utf-8")
+_KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")

@@ -1,18 +1,16 @@
 """Whether a conversation's file is just what its last revision says.
 
 Where it is, its digest names everything that can be known of it, and what was
-made of that revision once need not be made again; and where besides nobody
-but us has written in it, reading it needs no search for what others wrote.
+made of that revision once need not be made again.
 """
 
 from __future__ import annotations
 
-from council import __version__
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.store import files
-from council.store.conversations import untouched
 from council.store.documents import journal
+from council.store.statefile import statefile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,16 +34,16 @@ def standing_digest(workspace: Workspace, name: str) -> tuple[str, str]:
 
 
 def standing_state(workspace: Workspace, name: str) -> Conversation | None:
-    """Return an open conversation in whose file only we have written, else None.
+    """Return an open conversation whose file is its last revision, else None.
 
     It takes no lock. None is no judgement: `Conversations.page` knows more
     then, and says what is wrong.
     """
     try:
         _, found = _standing(workspace, name)
-        if found is None or found[0].head.get("untouched") != __version__:
+        if found is None:
             return None
-        return untouched.read(found[1].data, workspace.conversation_file(name))
+        return statefile.load(found[1].data.decode("utf-8"), name)[0]
     except CouncilError:
         return None
 

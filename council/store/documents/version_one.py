@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 JOURNAL, SNAPSHOTS = "journal.jsonl", "obj"
 _SUM_KEY = b',"sum":"'
 _SUM_CHARS = 16
-_KEPT = ("rev", "at", "name", "phase", "tour", "result", "closing", "untouched")
+_KEPT = ("rev", "at", "name", "phase", "tour", "result", "closing")
 
 
 def content(folder: str, *, last_alone: bool = False) -> bytes:
