@@ -92,7 +92,7 @@ class Watched:
         file = list if expected.was_cut else self._readable
         return self._all("at once", file, lambda: self._promised(expected))
 
-    def settled(self, expected: Expected, *, with_log: bool = True) -> list[str]:
+    def settled(self, expected: Expected) -> list[str]:
         """Check what holds when the next commands have put everything right."""
         return self._all(
             "settled",
@@ -101,7 +101,7 @@ class Watched:
             lambda: self._journal(expected),
             self._history,
             self._size,
-            self._log if with_log else list,
+            self._log,
             self._lock,
             lambda: self._edits(expected),
             lambda: self._false_reports(expected),

@@ -118,8 +118,7 @@ def _aftermath(
         for agent in agents:
             room.answer(agent)
             expected.acknowledge(agent, 1, text_of(agent))
-        # The log of events is made from the journal and is not synced for each line.
-        return [*wrong, *room.watched.settled(expected, with_log=False)]
+        return [*wrong, *room.watched.settled(expected)]
     except Exception as error:
         return [f"it cannot go on: {type(error).__name__}: {error}"]
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from council.store.rooms.channel_places import ChannelPlaces
 
 _WRITER_GONE_S = 60
+_LATE_LINES = 200  # more than are written in the minute that a system keeps them
 
 
 class Document:
@@ -187,12 +188,27 @@ class Document:
         if self.tail is None:
             self.begin_from_file()
             return
+        is_restarted = os.stat(self.places.journal).st_mtime_ns < live.started_ns()
         if self.reading is not None and self.reading.digest == self.last["digest"]:
             self._is_doubtful = False
             self.load(self.reading.data, self.reading.digest)
         else:
             self._recover()
         self._take_in_late_writes()
+        if is_restarted:
+            self._say_again()
+
+    def _say_again(self) -> None:
+        """Copy the events of the last lines again that a power cut took out of their log.
+
+        The log is not synced. The time of the journal says that this was done since
+        the machine was started.
+        """
+        late = [one for line in self.past.lines[-_LATE_LINES:] for one in line.head["events"]]
+        since = min((one["at"][:10] for one in late), default="~")
+        known = {one["eventId"] for one in event_log.tail(self.workspace, since=since)}
+        event_log.append(self.workspace, [one for one in late if one["eventId"] not in known])
+        os.utime(self.places.journal)
 
     def read_live(self) -> Reading | None:
         """Read the live file, waiting a little for an editor that is just writing it."""

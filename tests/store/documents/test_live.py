@@ -380,3 +380,22 @@ def test_what_goes_to_the_disk_with_a_line_in_doubt_holds_only_with_that_line(
     data[found[3].end - 20] ^= 1
     path.write_bytes(data)
     assert room.tail_rev() == 3
+
+
+@pytest.mark.req("XC-008")
+def test_events_that_a_power_cut_took_are_in_their_log_again_once(tmp_path: Path) -> None:
+    room = Desktop(tmp_path).open()
+    said = room.events()
+    (log,) = (tmp_path / "memory/shared/events").iterdir()
+    first = log.read_bytes().splitlines(keepends=True)[0]
+
+    def after_the_cut() -> None:
+        log.write_bytes(first)
+        boot(tmp_path)
+        room.touch()
+        assert sorted(room.events()) == sorted(said)
+        log.write_bytes(first)
+        room.touch()  # since the start of the machine that was done
+        assert room.events() == said[:1]
+
+    assert status_of(forked(after_the_cut)) == 0
