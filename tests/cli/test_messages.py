@@ -686,12 +686,12 @@ def test_a_damaged_note_of_nonces_opens_no_way_for_replays(msg, tmp_path: Path):
     (tmp_path / "council.toml").touch()
     text = msg("sign", V5).out.strip()
     assert msg("verify", text).code == 0
-    (tmp_path / "memory/shared/.council/signatures.json").write_text("{")
+    (tmp_path / "memory/shared/.council/signatures.jsonl").write_text("{")
 
     refused = msg("verify", text)
 
     assert refused.code == 3
-    assert "signatures.json" in refused.err
+    assert "signatures.jsonl" in refused.err
 
 
 def test_signatures_need_a_workspace_and_a_key(msg, tmp_path: Path):

@@ -144,7 +144,7 @@ def test_a_killed_caller_takes_its_agent_along_and_the_next_who_comes_writes_the
 def test_what_cannot_be_finished_stops_nobody_and_is_reported(tmp_path: Path):
     table = desk(tmp_path / "workspace", sage="cat >/dev/null; sleep 60", owl=REPEATS)
     killed_caller(table)
-    ledger = Path(table.place.paths.control) / "delegation" / "traces" / "t1.json"
+    ledger = Path(table.place.paths.control) / "delegation" / "traces" / "t1.jsonl"
     whole = ledger.read_bytes()
     ledger.write_text("{")
     (ledger.parent.parent / "calls" / "0.json").write_text('{"kind": "message"}')
@@ -154,7 +154,7 @@ def test_what_cannot_be_finished_stops_nobody_and_is_reported(tmp_path: Path):
     assert [error.code for error in finish_all(table.place)] == ["invalid-state"]
     assert ("calls", "invalid-state") in [(name, one.code) for name, one in table.beat().errors]
     found = [one for one in examine_delegation(table.place) if not one.ok]
-    assert ["t1.json" in one.found or "cannot be understood" in one.found for one in found] == [
+    assert ["t1.jsonl" in one.found or "cannot be understood" in one.found for one in found] == [
         True,
         True,
     ]

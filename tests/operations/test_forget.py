@@ -79,7 +79,7 @@ def test_a_thousand_revisions_archived_keep_at_most_one_snapshot_a_phase(
 
     collected = forget.gc(place(tmp_path), MONTH)
 
-    assert collected.count == 2, "the texts of the journal, and the last file"
+    assert collected.count == 5, "four texts of the journal, and the last file"
     assert sorted(path.name for path in room.folder.rglob("*") if path.is_file()) == [
         "lock",
         FILE,
