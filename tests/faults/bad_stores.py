@@ -274,7 +274,7 @@ def loses_a_byte_of_patches() -> None:
         change = {"patch": lines._written([*patch[:-1], (start, end, new[:-1])])}
         if before is not None and saved is not None:
             change["saved"] = lines._written(lines.difference(before, saved))
-        return lines._dumped(change)
+        return lines.dumped(change)
 
     _spoil(lines, "_body", body)
 

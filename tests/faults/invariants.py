@@ -29,7 +29,7 @@ from council.store.statefile import statefile
 from council.store.statefile.merging import saved_text
 
 # `store.md` section 9: `.council` stays within 4 times the file; with small files its lines count.
-_TIMES_LIVE, _LINE_BYTES, _ROOM_BYTES = 4, 1536, 64 * 1024
+_LINE_BYTES, _ROOM_BYTES = 1024, 64 * 1024
 
 
 class Expected:
@@ -209,10 +209,16 @@ class Watched:
         return wrong
 
     def _size(self) -> list[str]:
-        """What is kept of a conversation stays in proportion to its file and its age."""
+        """What is kept stays in proportion to the text and to what was changed."""
         past = self._past
-        text = len(past.text_at(len(past.lines) - 1))
-        most = _TIMES_LIVE * text + _LINE_BYTES * len(past.lines) + _ROOM_BYTES
+        changed, before = 0, b""
+        for line, text in past.texts():
+            seen = line.head.get("seen", "")
+            for one in (text, saved_text(self.places, past, seen) if seen else None):
+                if one is not None:
+                    changed += _changed_bytes(before, one)
+            before = text or b""
+        most = 3 * (len(before) + changed) + _LINE_BYTES * len(past.lines) + _ROOM_BYTES
         kept = sum(one.lstat().st_size for one in Path(self.places.folder).rglob("*"))
         return [f"{kept} bytes are kept, and {most} are enough"] if kept > most else []
 
@@ -343,3 +349,9 @@ def acknowledged(out: str) -> bool:
     except ValueError:
         return False
     return isinstance(said, dict) and said.get("outcome") in ("recorded", "already-recorded")
+
+
+def _changed_bytes(before: bytes, after: bytes) -> int:
+    """Return how many bytes of lines stand in one of two texts and not in the other."""
+    one, other = Counter(before.splitlines()), Counter(after.splitlines())
+    return sum(len(line) * times for line, times in ((one - other) + (other - one)).items())
