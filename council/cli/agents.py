@@ -6,14 +6,10 @@ Source: `cli.md` section 2, DG-013 to DG-022, XC-101.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from council.cli.edge import Output
-from council.cli.options import EVERYWHERE, Command, Option
-from council.cli.parameters import As, Json, Now, Root, do, help_text, typer_function
+from council.cli.parameters import AS, JSON, argument, command, flag, option
 from council.core.protocol.protocol_ids import role_word
 from council.operations.place import Place
 
@@ -24,99 +20,71 @@ if TYPE_CHECKING:
     from council.operations.rooms.scanning import Scan
     from council.store.souls import Facts
 
-Agent = Annotated[str, typer.Argument(metavar="ID", help="The agent.", show_default=False)]
-Title = Annotated[str, typer.Option("--name", metavar="NAME", help="The name to show.")]
-_ID = Option(name="agent", metavar="ID", help="The agent.", required=True)
-_FACTS = (
-    Option(name="name", flags=("--name",), metavar="NAME", help="The name to show."),
-    Option(name="emoji", flags=("--emoji",), metavar="EMOJI", help="Stands before the name."),
-    Option(name="role", flags=("--role",), metavar="ROLE", help="What it is there for."),
-    Option(name="model", flags=("--model",), metavar="MODEL", help="The model it runs on."),
-    Option(
-        name="driver",
-        flags=("--driver",),
-        metavar="DRIVER",
-        help="How it is run: manual, command, scripted.",
+AGENT = argument("ID", "The agent.")
+TITLE = option("--name", "NAME", "The name to show.")
+
+
+def _told(
+    place: Place,
+    agent: str = AGENT,
+    name: str = TITLE,
+    emoji: str = option("--emoji", "EMOJI", "Stands before the name."),
+    role: str = option("--role", "ROLE", "What it is there for."),
+    model: str = option("--model", "MODEL", "The model it runs on."),
+    driver: str = option("--driver", "DRIVER", "How it is run: manual, command, scripted."),
+    preset: str = option("--preset", "PRESET", "A ready-made command, such as claude."),
+    capabilities: list[str] = option("--capability", "WORD", "What it can do; once for each.", []),
+    handles: list[str] = option(
+        "--handle", "HANDLE", "What else it is called, such as W3; each.", []
     ),
-    Option(
-        name="preset",
-        flags=("--preset",),
-        metavar="PRESET",
-        help="A ready-made command, such as claude.",
-    ),
-    Option(
-        name="capabilities",
-        flags=("--capability",),
-        metavar="WORD",
-        many=True,
-        help="What it can do; once for each.",
-    ),
-    Option(
-        name="handles",
-        flags=("--handle",),
-        metavar="HANDLE",
-        many=True,
-        help="What else it is called, such as W3; each.",
-    ),
-    Option(
-        name="account", flags=("--account",), metavar="ACCOUNT", help="Its account in channels."
-    ),
+    account: str = option("--account", "ACCOUNT", "Its account in channels."),
+) -> tuple[str, Facts, str]:
+    """Return an agent, what was given of the facts that `SOUL.md` holds, and its account."""
+    del place
+    facts: Facts = {
+        "name": name,
+        "emoji": emoji,
+        "role": role,
+        "model": model,
+        "driver": driver,
+        "preset": preset,
+        "capabilities": capabilities,
+        "handles": handles,
+    }
+    return agent, {fact: given for fact, given in facts.items() if given}, account
+
+
+@command(
+    "agent add",
+    "council agent add henry --name Henry --role Skeptic --preset claude",
+    takes=_told,
 )
+def add(place: Place, told: tuple[str, Facts, str]) -> Output:
+    """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
+    from council.operations.agents import add as add_agent
+
+    return _changed(place, add_agent(place, *told))
 
 
-def _facts(values: dict[str, Any]) -> Facts:
-    """Return what was given of the facts that `SOUL.md` holds."""
-    names = [one.name for one in _FACTS if one.name != "account"]
-    return {name: values[name] for name in names if values[name]}
+@command("agent edit", "council agent edit henry --account 123456789012345678", takes=_told)
+def edit(place: Place, told: tuple[str, Facts, str]) -> Output:
+    """Change what is known of an agent; whatever else you wrote into its SOUL.md stays."""
+    from council.operations.agents import edit as edit_agent
+
+    return _changed(place, edit_agent(place, *told))
 
 
-def _add(values: dict[str, Any]) -> None:
-    def command(place: Place) -> Output:
-        from council.operations.agents import add as add_agent
-
-        return _changed(place, add_agent(place, values["agent"], _facts(values), values["account"]))
-
-    do("agent add", values["json"], values["root"], values["now"], command)
-
-
-def _edit(values: dict[str, Any]) -> None:
-    def command(place: Place) -> Output:
-        from council.operations.agents import edit as edit_agent
-
-        return _changed(
-            place, edit_agent(place, values["agent"], _facts(values), values["account"])
-        )
-
-    do("agent edit", values["json"], values["root"], values["now"], command)
-
-
-def _of_facts(name: str, summary: str, example: str, run: Any) -> Callable[..., None]:
-    """Return a command that takes an agent and what is known of it."""
-    given = (_ID, *_FACTS, *EVERYWHERE)
-    return typer_function(
-        Command(name=name, panel="Agents", summary=summary, example=example, options=given),
-        run,
-    )
-
-
+@command("agent register", "council agent register 123456789012345678 --as henry")
 def register(
-    account: Annotated[
-        str, typer.Argument(metavar="ACCOUNT", help="Your account in channels.", show_default=False)
-    ],
-    name: Title = "",
-    as_: As = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    account: str = argument("ACCOUNT", "Your account in channels."),
+    name: str = TITLE,
+    as_: str = AS,
+) -> Output:
     """Register your own account as an agent, or change it; nobody registers another agent."""
+    from council.operations.agents import register as register_own
 
-    def command(place: Place) -> Output:
-        from council.operations.agents import register as register_own
-
-        return _changed(place, register_own(place, as_, account, name))
-
-    do("agent register", json, root, now, command)
+    return _changed(place, register_own(place, as_, account, name))
 
 
 def _changed(place: Place, done: Changed) -> Output:
@@ -130,57 +98,51 @@ def _changed(place: Place, done: Changed) -> Output:
     return Output(record=done.to_record(), text="\n".join(lines))
 
 
-def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
+@command("agent list", "council agent list --json")
+def list_(place: Place, json: bool = JSON) -> Output:
     """List all agents with their accounts and how they are run."""
+    from council.cli.views import as_text, rows_view
+    from council.operations.profiles import profiles
+    from council.operations.rooms.scanning import source_is_there
 
-    def command(place: Place) -> Output:
-        from council.cli.views import as_text, rows_view
-        from council.operations.profiles import profiles
-        from council.operations.rooms.scanning import source_is_there
-
-        found, faults = profiles(place)
-        rows = [
-            (
-                one.agent.id,
-                f"{one.agent.emoji} {one.name}" if one.settled else one.name,
-                one.protocol_id,
-                ", ".join(entry.account for entry in one.identities),
-                one.agent.driver,
-                one.agent.role,
-            )
-            for one in found
-        ]
-        columns = ("agent", "name", "protocol", "account", "driver", "role")
-        table = as_text(rows_view(columns, rows, whole=("agent", "protocol", "account")))
-        lines = [table if rows else "no agents yet; next: council agent add ID"]
-        if not json and source_is_there(place):
-            source = os.path.relpath(place.paths.ego)
-            lines.append(f"to take over the accounts of {source}: council agent scan")
-        notes = [f"council: {fault}" for fault in faults]
-        notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
-        return Output(
-            record=[one.to_record() for one in found],
-            text="\n".join(line.rstrip("\n") for line in lines),
-            notes=notes,
+    found, faults = profiles(place)
+    rows = [
+        (
+            one.agent.id,
+            f"{one.agent.emoji} {one.name}" if one.settled else one.name,
+            one.protocol_id,
+            ", ".join(entry.account for entry in one.identities),
+            one.agent.driver,
+            one.agent.role,
         )
+        for one in found
+    ]
+    columns = ("agent", "name", "protocol", "account", "driver", "role")
+    table = as_text(rows_view(columns, rows, whole=("agent", "protocol", "account")))
+    lines = [table if rows else "no agents yet; next: council agent add ID"]
+    if not json and source_is_there(place):
+        source = os.path.relpath(place.paths.ego)
+        lines.append(f"to take over the accounts of {source}: council agent scan")
+    notes = [f"council: {fault}" for fault in faults]
+    notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
+    return Output(
+        record=[one.to_record() for one in found],
+        text="\n".join(line.rstrip("\n") for line in lines),
+        notes=notes,
+    )
 
-    do("agent list", json, root, now, command)
 
-
-def show(agent: Agent, root: Root = "", now: Now = "", json: Json = False) -> None:
+@command("agent show", "council agent show henry")
+def show(place: Place, agent: str = AGENT) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
+    from council.operations.profiles import profile
 
-    def command(place: Place) -> Output:
-        from council.operations.profiles import profile
-
-        one = profile(place, agent)
-        return Output(
-            record=one.to_record(),
-            text=_shown(place, one),
-            notes=[f"council: {fault}" for fault in one.agent.faults],
-        )
-
-    do("agent show", json, root, now, command)
+    one = profile(place, agent)
+    return Output(
+        record=one.to_record(),
+        text=_shown(place, one),
+        notes=[f"council: {fault}" for fault in one.agent.faults],
+    )
 
 
 def _shown(place: Place, one: Profile) -> str:
@@ -215,51 +177,34 @@ def _protocol(one: Profile) -> str:
     return f"{one.entry.id} ({role_word(one.entry.id)}, {one.entry.status}, {one.entry.version})"
 
 
+@command("agent remove", "council agent remove henry --folder")
 def remove(
-    agent: Agent,
-    account: Annotated[
-        str, typer.Option("--account", metavar="ACCOUNT", help="Only this one of its accounts.")
-    ] = "",
-    folder: Annotated[
-        bool, typer.Option("--folder", help="Move its folder aside, too; nothing in it is lost.")
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    agent: str = AGENT,
+    account: str = option("--account", "ACCOUNT", "Only this one of its accounts."),
+    folder: bool = flag("--folder", "Move its folder aside, too; nothing in it is lost."),
+) -> Output:
     """Take an agent out of the registry; its persona stays, or is moved aside."""
+    from council.operations.agents import remove as remove_agent
 
-    def command(place: Place) -> Output:
-        from council.operations.agents import remove as remove_agent
-
-        done = remove_agent(place, agent, account, folder=folder)
-        lines = [f"removed account {one.account} of {agent}" for one in done.identities]
-        if done.folder:
-            lines.append(f"moved its folder to {os.path.relpath(done.folder, place.root)}/")
-        lines = lines or [f"{agent} has no account"]
-        lines += [f"left: {one}" for one in done.left]
-        return Output(record=done.to_record(), text="\n".join(lines))
-
-    do("agent remove", json, root, now, command)
+    done = remove_agent(place, agent, account, folder=folder)
+    lines = [f"removed account {one.account} of {agent}" for one in done.identities]
+    if done.folder:
+        lines.append(f"moved its folder to {os.path.relpath(done.folder, place.root)}/")
+    lines = lines or [f"{agent} has no account"]
+    lines += [f"left: {one}" for one in done.left]
+    return Output(record=done.to_record(), text="\n".join(lines))
 
 
+@command("agent scan", "council agent scan --file ~/.openclaw/ego.json")
 def scan(
-    file: Annotated[
-        str, typer.Option("--file", metavar="PATH", help="The ego.json; else `[paths] ego`.")
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, file: str = option("--file", "PATH", "The ego.json; else `[paths] ego`.")
+) -> Output:
     """Take over accounts from an ego.json; entries that stand are kept."""
+    from council.operations.rooms.scanning import scan as take_over
 
-    def command(place: Place) -> Output:
-        from council.operations.rooms.scanning import scan as take_over
-
-        found = take_over(place, file)
-        return Output(record=found.to_record(), text=_scanned(found))
-
-    do("agent scan", json, root, now, command)
+    found = take_over(place, file)
+    return Output(record=found.to_record(), text=_scanned(found))
 
 
 def _scanned(found: Scan) -> str:
@@ -272,33 +217,3 @@ def _scanned(found: Scan) -> str:
     ]
     lines += [f"skipped {one}" for one in found.done.skipped]
     return "\n".join(lines) or "nothing new"
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "register": (register, "council agent register 123456789012345678 --as henry"),
-    "list": (list_, "council agent list --json"),
-    "show": (show, "council agent show henry"),
-    "remove": (remove, "council agent remove henry --folder"),
-    "scan": (scan, "council agent scan --file ~/.openclaw/ego.json"),
-}
-for _function, _example in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", _example)
-COMMANDS: dict[str, Callable[..., None]] = {
-    "agent add": _of_facts(
-        "add",
-        "Add an agent: its SOUL.md, and its account if you give one; never overwrites.",
-        "council agent add henry --name Henry --role Skeptic --preset claude",
-        _add,
-    ),
-    "agent register": register,
-    "agent list": list_,
-    "agent show": show,
-    "agent edit": _of_facts(
-        "edit",
-        "Change what is known of an agent; whatever else you wrote into its SOUL.md stays.",
-        "council agent edit henry --account 123456789012345678",
-        _edit,
-    ),
-    "agent remove": remove,
-    "agent scan": scan,
-}

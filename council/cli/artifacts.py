@@ -9,12 +9,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
-
-import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import As, Json, Now, Root, do, help_text
+from council.cli.parameters import AS, JSON, argument, command, flag, option
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
@@ -31,14 +28,8 @@ _TOLD_EVERY_S = 0.25
 _SHORT_CHARS = 16
 _USUAL_AGE = "30d"
 
-Trace = Annotated[
-    str,
-    typer.Option("--trace", metavar="ID", help="What it belongs to; else the trace around."),
-]
-Artifact_ = Annotated[
-    str,
-    typer.Argument(metavar="ID", help="The artifact, or the beginning of its id."),
-]
+TRACE = option("--trace", "ID", "What it belongs to; else the trace around.")
+ARTIFACT = argument("ID", "The artifact, or the beginning of its id.")
 
 
 class _Progress:
@@ -83,76 +74,57 @@ def size_text(size_bytes: int) -> str:
     return f"{size:.1f} {unit}"
 
 
+@command("artifact publish", "council artifact publish forecast.csv --as owl")
 def publish(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="[FILE|-]", help="The file; without, or -: stdin."),
-    ] = "",
-    as_: As = "",
-    content_type: Annotated[
-        str,
-        typer.Option("--type", metavar="TYPE", help="What it is, such as text/markdown."),
-    ] = "",
-    trace: Trace = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    file: str = argument("[FILE|-]", "The file; without, or -: stdin."),
+    as_: str = AS,
+    content_type: str = option("--type", "TYPE", "What it is, such as text/markdown."),
+    trace: str = TRACE,
+) -> Output:
     """Keep a file, or what comes in, as an artifact for all; print its id."""
+    from council.operations.delegation.artifacts import publish as keep
 
-    def command(place: Place) -> Output:
-        from council.operations.delegation.artifacts import publish as keep
+    if not file and sys.stdin.isatty():
+        raise UsageError("what is to be published?", "name a file, or - for what you type")
 
-        if not file and sys.stdin.isatty():
-            raise UsageError("what is to be published?", "name a file, or - for what you type")
+    def work(seen: _Progress) -> Output:
+        given = file or "-"
+        made = keep(place, given, publisher=as_, content_type=content_type, trace=trace, seen=seen)
+        one = made.artifact
+        told = size_text(one.size_bytes)
+        said = f"published, {told}" if made.is_new else f"was published already, {told}"
+        return Output(record=made.to_record(), text=one.artifact_id, notes=[said])
 
-        def work(seen: _Progress) -> Output:
-            given = file or "-"
-            made = keep(
-                place, given, publisher=as_, content_type=content_type, trace=trace, seen=seen
-            )
-            one = made.artifact
-            told = size_text(one.size_bytes)
-            said = f"published, {told}" if made.is_new else f"was published already, {told}"
-            return Output(record=made.to_record(), text=one.artifact_id, notes=[said])
-
-        return _with_progress("publishing", work)
-
-    do("artifact publish", json, root, now, command)
+    return _with_progress("publishing", work)
 
 
+@command("artifact fetch", "council artifact fetch art_5891b5b522d5 --out forecast.csv")
 def fetch(
-    artifact: Artifact_,
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Write it there; else to stdout.")
-    ] = "",
-    as_: As = "",
-    trace: Trace = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    artifact: str = ARTIFACT,
+    out: str = option("--out", "FILE", "Write it there; else to stdout."),
+    as_: str = AS,
+    trace: str = TRACE,
+    json: bool = JSON,
+) -> Output | None:
     """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
+    from council.operations.delegation.artifacts import fetch as get
+    from council.operations.delegation.artifacts import pour
 
-    def command(place: Place) -> Output | None:
-        from council.operations.delegation.artifacts import fetch as get
-        from council.operations.delegation.artifacts import pour
+    if not out or out == "-":
+        if json:
+            return _as_document(place, artifact, as_, trace)
+        done = pour(place, artifact, _out(), reader=as_, trace=trace)
+        sys.stdout.buffer.flush()
+        return Output(notes=_untold(done.untold))
 
-        if not out or out == "-":
-            if json:
-                return _as_document(place, artifact, as_, trace)
-            done = pour(place, artifact, _out(), reader=as_, trace=trace)
-            sys.stdout.buffer.flush()
-            return Output(notes=_untold(done.untold))
+    def work(seen: _Progress) -> Output:
+        done = get(place, artifact, out, reader=as_, trace=trace, seen=seen)
+        told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
+        return Output(record=done.to_record(), text=told, notes=_untold(done.untold))
 
-        def work(seen: _Progress) -> Output:
-            done = get(place, artifact, out, reader=as_, trace=trace, seen=seen)
-            told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
-            return Output(record=done.to_record(), text=told, notes=_untold(done.untold))
-
-        return _with_progress("fetching", work)
-
-    do("artifact fetch", json, root, now, command)
+    return _with_progress("fetching", work)
 
 
 def _out() -> Callable[[bytes], None]:
@@ -197,17 +169,14 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
 
 
-def list_(root: Root = "", now: Now = "", json: Json = False) -> None:
+@command("artifact list", "council artifact list --json")
+def list_(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
+    from council.operations.delegation.artifacts import listed
 
-    def command(place: Place) -> Output:
-        from council.operations.delegation.artifacts import listed
-
-        found, wrong = listed(place)
-        record = [one.to_record() for one in found]
-        return Output(record=record, text=_table(found), notes=_strange(wrong))
-
-    do("artifact list", json, root, now, command)
+    found, wrong = listed(place)
+    record = [one.to_record() for one in found]
+    return Output(record=record, text=_table(found), notes=_strange(wrong))
 
 
 def _strange(wrong: list[CouncilError]) -> list[str]:
@@ -233,27 +202,20 @@ def _table(found: list[Artifact]) -> str:
     return as_text(rows_view(columns, rows, whole=("artifact", "size", "published")))
 
 
+@command("artifact verify", "council artifact verify --all")
 def verify(
-    artifact: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The artifact, or the beginning of its id.")
-    ] = "",
-    all_: Annotated[bool, typer.Option("--all", help="Look at every one.")] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    artifact: str = argument("[ID]", "The artifact, or the beginning of its id."),
+    all_: bool = flag("--all", "Look at every one."),
+) -> Output:
     """Read artifacts through; say which are not what their ids name."""
+    from council.operations.delegation.artifacts import verify as read_through
 
-    def command(place: Place) -> Output:
-        from council.operations.delegation.artifacts import verify as read_through
-
-        if bool(artifact) == all_:
-            raise UsageError("which artifact?", "name one, or say --all")
-        return _with_progress(
-            "reading", lambda seen: _verdicts(read_through(place, artifact, seen=seen))
-        )
-
-    do("artifact verify", json, root, now, command)
+    if bool(artifact) == all_:
+        raise UsageError("which artifact?", "name one, or say --all")
+    return _with_progress(
+        "reading", lambda seen: _verdicts(read_through(place, artifact, seen=seen))
+    )
 
 
 def _verdicts(found: list[Verdict]) -> Output:
@@ -268,34 +230,26 @@ def _verdicts(found: list[Verdict]) -> Output:
     )
 
 
+@command("artifact gc", "council artifact gc --dry-run --older-than 90d")
 def gc(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go and how much; remove nothing.")
-    ] = False,
-    older_than: Annotated[
-        str,
-        typer.Option("--older-than", metavar="DURATION", help="How long ago they were used last."),
-    ] = _USUAL_AGE,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    dry_run: bool = flag("--dry-run", "Say what would go and how much; remove nothing."),
+    older_than: str = option(
+        "--older-than", "DURATION", "How long ago they were used last.", _USUAL_AGE
+    ),
+) -> Output:
     """Remove the artifacts that nothing in the workspace refers to any more."""
+    from council.operations.delegation.artifacts import collect
 
-    def command(place: Place) -> Output:
-        from council.operations.delegation.artifacts import collect
-
-        age = parse_duration(older_than)
-        if place.is_in_run and age < parse_duration(_USUAL_AGE):
-            raise RefusedError("a run does not hasten it", "leave --older-than out")
-        found = collect(place, age, dry_run=dry_run)
-        return Output(
-            record=found.to_record(),
-            text=_collected(found, place.root),
-            notes=_strange(found.strange),
-        )
-
-    do("artifact gc", json, root, now, command)
+    age = parse_duration(older_than)
+    if place.is_in_run and age < parse_duration(_USUAL_AGE):
+        raise RefusedError("a run does not hasten it", "leave --older-than out")
+    found = collect(place, age, dry_run=dry_run)
+    return Output(
+        record=found.to_record(),
+        text=_collected(found, place.root),
+        notes=_strange(found.strange),
+    )
 
 
 def _collected(found: Collected, root: str) -> str:
@@ -310,25 +264,17 @@ def _collected(found: Collected, root: str) -> str:
     return "\n".join([*lines, f"{would} {size_text(found.total_bytes)} in all"])
 
 
+@command("brief show", "council brief show t1-owl-to-gecko")
 def brief_show(
-    brief: Annotated[
-        str, typer.Argument(metavar="[NAME|TRACE]", help="One brief, or all those of a trace.")
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, brief: str = argument("[NAME|TRACE]", "One brief, or all those of a trace.")
+) -> Output:
     """Show the briefs of hand-offs: all, those of a trace, or one."""
+    from council.store.delegation.briefs import briefs, find
 
-    def command(place: Place) -> Output:
-        from council.store.delegation.briefs import briefs, find
-
-        found = find(place.paths, brief) if brief else list(briefs(place.paths))
-        record = [{"name": one.name, **one.brief.to_record()} for one in found]
-        text = "\n\n".join(map(_shown, found)) or "no briefs yet; a call of an agent writes one"
-        return Output(record=record, text=text)
-
-    do("brief show", json, root, now, command)
+    found = find(place.paths, brief) if brief else list(briefs(place.paths))
+    record = [{"name": one.name, **one.brief.to_record()} for one in found]
+    text = "\n\n".join(map(_shown, found)) or "no briefs yet; a call of an agent writes one"
+    return Output(record=record, text=text)
 
 
 def _shown(kept: Kept) -> str:
@@ -353,16 +299,3 @@ def _shown(kept: Kept) -> str:
                 *("    - " + indented(one, "      ") for one in texts),
             ]
     return "\n".join(lines)
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., Any], str]] = {
-    "artifact publish": (publish, "council artifact publish forecast.csv --as owl"),
-    "artifact fetch": (fetch, "council artifact fetch art_5891b5b522d5 --out forecast.csv"),
-    "artifact list": (list_, "council artifact list --json"),
-    "artifact verify": (verify, "council artifact verify --all"),
-    "artifact gc": (gc, "council artifact gc --dry-run --older-than 90d"),
-    "brief show": (brief_show, "council brief show t1-owl-to-gecko"),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _example in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", _example)

@@ -41,22 +41,22 @@ class Output(Record):
     verbatim: bool = False
 
 
-def carry_out(verb: str, command: Callable[[], Output | None], *, as_json: bool) -> int:
+def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json: bool) -> int:
     """Carry out one command, print what it answers, return its exit code.
 
     Args:
         verb: The command as the table of allowed verbs knows it.
-        command: The command; None means it has printed everything itself.
+        command: The command; None, or an exit code, means it has printed everything itself.
         as_json: Whether `--json` was given.
     """
     outbox.asked(sys.argv[1:])
     try:
         permit(verb, in_run=bool(os.environ.get("COUNCIL_TASK_ID")))
         output = command()
-        if output is not None:
+        if isinstance(output, Output):
             _print(output, as_json)
         outbox.told()
-        return output.code if output is not None else 0
+        return output.code if isinstance(output, Output) else output or 0
     except CouncilError as error:
         code = refuse(error, as_json=as_json)
         # What failed, instead of being refused, may have been done all the same.

@@ -9,14 +9,10 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
 from types import FrameType
-from typing import Annotated
-
-import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import Json, Name, Now, Revision, Root, do, help_text
+from council.cli.parameters import JSON, NAME, REVISION, argument, command, flag
 from council.core.errors import NotFoundError, UsageError
 from council.operations.place import Place, conversation_name
 
@@ -26,29 +22,26 @@ _TELL_IT_TO_WAIT = (
 )
 
 
-def edit(name: Name = "", root: Root = "", now: Now = "", json: Json = False) -> None:
+@command("edit", "EDITOR=vim council edit")
+def edit(place: Place, name: str = NAME, json: bool = JSON) -> Output:
     """Open the file in your editor, then take in at once what you saved."""
+    from council.operations.conversations.editing import edit as take_part
+    from council.operations.conversations.editing import sentences
 
-    def command(place: Place) -> Output:
-        from council.operations.conversations.editing import edit as take_part
-        from council.operations.conversations.editing import sentences
-
-        words = _editor()
-        wanted = conversation_name(place, name)
-        taken = take_part(place, wanted, lambda path: _opened(words, path, quiet=json))
-        lines = sentences(taken.events)
-        if taken.changed and not lines:
-            lines.append("taken in: your text")
-        lines += [f"kept apart: {path}" for path in taken.kept]
-        notes = []
-        if taken.code:
-            notes.append(f"council: the editor ended with {taken.code}; what it saved counts")
-        text = "\n".join(lines) or _TELL_IT_TO_WAIT
-        if taken.changed:
-            text = f"{wanted}: revision {taken.state.rev}\n{text}"
-        return Output(record=taken.to_record(), text=text, notes=notes, code=bool(taken.code))
-
-    do("edit", json, root, now, command)
+    words = _editor()
+    wanted = conversation_name(place, name)
+    taken = take_part(place, wanted, lambda path: _opened(words, path, quiet=json))
+    lines = sentences(taken.events)
+    if taken.changed and not lines:
+        lines.append("taken in: your text")
+    lines += [f"kept apart: {path}" for path in taken.kept]
+    notes = []
+    if taken.code:
+        notes.append(f"council: the editor ended with {taken.code}; what it saved counts")
+    text = "\n".join(lines) or _TELL_IT_TO_WAIT
+    if taken.changed:
+        text = f"{wanted}: revision {taken.state.rev}\n{text}"
+    return Output(record=taken.to_record(), text=text, notes=notes, code=bool(taken.code))
 
 
 def _editor() -> list[str]:
@@ -95,34 +88,25 @@ def _opened(words: list[str], path: str, *, quiet: bool) -> int:
     return done.returncode
 
 
+@command("diff", "council diff 3 5")
 def diff(
-    revision: Revision,
-    other: Annotated[
-        int | None, typer.Argument(metavar="[REV]", help="Up to this one; else the live file.")
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Compare marks and the state block, too.")
-    ] = False,
-    name: Name = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    revision: int = REVISION,
+    other: int | None = argument("[REV]", "Up to this one; else the live file.", None),
+    whole: bool = flag("--whole", "Compare marks and the state block, too."),
+    name: str = NAME,
+) -> Output:
     """Show what differs between two revisions, or a revision and the file as it is."""
+    from council.operations.conversations.editing import difference
 
-    def command(place: Place) -> Output:
-        from council.operations.conversations.editing import difference
-
-        found = difference(place, conversation_name(place, name), revision, other, whole=whole)
-        if found.lines:
-            text = _coloured(found.lines)
-        elif found.hidden:
-            text = "only marks and the state block differ; to see them: --whole"
-        else:
-            text = "no difference"
-        return Output(record=found.to_record(), text=text)
-
-    do("diff", json, root, now, command)
+    found = difference(place, conversation_name(place, name), revision, other, whole=whole)
+    if found.lines:
+        text = _coloured(found.lines)
+    elif found.hidden:
+        text = "only marks and the state block differ; to see them: --whole"
+    else:
+        text = "no difference"
+    return Output(record=found.to_record(), text=text)
 
 
 def _coloured(lines: list[str]) -> str:
@@ -140,11 +124,3 @@ def _coloured(lines: list[str]) -> str:
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "diff": (diff, "council diff 3 5"),
-    "edit": (edit, "EDITOR=vim council edit"),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _example in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", _example)

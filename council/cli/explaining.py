@@ -8,12 +8,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Annotated
-
-import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import Json, Lang, Now, Root, do, help_text
+from council.cli.parameters import LANG, argument, command
 from council.core.plain_text import plain_line, plain_text
 from council.core.times import render_duration, render_instant
 from council.operations.place import Place
@@ -26,32 +23,22 @@ _WIDEST = 100
 _LEAST = timedelta(seconds=1)
 
 
+@command("explain", "council explain active")
 def explain(
-    wanted: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="A conversation, channel, context, task or trace; without, the open one.",
-            show_default=False,
-        ),
-    ] = "",
-    lang: Lang = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    wanted: str = argument(
+        "NAME", "A conversation, channel, context, task or trace; without, the open one.", ""
+    ),
+    lang: str = LANG,
+) -> Output:
     """Say what something waits for, why, what was tried, and what happens next and when."""
+    from council.operations.telling.explaining import explain as explained
+    from council.store.settings import language
 
-    def command(place: Place) -> Output:
-        from council.operations.telling.explaining import explain as explained
-        from council.store.settings import language
-
-        spoken = language(place.settings, lang, place.environ)
-        found = explained(place, wanted)
-        width = min(get_terminal_size((80, 24)).columns, _WIDEST)
-        return Output(record=found.to_record(spoken), text=page(found, spoken, width))
-
-    do("explain", json, root, now, command)
+    spoken = language(place.settings, lang, place.environ)
+    found = explained(place, wanted)
+    width = min(get_terminal_size((80, 24)).columns, _WIDEST)
+    return Output(record=found.to_record(spoken), text=page(found, spoken, width))
 
 
 def page(found: Explained, lang: str, width: int) -> str:
@@ -167,7 +154,3 @@ def _wrapped(text: str, start: str, width: int) -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-COMMANDS = {"explain": explain}
-explain.__doc__ = help_text(explain.__doc__ or "", "council explain active")

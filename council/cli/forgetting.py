@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import Json, Now, Root, do, help_text
+from council.cli.parameters import JSON, argument, command, flag, option
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.place import Place
@@ -32,32 +30,24 @@ _KINDS = {
 }
 
 
+@command("gc", "council gc --dry-run --older-than 90d")
 def gc(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go and how much; remove nothing.")
-    ] = False,
-    older_than: Annotated[
-        str,
-        typer.Option("--older-than", metavar="DURATION", help="How long ago they must have ended."),
-    ] = "30d",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    dry_run: bool = flag("--dry-run", "Say what would go and how much; remove nothing."),
+    older_than: str = option(
+        "--older-than", "DURATION", "How long ago they must have ended.", "30d"
+    ),
+) -> Output:
     """Prune old history and run logs of what is over; minutes, answers and journals stay."""
+    from council.operations.forget import gc as collect
 
-    def command(place: Place) -> Output:
-        from council.operations.forget import gc as collect
-
-        found = collect(place, parse_duration(older_than), dry_run=dry_run)
-        return Output(
-            record=found.to_record(),
-            text=_collected(found),
-            notes=[f"council: {one}: {error.message}" for one, error in found.errors],
-            code=InvalidStateError.exit_code if found.errors else 0,
-        )
-
-    do("gc", json, root, now, command)
+    found = collect(place, parse_duration(older_than), dry_run=dry_run)
+    return Output(
+        record=found.to_record(),
+        text=_collected(found),
+        notes=[f"council: {one}: {error.message}" for one, error in found.errors],
+        code=InvalidStateError.exit_code if found.errors else 0,
+    )
 
 
 def _collected(found: Collected) -> str:
@@ -89,61 +79,48 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / 1024 / 1024:.1f} MiB"
 
 
+@command("purge", "council purge weather --yes")
 def purge(
-    which: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|ID|FILE",
-            help="A conversation or channel, a context such as S1, or the file of minutes.",
-        ),
-    ],
-    entry: Annotated[
-        str,
-        typer.Option(
-            "--entry", metavar="ID", help="Take out one contribution; a named hole stays for it."
-        ),
-    ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    which: str = argument(
+        "NAME|ID|FILE", "A conversation or channel, a context such as S1, or the file of minutes."
+    ),
+    entry: str = option("--entry", "ID", "Take out one contribution; a named hole stays for it."),
+    yes: bool = flag("--yes", "Do not ask."),
+    json: bool = JSON,
+) -> Output:
     """Remove a conversation, channel or context from everywhere in the workspace, for good."""
+    from council.operations.forget import doomed, purge_entry
+    from council.operations.forget import purge as remove
 
-    def command(place: Place) -> Output:
-        from council.operations.forget import doomed, purge_entry
-        from council.operations.forget import purge as remove
-
-        one = doomed(place, which)
-        if not yes:
-            _confirm(one, which, entry, as_json=json)
-        if entry:
-            done = purge_entry(place, one, which, entry)
-            return Output(
-                record=_taken_out_record(done, which, entry),
-                text=_taken_out(done, which, entry, place.root),
-            )
-        done = remove(place, one.conversation_id, one.kind)
-        record = {
-            "name": which,
-            "kind": one.kind,
-            "conversationId": done.conversation_id,
-            "removed": {
-                "files": done.files,
-                "minutes": done.minutes,
-                "tasks": done.tasks,
-                "runs": done.runs,
-                "artifacts": done.artifacts,
-                "calls": done.calls,
-                "history": done.history,
-                "events": done.events,
-            },
-            "bytes": done.size_bytes,
-            "left": done.left,
-        }
-        return Output(record=record, text=_purged(done, place.root))
-
-    do("purge", json, root, now, command)
+    one = doomed(place, which)
+    if not yes:
+        _confirm(one, which, entry, as_json=json)
+    if entry:
+        done = purge_entry(place, one, which, entry)
+        return Output(
+            record=_taken_out_record(done, which, entry),
+            text=_taken_out(done, which, entry, place.root),
+        )
+    done = remove(place, one.conversation_id, one.kind)
+    record = {
+        "name": which,
+        "kind": one.kind,
+        "conversationId": done.conversation_id,
+        "removed": {
+            "files": done.files,
+            "minutes": done.minutes,
+            "tasks": done.tasks,
+            "runs": done.runs,
+            "artifacts": done.artifacts,
+            "calls": done.calls,
+            "history": done.history,
+            "events": done.events,
+        },
+        "bytes": done.size_bytes,
+        "left": done.left,
+    }
+    return Output(record=record, text=_purged(done, place.root))
 
 
 def _taken_out_record(done: Purged, which: str, entry: str) -> dict[str, object]:
@@ -206,53 +183,35 @@ def _purged(done: Purged, root: str) -> str:
     return "\n".join(lines)
 
 
+@command("migrate", "council migrate --dry-run")
 def migrate(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, dry_run: bool = flag("--dry-run", "Say what would be done; write nothing.")
+) -> Output:
     """Bring files of older versions forward; say which files need what."""
+    from council.operations.migrate import migrate as look
 
-    def command(place: Place) -> Output:
-        from council.operations.migrate import migrate as look
-
-        verdicts = look(place, dry_run=dry_run)
-        well = all(one.ok for one in verdicts)
-        moved = sum(one.moved for one in verdicts)
-        lines = [
-            f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
-        ]
-        files = f"{moved} file{'s' * (moved != 1)}"
-        lines.append(
-            f"{files} would be brought forward"
-            if moved and dry_run
-            else f"{files} brought forward"
-            if moved
-            else "nothing was written: nothing is of an older version"
-        )
-        return Output(
-            record={
-                "ok": well,
-                "dryRun": dry_run,
-                "moved": 0 if dry_run else moved,
-                "files": [one.to_record() for one in verdicts],
-            },
-            text="\n".join(lines) if well else "",
-            notes=[] if well else [f"council: {line}" for line in lines],
-            code=0 if well else InvalidStateError.exit_code,
-        )
-
-    do("migrate", json, root, now, command)
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "gc": (gc, "council gc --dry-run --older-than 90d"),
-    "purge": (purge, "council purge weather --yes"),
-    "migrate": (migrate, "council migrate --dry-run"),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _example in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", _example)
+    verdicts = look(place, dry_run=dry_run)
+    well = all(one.ok for one in verdicts)
+    moved = sum(one.moved for one in verdicts)
+    lines = [
+        f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
+    ]
+    files = f"{moved} file{'s' * (moved != 1)}"
+    lines.append(
+        f"{files} would be brought forward"
+        if moved and dry_run
+        else f"{files} brought forward"
+        if moved
+        else "nothing was written: nothing is of an older version"
+    )
+    return Output(
+        record={
+            "ok": well,
+            "dryRun": dry_run,
+            "moved": 0 if dry_run else moved,
+            "files": [one.to_record() for one in verdicts],
+        },
+        text="\n".join(lines) if well else "",
+        notes=[] if well else [f"council: {line}" for line in lines],
+        code=0 if well else InvalidStateError.exit_code,
+    )

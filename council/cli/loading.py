@@ -20,7 +20,7 @@ from typer.models import CommandInfo
 from council import __version__
 from council.cli import front_page, table
 from council.cli.options import HOT
-from council.cli.parameters import hot_function
+from council.cli.parameters import COMMANDS, hot_function
 
 # --- The help of a group where nobody sees colours, and of `council` itself
 
@@ -109,7 +109,7 @@ def _made(name: str) -> Any:
             rich_help_panel=table.panel(name),
         )
     module = import_module(f"council.cli.{table.module_of(name)}")
-    function = hot_function(name, module.RUN[name]) if name in HOT else module.COMMANDS[name]
+    function = hot_function(name, module.RUN[name]) if name in HOT else COMMANDS[name]
     return typer.main.get_command_from_info(
         CommandInfo(name=word, callback=function, rich_help_panel=table.panel(name)),
         pretty_exceptions_short=True,

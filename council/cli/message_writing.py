@@ -10,19 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
-
-from council.cli.message_options import (
-    KeyFile,
-    Message,
-    Version,
-    do_anywhere,
-    forced_version,
-    needed,
-)
-from council.cli.parameters import Json, Now, Root, help_text
+from council.cli.message_options import KEY_FILE, MESSAGE, VERSION, forced_version
+from council.cli.parameters import JSON, argument, command, flag, option
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,
@@ -37,54 +28,43 @@ _INVALID = InvalidInputError.exit_code
 _REFUSED = RefusedError.exit_code
 
 
+@command(
+    "msg build",
+    "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
+    'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
+)
 def build(
-    fields: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FIELD=VALUE]...",
-            help="Such as msg=1 to=W1 type=R; without any, or with -, JSON on standard input.",
-        ),
-    ] = None,
-    version: Annotated[
-        str, typer.Option("--version", metavar="V1..V5", help="Write in this version; else V5.")
-    ] = "",
-    minimal: Annotated[
-        bool, typer.Option("--minimal", help="Leave priority and state unused.")
-    ] = False,
-    pid: Annotated[
-        str, typer.Option("--pid", metavar="M<n>", help="The message that this one follows from.")
-    ] = "",
-    parts: Annotated[
-        bool,
-        typer.Option(
-            "--parts", help="Cut what DATA has no room for into messages, part=1/3 and so on."
-        ),
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    fields: list[str] | None = argument(
+        "[FIELD=VALUE]...",
+        "Such as msg=1 to=W1 type=R; without any, or with -, JSON on standard input.",
+        None,
+    ),
+    version: str = option("--version", "V1..V5", "Write in this version; else V5."),
+    minimal: bool = flag("--minimal", "Leave priority and state unused."),
+    pid: str = option("--pid", "M<n>", "The message that this one follows from."),
+    parts: bool = flag(
+        "--parts", "Cut what DATA has no room for into messages, part=1/3 and so on."
+    ),
+    json: bool = JSON,
+) -> int:
     """Write a message of its fields; what is left out is filled in."""
+    from council.cli.message_streams import Given, answer_each, batches
+    from council.operations.protocol.messages import most_bytes
+    from council.wire.building import parent_id
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_streams import Given, answer_each, batches
-        from council.operations.protocol.messages import most_bytes
-        from council.wire.building import parent_id
+    if parts and pid:
+        raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
+    forced = forced_version(version)
+    options = Writing(minimal, parent_id(pid) if pid else "", parts)
+    if fields and fields != ["-"]:
+        lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json, place)
+        return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
 
-        if parts and pid:
-            raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
-        forced = forced_version(version)
-        options = Writing(minimal, parent_id(pid) if pid else "", parts)
-        if fields and fields != ["-"]:
-            lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json, place)
-            return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
+    def answer(given: Given) -> tuple[list[str], list[str], int]:
+        return _built(lambda: _record_of(given, forced), options, json, place)
 
-        def answer(given: Given) -> tuple[list[str], list[str], int]:
-            return _built(lambda: _record_of(given, forced), options, json, place)
-
-        return answer_each(batches(None, most_bytes(place), "V5"), answer)
-
-    do_anywhere("msg build", json, root, now, command)
+    return answer_each(batches(None, most_bytes(place), "V5"), answer)
 
 
 def _fields_of(given: list[str]) -> dict[str, Any]:
@@ -187,76 +167,61 @@ def _failed(
     return lines, notes, error.exit_code
 
 
+@command("msg convert", 'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"')
 def convert(
-    message: Message = None,
-    to: Annotated[str, typer.Option("--to", metavar="V1..V5", help="The version to write.")] = ...,  # type: ignore[assignment]
-    lossy: Annotated[
-        bool, typer.Option("--lossy", help="Replace what the version has no place for.")
-    ] = False,
-    structural: Annotated[
-        bool, typer.Option("--structural", help="Keep the digits of codes, not their meaning.")
-    ] = False,
-    sidecar: Annotated[
-        str,
-        typer.Option(
-            "--sidecar", metavar="FILE", help="Keep here what is lost; the way back restores it."
-        ),
-    ] = "",
-    size: Annotated[
-        bool, typer.Option("--size", help="Tell about how many tokens it saves or costs.")
-    ] = False,
-    version: Version = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    message: str | None = MESSAGE,
+    to: str = option("--to", "V1..V5", "The version to write.", ...),
+    lossy: bool = flag("--lossy", "Replace what the version has no place for."),
+    structural: bool = flag("--structural", "Keep the digits of codes, not their meaning."),
+    sidecar: str = option("--sidecar", "FILE", "Keep here what is lost; the way back restores it."),
+    size: bool = flag("--size", "Tell about how many tokens it saves or costs."),
+    version: str = VERSION,
+    json: bool = JSON,
+) -> int:
     """Write messages in another version; tell what is lost, or why it cannot be."""
+    from council.cli.message_streams import (
+        Given,
+        answer_each,
+        as_json,
+        batches,
+        complain,
+        is_alone,
+        numbered,
+    )
+    from council.core.tokens import estimated_tokens
+    from council.operations.delegation.permitted import permitted
+    from council.operations.protocol.messages import Sidecar, most_bytes
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_streams import (
-            Given,
-            answer_each,
-            as_json,
-            batches,
-            complain,
-            is_alone,
-            numbered,
-        )
-        from council.core.tokens import estimated_tokens
-        from council.operations.delegation.permitted import permitted
-        from council.operations.protocol.messages import Sidecar, most_bytes
+    target, forced = forced_version(to) or "", forced_version(version)
+    if target == "V5D":
+        raise UsageError("nothing is written in V5D", "it is a draft; write V5")
+    kept = Sidecar(permitted(sidecar, os.environ, writing=True), target)
+    alone = is_alone(message)
+    sizes = [0, 0]
 
-        target, forced = forced_version(to) or "", forced_version(version)
-        if target == "V5D":
-            raise UsageError("nothing is written in V5D", "it is a draft; write V5")
-        kept = Sidecar(permitted(sidecar, os.environ, writing=True), target)
-        alone = is_alone(message)
-        sizes = [0, 0]
+    def answer(given: Given) -> tuple[list[str], list[str], int]:
+        found = given.read(forced)
+        try:
+            made = kept.convert(found, target, lossy=lossy, structural=structural)
+        except (InvalidMessageError, ConversionRefusedError) as error:
+            lines, notes, code = _failed(error, found.version, json, found)
+            return lines, numbered(notes, given, alone=alone), code
+        before, after = map(estimated_tokens, (found.text.rstrip("\r\n"), made.text))
+        sizes[0] += before
+        sizes[1] += after
+        if json:
+            told = {"size": {"before": before, "after": after}} if size else {}
+            return [as_json({**made.to_record(), **told})], [], 0
+        lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
+        text = f"{made.text}\n" if target == "V1" and not alone else made.text
+        return [text], numbered(lost, given, alone=alone), 0
 
-        def answer(given: Given) -> tuple[list[str], list[str], int]:
-            found = given.read(forced)
-            try:
-                made = kept.convert(found, target, lossy=lossy, structural=structural)
-            except (InvalidMessageError, ConversionRefusedError) as error:
-                lines, notes, code = _failed(error, found.version, json, found)
-                return lines, numbered(notes, given, alone=alone), code
-            before, after = map(estimated_tokens, (found.text.rstrip("\r\n"), made.text))
-            sizes[0] += before
-            sizes[1] += after
-            if json:
-                told = {"size": {"before": before, "after": after}} if size else {}
-                return [as_json({**made.to_record(), **told})], [], 0
-            lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
-            text = f"{made.text}\n" if target == "V1" and not alone else made.text
-            return [text], numbered(lost, given, alone=alone), 0
-
-        given = batches(message, most_bytes(place), forced)
-        code = answer_each(given, answer, settle=kept.save)
-        if size and not json and sizes[0]:
-            complain([_compared(*sizes)])
-        return code
-
-    do_anywhere("msg convert", json, root, now, command)
+    given = batches(message, most_bytes(place), forced)
+    code = answer_each(given, answer, settle=kept.save)
+    if size and not json and sizes[0]:
+        complain([_compared(*sizes)])
+    return code
 
 
 def _compared(before: int, after: int) -> str:
@@ -265,88 +230,70 @@ def _compared(before: int, after: int) -> str:
     return f"about {before} tokens become {after}, {share} % {than}"
 
 
+@command("msg sign", 'council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"')
 def sign(
-    message: Message = None,
-    as_: Annotated[
-        str,
-        typer.Option(
-            "--as", metavar="AGENT", help="Who signs: W1, or an agent; the sender if left out."
-        ),
-    ] = "",
-    session: Annotated[
-        str, typer.Option("--session", metavar="S<n>", help="The session; else the context, or S0.")
-    ] = "",
-    key_file: KeyFile = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    message: str | None = MESSAGE,
+    as_: str = option("--as", "AGENT", "Who signs: W1, or an agent; the sender if left out."),
+    session: str = option("--session", "S<n>", "The session; else the context, or S0."),
+    key_file: str = KEY_FILE,
+    json: bool = JSON,
+) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
+    from council.cli.message_streams import (
+        Given,
+        answer_each,
+        as_json,
+        batches,
+        is_alone,
+        numbered,
+    )
+    from council.operations.protocol.messages import most_bytes
+    from council.operations.protocol.messages import sign as sign_one
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_streams import (
-            Given,
-            answer_each,
-            as_json,
-            batches,
-            is_alone,
-            numbered,
-        )
-        from council.operations.protocol.messages import most_bytes
-        from council.operations.protocol.messages import sign as sign_one
+    def answer(given: Given) -> tuple[list[str], list[str], int]:
+        found = given.read("V5")
+        try:
+            made = sign_one(place, found, signer=as_, session=session, key_file=key_file)
+        except (InvalidMessageError, RefusedError, UsageError) as error:
+            lines, notes, code = _failed(error, "V5", json, found)
+            return lines, numbered(notes, given, alone=is_alone(message)), code
+        return [as_json(made.to_record()) if json else made.text], [], 0
 
-        here = needed(place)
-
-        def answer(given: Given) -> tuple[list[str], list[str], int]:
-            found = given.read("V5")
-            try:
-                made = sign_one(here, found, signer=as_, session=session, key_file=key_file)
-            except (InvalidMessageError, RefusedError, UsageError) as error:
-                lines, notes, code = _failed(error, "V5", json, found)
-                return lines, numbered(notes, given, alone=is_alone(message)), code
-            return [as_json(made.to_record()) if json else made.text], [], 0
-
-        return answer_each(batches(message, most_bytes(here), "V5"), answer)
-
-    do_anywhere("msg sign", json, root, now, command)
+    return answer_each(batches(message, most_bytes(place), "V5"), answer)
 
 
+@command("msg verify", "council msg verify <inbox")
 def verify(
-    message: Message = None,
-    key_file: KeyFile = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    message: str | None = MESSAGE,
+    key_file: str = KEY_FILE,
+    json: bool = JSON,
+) -> int:
     """Check signatures; each holds once, and a second time is a replay."""
+    from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
+    from council.operations.protocol.messages import most_bytes
+    from council.operations.protocol.messages import verify as verify_all
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
-        from council.operations.protocol.messages import most_bytes
-        from council.operations.protocol.messages import verify as verify_all
-
-        here = needed(place)
-        worst = 0
-        for batch in batches(message, most_bytes(here), "V5"):
-            readings = [one.read("V5") for one in batch]
-            verdicts = verify_all(here, readings, key_file=key_file)
-            out: list[str] = []
-            notes: list[str] = []
-            for given, found, verdict in zip(batch, readings, verdicts, strict=True):
-                if json:
-                    out.append(as_json(verdict.to_record()))
-                elif verdict.used:
-                    out.append(f"valid: {':'.join(verdict.used)}")
-                else:
-                    lines = _refusal(verdict, found)
-                    notes += numbered(lines, given, alone=is_alone(message))
-                if not verdict.valid:
-                    worst = max(worst, _INVALID if verdict.reason == "faulty" else _REFUSED)
-            say(out)
-            complain(notes)
-        return worst
-
-    do_anywhere("msg verify", json, root, now, command)
+    worst = 0
+    for batch in batches(message, most_bytes(place), "V5"):
+        readings = [one.read("V5") for one in batch]
+        verdicts = verify_all(place, readings, key_file=key_file)
+        out: list[str] = []
+        notes: list[str] = []
+        for given, found, verdict in zip(batch, readings, verdicts, strict=True):
+            if json:
+                out.append(as_json(verdict.to_record()))
+            elif verdict.used:
+                out.append(f"valid: {':'.join(verdict.used)}")
+            else:
+                lines = _refusal(verdict, found)
+                notes += numbered(lines, given, alone=is_alone(message))
+            if not verdict.valid:
+                worst = max(worst, _INVALID if verdict.reason == "faulty" else _REFUSED)
+        say(out)
+        complain(notes)
+    return worst
 
 
 _REASONS = {
@@ -365,23 +312,3 @@ def _refusal(verdict: Any, found: Any) -> list[str]:
         f"{_REASONS[verdict.reason]}; {line}" if verdict.reason in _REASONS else line
         for line in lines
     ]
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "msg build": (
-        build,
-        (
-            "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
-            'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
-        ),
-    ),
-    "msg convert": (
-        convert,
-        ('council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',),
-    ),
-    "msg sign": (sign, ('council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',)),
-    "msg verify": (verify, ("council msg verify <inbox",)),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _examples in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)

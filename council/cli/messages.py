@@ -10,72 +10,54 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from council.cli.edge import Output
-from council.cli.message_options import (
-    Message,
-    Strict,
-    Version,
-    do_anywhere,
-    forced_version,
-    needed,
-)
-from council.cli.parameters import Json, Lang, Now, Root, help_text
-from council.core.errors import InvalidInputError, UsageError
+from council.cli.message_options import MESSAGE, STRICT, VERSION, forced_version
+from council.cli.parameters import JSON, LANG, argument, command, flag
+from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.operations.place import Place
 
 _INVALID = InvalidInputError.exit_code
 
 
+@command(
+    "msg parse",
+    'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
+    "council msg parse --json <log",
+)
 def parse(
-    message: Message = None,
-    version: Version = "",
-    strict: Strict = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    message: str | None = MESSAGE,
+    version: str = VERSION,
+    strict: bool = STRICT,
+    json: bool = JSON,
+) -> int:
     """Read messages of any version; tell their fields, or every fault at once."""
+    from council.cli.message_words import fields_page
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_words import fields_page
-
-        return _judged(place, message, version, strict, json, fields_page)
-
-    do_anywhere("msg parse", json, root, now, command)
+    return _judged(place, message, version, strict, json, fields_page)
 
 
+@command("msg validate", 'council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"')
 def validate(
-    message: Message = None,
-    version: Version = "",
-    strict: Strict = False,
-    reply: Annotated[
-        bool, typer.Option("--reply", help="Answer the message that replies to the fault.")
-    ] = False,
-    known: Annotated[
-        bool,
-        typer.Option(
-            "--known", help="Also check that its agents, task, context and references exist here."
-        ),
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    message: str | None = MESSAGE,
+    version: str = VERSION,
+    strict: bool = STRICT,
+    reply: bool = flag("--reply", "Answer the message that replies to the fault."),
+    known: bool = flag(
+        "--known", "Also check that its agents, task, context and references exist here."
+    ),
+    json: bool = JSON,
+) -> int:
     """Check messages against the checklist of their version."""
+    from council.cli.message_words import heading
 
-    def command(place: Place | None) -> int:
-        from council.cli.message_words import heading
+    def said(found: Any) -> str:
+        return "" if reply else f"valid: {heading(found)}"
 
-        def said(found: Any) -> str:
-            return "" if reply else f"valid: {heading(found)}"
-
-        return _judged(place, message, version, strict, json, said, reply=reply, known=known)
-
-    do_anywhere("msg validate", json, root, now, command)
+    return _judged(place, message, version, strict, json, said, reply=reply, known=known)
 
 
 def _judged(
@@ -112,11 +94,12 @@ def _judged(
 
     forced = forced_version(version)
     alone = is_alone(message)
-    here = needed(place) if known else None
+    if known and place is None:
+        raise NotFoundError("no council workspace here or above; run: council init")
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         parsed = given.read(forced)
-        found = validate(parsed, strict=strict, context=_known(here, parsed))
+        found = validate(parsed, strict=strict, context=_known(place if known else None, parsed))
         code = _INVALID if found.errors else 0
         text = reply_to_fault(found) if reply else None
         if json:
@@ -139,68 +122,58 @@ def _known(here: Place | None, parsed: Any) -> Any:
     return known_of(here, parsed)
 
 
+@command("msg lint", "council msg lint --version V5 <log")
 def lint(
-    message: Message = None,
-    version: Version = "",
-    lang: Lang = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    message: str | None = MESSAGE,
+    version: str = VERSION,
+    lang: str = LANG,
+) -> Output:
     """Say what messages of one cycle could save: advice, never a fault."""
+    from council.cli.message_streams import batches
+    from council.operations.protocol.messages import language_of, most_bytes
+    from council.wire.economy import lint as advise
 
-    def command(place: Place | None) -> Output:
-        from council.cli.message_streams import batches
-        from council.operations.protocol.messages import language_of, most_bytes
-        from council.wire.economy import lint as advise
+    forced = forced_version(version)
+    spoken = language_of(place, lang, os.environ)
+    unreadable: list[str] = []
 
-        forced = forced_version(version)
-        spoken = language_of(place, lang, os.environ)
-        unreadable: list[str] = []
+    def texts() -> Any:
+        for batch in batches(message, most_bytes(place), forced):
+            for one in batch:
+                text = one.read(forced).text
+                if one.too_long or text.encode("utf-8", "replace") != one.data:
+                    unreadable.append(f"council: message {one.number} is no UTF-8 or too long")
+                yield text
 
-        def texts() -> Any:
-            for batch in batches(message, most_bytes(place), forced):
-                for one in batch:
-                    text = one.read(forced).text
-                    if one.too_long or text.encode("utf-8", "replace") != one.data:
-                        unreadable.append(f"council: message {one.number} is no UTF-8 or too long")
-                    yield text
-
-        found = advise(texts(), forced)
-        lines = [f"message {one.message}: {one.rule}: {one.text(spoken)}" for one in found]
-        return Output(
-            record={"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]},
-            text="\n".join(lines),
-            notes=unreadable,
-            code=_INVALID if unreadable else 0,
-        )
-
-    do_anywhere("msg lint", json, root, now, command)
+    found = advise(texts(), forced)
+    lines = [f"message {one.message}: {one.rule}: {one.text(spoken)}" for one in found]
+    return Output(
+        record={"advice": [{**one.to_record(), "text": one.text(spoken)} for one in found]},
+        text="\n".join(lines),
+        notes=unreadable,
+        code=_INVALID if unreadable else 0,
+    )
 
 
+@command("msg diff", "council msg diff V4 V5")
 def diff(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A version, or a message.")],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="A later one, or a message.")],
-    lang: Lang = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    before: str = argument("BEFORE", "A version, or a message."),
+    after: str = argument("AFTER", "A later one, or a message."),
+    lang: str = LANG,
+) -> Output:
     """Tell what changed between two versions, or what differs between two messages."""
+    from council.operations.protocol.messages import language_of
+    from council.wire.messages import VERSIONS
 
-    def command(place: Place | None) -> Output:
-        from council.operations.protocol.messages import language_of
-        from council.wire.messages import VERSIONS
-
-        given = [one.upper() for one in (before, after)]
-        named = [one in VERSIONS for one in given]
-        if all(named):
-            return _versions_compared(given[0], given[1], language_of(place, lang, os.environ))
-        if any(named):
-            raise UsageError("a version and a message have nothing in common", "give two of a kind")
-        return _messages_compared(before, after)
-
-    do_anywhere("msg diff", json, root, now, command)
+    given = [one.upper() for one in (before, after)]
+    named = [one in VERSIONS for one in given]
+    if all(named):
+        return _versions_compared(given[0], given[1], language_of(place, lang, os.environ))
+    if any(named):
+        raise UsageError("a version and a message have nothing in common", "give two of a kind")
+    return _messages_compared(before, after)
 
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
@@ -243,54 +216,25 @@ def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
+@command("msg explain", "council msg explain E13", "council msg explain --card --lang fr")
 def explain(
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[MESSAGE|CODE|VERSION|WORD|-]",
-            help="A message, a code (E13), a version, a word (W_TYPE_Q, CTX), or - for many.",
-        ),
-    ] = None,
-    card: Annotated[
-        bool, typer.Option("--card", help="Print the quick reference card of V5.")
-    ] = False,
-    version: Version = "",
-    lang: Lang = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place | None = None,
+    what: str | None = argument(
+        "[MESSAGE|CODE|VERSION|WORD|-]",
+        "A message, a code (E13), a version, a word (W_TYPE_Q, CTX), or - for many.",
+        None,
+    ),
+    card: bool = flag("--card", "Print the quick reference card of V5."),
+    version: str = VERSION,
+    lang: str = LANG,
+    json: bool = JSON,
+) -> Output | int:
     """Explain a message part by part, a code, a version or a word; print the reference card."""
+    from council.cli.message_pages import explained, explained_card
+    from council.operations.protocol.messages import language_of, most_bytes
 
-    def command(place: Place | None) -> Output | int:
-        from council.cli.message_pages import explained, explained_card
-        from council.operations.protocol.messages import language_of, most_bytes
-
-        forced = forced_version(version)
-        spoken = language_of(place, lang, os.environ)
-        if card:
-            return explained_card(spoken)
-        return explained(what, forced, spoken, most_bytes(place), json)
-
-    do_anywhere("msg explain", json, root, now, command)
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "msg parse": (
-        parse,
-        (
-            'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
-            "council msg parse --json <log",
-        ),
-    ),
-    "msg validate": (
-        validate,
-        ('council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',),
-    ),
-    "msg lint": (lint, ("council msg lint --version V5 <log",)),
-    "msg diff": (diff, ("council msg diff V4 V5",)),
-    "msg explain": (explain, ("council msg explain E13", "council msg explain --card --lang fr")),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _examples in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
+    forced = forced_version(version)
+    spoken = language_of(place, lang, os.environ)
+    if card:
+        return explained_card(spoken)
+    return explained(what, forced, spoken, most_bytes(place), json)

@@ -1,14 +1,14 @@
-"""What many commands share: parameters, Typer's form of the option table, how one is carried out.
+"""How a command is made of a function, and the parameters that many commands share.
 
 Source: `cli.md` section 1.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature, signature
+from typing import Any
 
 import typer
 
@@ -18,79 +18,173 @@ from council.cli.options import READING, Command, Option
 from council.core.errors import UsageError
 from council.operations.place import Place, open_place
 
+Work = Callable[..., Output | int | None]
 
-def _parameter(option: Option) -> Any:
-    if not option.flags:
-        return typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
-    return typer.Option(
-        *option.flags,
-        metavar=None if option.flag else option.metavar,
-        help=option.help,
-        show_default=False,
-    )
+COMMANDS: dict[str, Callable[..., None]] = {}  # as Typer calls them, of the modules loaded so far
+
+# --- What stands behind `=` in the signature of a command
 
 
-Root = Annotated[str, _parameter(options.ROOT)]
-Now = Annotated[str, _parameter(options.NOW)]
-Json = Annotated[bool, _parameter(options.JSON)]
-Name = Annotated[str, _parameter(options.NAME)]
-As = Annotated[str, _parameter(options.AS)]
-Lang = Annotated[str, _parameter(options.LANG)]
-Revision = Annotated[int, typer.Argument(metavar="REV", help="A revision; see: council history")]
+def argument(metavar: str, said: str, default: Any = ...) -> Any:
+    """Return an argument; without a default it must be given, unless its metavar has brackets."""
+    if default is ... and metavar.startswith("["):
+        default = ""
+    return typer.Argument(default, metavar=metavar, help=said)
+
+
+def option(
+    name: str,
+    metavar: str,
+    said: str,
+    default: Any = "",
+    *,
+    choices: tuple[str, ...] = (),
+    least: int | None = None,
+) -> Any:
+    """Return an option with a value; `least` is the smallest number it may be."""
+    checked = _one_of(choices, name) if choices else None
+    return typer.Option(default, name, metavar=metavar, help=said, min=least, callback=checked)
+
+
+def flag(name: str, said: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(False, name, help=said)
+
+
+def _one_of(choices: tuple[str, ...], name: str) -> Callable[[str], str]:
+    def checked(value: str) -> str:
+        if value not in ("", *choices):
+            known = ", ".join(choices)
+            raise typer.BadParameter(f"choose one of: {known}", param_hint=name)
+        return value
+
+    return checked
+
+
+def _of_table(one: Option) -> Any:
+    if not one.flags:
+        return argument(one.metavar, one.help, "")
+    if one.flag:
+        return flag(one.flags[0], one.help)
+    default: Any = [] if one.many else ""
+    made = option(one.flags[0], one.metavar, one.help, default, choices=one.choices)
+    made.param_decls = one.flags
+    return made
+
+
+ROOT, NOW, JSON = map(_of_table, options.EVERYWHERE)
+NAME, AS, LANG = map(_of_table, (options.NAME, options.AS, options.LANG))
+REVISION = argument("REV", "A revision; see: council history")
+
+
+def _parameter(name: str, default: Any, kind: str) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+_EVERYWHERE = {
+    "root": _parameter("root", ROOT, "str"),
+    "now": _parameter("now", NOW, "str"),
+    "json": _parameter("json", JSON, "bool"),
+}
+
+# --- How Typer gets to know a command
+
+
+def command(
+    name: str, *examples: str, takes: Callable[..., Any] | None = None, last: str = ""
+) -> Callable[[Work], Work]:
+    """Make a function the command `name` of the table.
+
+    Its docstring is the help. The options `--root`, `--now` and `--json` come last in it, by
+    themselves: the first two where its first parameter is `place`, which is the open workspace
+    (or None, where there is none and None is its default), the third unless it answers None. It
+    names those of them whose values it needs among its own parameters.
+
+    Args:
+        name: The whole name, such as `agent add`.
+        examples: Command lines that help shows.
+        takes: A function whose parameters come before the command's own; the command gets
+            what it answers behind `place`.
+        last: What help says below the examples.
+    """
+
+    def kept(work: Work) -> Work:
+        called = signature(work)
+        own = dict(called.parameters)
+        place = own.pop("place", None)
+        shared = ["root", "now"] if place else []
+        if "json" in own or called.return_annotation != "None":
+            shared.append("json")
+        before: dict[str, Parameter] = {}
+        if takes:
+            before = dict(signature(takes).parameters)
+            before.pop("place")
+            own.pop(next(iter(own)))
+        asked = {name: one for name, one in (before | own).items() if name not in shared}
+        asked |= {name: _EVERYWHERE[name] for name in shared}
+
+        def done(given: dict[str, Any]) -> Output | int | None:
+            values = {one: given[one] for one in own}
+            if not place:
+                return work(**values)
+            here = _opened(name, given, needed=place.default is not None)
+            first = [takes(here, **{one: given[one] for one in before})] if takes else []
+            output = work(here, *first, **values)
+            if here and isinstance(output, Output):
+                output.notes += [f"council: {one}" for one in here.warnings]
+            return output
+
+        def run(given: dict[str, Any]) -> None:
+            as_json = given.get("json", False)
+            raise typer.Exit(carry_out(name, lambda: done(given), as_json=as_json))
+
+        shown = help_text(work.__doc__ or "", *examples, last=last)
+        COMMANDS[name] = _for_typer(run, asked.values(), shown)
+        return work
+
+    return kept
+
+
+def _opened(name: str, given: dict[str, Any], *, needed: bool) -> Place | None:
+    if needed:
+        place = open_place(given["root"], given["now"], os.environ)
+    else:
+        from council.operations.protocol.messages import place_if_any
+
+        found = place_if_any(given["root"], given["now"], os.environ)
+        if found is None:
+            return None
+        place = found
+    if name not in READING:
+        place.refuse_newer_settings()
+    return place
+
+
+def _for_typer(
+    run: Callable[[dict[str, Any]], None], parameters: Iterable[Parameter], shown: str
+) -> Callable[..., None]:
+    """Return a function that Typer reads as a command with these parameters and this help."""
+
+    def function(**values: Any) -> None:
+        run(values)
+
+    asked = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
+    function.__signature__ = Signature(asked)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in asked}
+    function.__doc__ = shown
+    return function
 
 
 def typer_function(command: Command, run: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
     """Return a function that Typer reads as a command with the options of the table."""
-
-    def function(**values: Any) -> None:
-        for option in command.options:
-            if option.choices and values[option.name] not in ("", *option.choices):
-                raise typer.BadParameter(
-                    f"choose one of: {', '.join(option.choices)}", param_hint=option.flags[0]
-                )
-        run(values)
-
-    parameters = []
-    for option in command.options:
-        kind: Any = bool if option.flag else list[str] if option.many else str
-        default: Any = False if option.flag else [] if option.many else ""
-        if option.required:
-            default = inspect.Parameter.empty
-        parameters.append(
-            inspect.Parameter(
-                option.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[kind, _parameter(option)],
-            )
+    parameters = [
+        _parameter(
+            one.name, _of_table(one), "bool" if one.flag else "list[str]" if one.many else "str"
         )
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in parameters}
-    function.__name__ = command.name
-    last = f"\n{command.last}\n" if command.last else ""
-    function.__doc__ = help_text(command.summary, command.example) + last
-    return function
-
-
-def do(
-    verb: str,
-    as_json: bool,
-    root: str,
-    now: str,
-    command: Callable[[Place], Output | None],
-) -> None:
-    """Open the workspace, carry out one command, end with its exit code."""
-
-    def opened() -> Output | None:
-        place = open_place(root, now, os.environ)
-        if verb not in READING:
-            place.refuse_newer_settings()
-        output = command(place)
-        if output is not None:
-            output.notes += [f"council: {one}" for one in place.warnings]
-        return output
-
-    raise typer.Exit(carry_out(verb, opened, as_json=as_json))
+        for one in command.options
+    ]
+    shown = help_text(command.summary, command.example, last=command.last)
+    return _for_typer(run, parameters, shown)
 
 
 def hot_function(name: str, work: Callable[[dict[str, Any]], Output]) -> Callable[..., None]:
@@ -100,6 +194,15 @@ def hot_function(name: str, work: Callable[[dict[str, Any]], Output]) -> Callabl
         raise typer.Exit(carry_out(name, lambda: work(values), as_json=values["json"]))
 
     return typer_function(options.HOT[name], run)
+
+
+def help_text(summary: str, *examples: str, last: str = "") -> str:
+    """Return the help of a command: its summary, one line for each example, and what is `last`."""
+    shown = "\n".join(f"    $ {example}" for example in examples)
+    return f"{summary}\n\n\b\nExample:\n{shown}\n" + (f"\n{last}\n" if last else "")
+
+
+# --- What is written in options
 
 
 def listed(*given: str) -> list[str]:
@@ -118,9 +221,3 @@ def whole_number(text: str, option: str, most: int = 1000) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
         raise UsageError(f"{option} {text!r} is not a whole number from 1 to {most}")
     return int(text)
-
-
-def help_text(summary: str, *examples: str) -> str:
-    """Return the help of a command: its summary, then one line for each example."""
-    shown = "\n".join(f"    $ {example}" for example in examples)
-    return f"{summary}\n\n\b\nExample:\n{shown}\n"

@@ -7,13 +7,15 @@ Source: `cli.md` section 2, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
-
-import typer
-
 from council.cli.edge import Output
-from council.cli.parameters import Json, Now, Root, do, help_text, listed, whole_number
+from council.cli.parameters import (
+    argument,
+    command,
+    flag,
+    listed,
+    option,
+    whole_number,
+)
 from council.core.errors import UsageError
 from council.operations.place import Place
 
@@ -24,71 +26,46 @@ if TYPE_CHECKING:
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")
 
-Who = Annotated[
-    str,
-    typer.Argument(metavar="[ID]", help="A protocol id such as W3, or an agent."),
-]
-As = Annotated[
-    str,
-    typer.Option(
-        "--as", metavar="AGENT", help="Who it is; else COUNCIL_AGENT or the agent's folder."
-    ),
-]
-Caps = Annotated[
-    str, typer.Option("--caps", metavar="A,B", help="What it can do, such as web_search,plan.")
-]
+WHO = argument("[ID]", "A protocol id such as W3, or an agent.")
+AS = option("--as", "AGENT", "Who it is; else COUNCIL_AGENT or the agent's folder.")
+CAPS = option("--caps", "A,B", "What it can do, such as web_search,plan.")
 
 
+@command(
+    "agent join",
+    "council agent join --as henry",
+    'council agent join W3 --caps web_search --desc "Research"',
+)
 def join(
-    who: Who = "",
-    as_: As = "",
-    role: Annotated[
-        str,
-        typer.Option(
-            "--role", metavar="ROLE", help="Its role: worker, orchestrator, router; or W, O, R."
-        ),
-    ] = "",
-    caps: Caps = "",
-    desc: Annotated[
-        str, typer.Option("--desc", metavar="TEXT", help="What it is there for, in one line.")
-    ] = "",
-    max_depth: Annotated[
-        str,
-        typer.Option(
-            "--max-depth", metavar="1-6", help="The depth of hand-offs from which on it refuses."
-        ),
-    ] = "",
-    version: Annotated[
-        str, typer.Option("--version", metavar="V4|V5", help="What it speaks; else V5.")
-    ] = "",
-    fallback: Annotated[
-        str, typer.Option("--fallback", metavar="V4|V5", help="What it speaks besides.")
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    who: str = WHO,
+    as_: str = AS,
+    role: str = option("--role", "ROLE", "Its role: worker, orchestrator, router; or W, O, R."),
+    caps: str = CAPS,
+    desc: str = option("--desc", "TEXT", "What it is there for, in one line."),
+    max_depth: str = option(
+        "--max-depth", "1-6", "The depth of hand-offs from which on it refuses."
+    ),
+    version: str = option("--version", "V4|V5", "What it speaks; else V5."),
+    fallback: str = option("--fallback", "V4|V5", "What it speaks besides."),
+) -> Output:
     """Give an agent its protocol id: the one it proposes, or the next free one."""
+    from council.core.protocol.registering import Joining
+    from council.operations.protocol.registry import join as register
+    from council.operations.protocol.registry_looks import whom
 
-    def command(place: Place) -> Output:
-        from council.core.protocol.registering import Joining
-        from council.operations.protocol.registry import join as register
-        from council.operations.protocol.registry_looks import whom
-
-        proposed, agent = whom(place, who, as_)
-        wish = Joining(
-            proposed=proposed,
-            role=_role(role, proposed),
-            agent=agent,
-            capabilities=tuple(dict.fromkeys(listed(caps))) if caps else None,
-            description=_line(desc),
-            max_depth=whole_number(max_depth, "--max-depth", 6) or None,
-            version=_version(version, "--version"),
-            fallback=_version(fallback, "--fallback"),
-        )
-        return _done(register(place, wish))
-
-    do("agent join", json, root, now, command)
+    proposed, agent = whom(place, who, as_)
+    wish = Joining(
+        proposed=proposed,
+        role=_role(role, proposed),
+        agent=agent,
+        capabilities=tuple(dict.fromkeys(listed(caps))) if caps else None,
+        description=_line(desc),
+        max_depth=whole_number(max_depth, "--max-depth", 6) or None,
+        version=_version(version, "--version"),
+        fallback=_version(fallback, "--fallback"),
+    )
+    return _done(register(place, wish))
 
 
 def _role(word: str, proposed: str) -> str:
@@ -129,60 +106,48 @@ def _done(done: Done, note: str = "") -> Output:
     return Output(record=done.to_record(), text="\n".join(lines), notes=notes)
 
 
+@command("agent leave", 'council agent leave W3 --reason "shutdown"')
 def leave(
-    who: Who = "",
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it leaves.")] = "",
-    as_: As = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    who: str = WHO,
+    reason: str = option("--reason", "TEXT", "Why it leaves."),
+    as_: str = AS,
+) -> Output:
     """Take an agent out of the protocol, and out of all its groups."""
+    from council.operations.conversations.answer import wake_next
+    from council.operations.protocol.registry import leave as take_out
+    from council.operations.protocol.registry_looks import protocol_id_of
 
-    def command(place: Place) -> Output:
-        from council.operations.conversations.answer import wake_next
-        from council.operations.protocol.registry import leave as take_out
-        from council.operations.protocol.registry_looks import protocol_id_of
-
-        done = take_out(place, protocol_id_of(place, who or as_), reason)
-        wake_next(place)  # what it was at goes to somebody else
-        return _done(done)
-
-    do("agent leave", json, root, now, command)
+    done = take_out(place, protocol_id_of(place, who or as_), reason)
+    wake_next(place)  # what it was at goes to somebody else
+    return _done(done)
 
 
+@command("agent caps", "council agent caps", "council agent caps W3 web_search,plan")
 def caps(
-    who: Who = "",
-    capabilities: Annotated[
-        str, typer.Argument(metavar="[A,B]", help="What it can do from now on, and nothing else.")
-    ] = "",
-    as_: As = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    who: str = WHO,
+    capabilities: str = argument("[A,B]", "What it can do from now on, and nothing else."),
+    as_: str = AS,
+) -> Output:
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
+    from council.core.protocol.protocol_ids import is_protocol_id
+    from council.operations.protocol.registry import declare
+    from council.operations.protocol.registry_changes import not_registered, registry_of
+    from council.operations.protocol.registry_looks import protocol_id_of
 
-    def command(place: Place) -> Output:
-        from council.core.protocol.protocol_ids import is_protocol_id
-        from council.operations.protocol.registry import declare
-        from council.operations.protocol.registry_changes import not_registered, registry_of
-        from council.operations.protocol.registry_looks import protocol_id_of
-
-        if not (who or as_):
-            return _standard()
-        about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
-        one = protocol_id_of(place, about)
-        wanted = capabilities or wanted
-        if wanted:
-            return _done(declare(place, one, listed(wanted)))
-        entry = registry_of(place).get(one)
-        if entry is None:
-            raise not_registered(one)
-        record = {"id": one, "capabilities": list(entry.capabilities)}
-        return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
-
-    do("agent caps", json, root, now, command)
+    if not (who or as_):
+        return _standard()
+    about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
+    one = protocol_id_of(place, about)
+    wanted = capabilities or wanted
+    if wanted:
+        return _done(declare(place, one, listed(wanted)))
+    entry = registry_of(place).get(one)
+    if entry is None:
+        raise not_registered(one)
+    record = {"id": one, "capabilities": list(entry.capabilities)}
+    return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
 
 
 def _standard() -> Output:
@@ -191,63 +156,42 @@ def _standard() -> Output:
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
+@command("agent query", 'council agent query "W*" --status active')
 def query(
-    pattern: Annotated[
-        str, typer.Argument(metavar="[FILTER]", help="Whom: *, W*, O*, R*, or one id.")
-    ] = "*",
-    status: Annotated[
-        str,
-        typer.Option("--status", metavar="STATUS", help="Only these: active, unavailable or left."),
-    ] = "",
-    filter_: Annotated[
-        str, typer.Option("--filter", metavar="FILTER", help="The same as the argument.")
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    pattern: str = argument("[FILTER]", "Whom: *, W*, O*, R*, or one id.", "*"),
+    status: str = option("--status", "STATUS", "Only these: active, unavailable or left."),
+    filter_: str = option("--filter", "FILTER", "The same as the argument."),
+) -> Output:
     """List who takes part in the protocol: ids, agents, status, load, capabilities."""
+    from council.cli.registry_views import query_text
+    from council.operations.protocol.registry_looks import query as look
 
-    def command(place: Place) -> Output:
-        from council.cli.registry_views import query_text
-        from council.operations.protocol.registry_looks import query as look
-
-        found = look(place, filter_ or pattern, status)
-        return Output(record=found.to_record(), text=query_text(found, place.now()))
-
-    do("agent query", json, root, now, command)
+    found = look(place, filter_ or pattern, status)
+    return Output(record=found.to_record(), text=query_text(found, place.now()))
 
 
+@command("agent liveness", "council agent liveness W3 --load 45 --queue 2")
 def liveness(
-    who: Who = "",
-    load: Annotated[
-        str, typer.Option("--load", metavar="PERCENT", help="How busy it is, 0 to 100.")
-    ] = "",
-    queue: Annotated[
-        str, typer.Option("--queue", metavar="N", help="How many messages wait for it.")
-    ] = "",
-    as_: As = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    who: str = WHO,
+    load: str = option("--load", "PERCENT", "How busy it is, 0 to 100."),
+    queue: str = option("--queue", "N", "How many messages wait for it."),
+    as_: str = AS,
+) -> Output:
     """Say that an agent is alive, with load and queue; without --load, show who is."""
+    from council.cli.registry_views import liveness_text
+    from council.operations.protocol.registry import tell_liveness
+    from council.operations.protocol.registry_looks import protocol_id_of
+    from council.operations.protocol.registry_looks import query as look
 
-    def command(place: Place) -> Output:
-        from council.cli.registry_views import liveness_text
-        from council.operations.protocol.registry import tell_liveness
-        from council.operations.protocol.registry_looks import protocol_id_of
-        from council.operations.protocol.registry_looks import query as look
-
-        if not load and not queue:
-            found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
-            return Output(record=found.to_record(), text=liveness_text(found, place.now()))
-        percent, waiting = _count(load, "--load"), _count(queue, "--queue")
-        done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
-        output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
-        return output.copy(record={**output.record, "warning": done.reason or None})
-
-    do("agent liveness", json, root, now, command)
+    if not load and not queue:
+        found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
+        return Output(record=found.to_record(), text=liveness_text(found, place.now()))
+    percent, waiting = _count(load, "--load"), _count(queue, "--queue")
+    done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
+    output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
+    return output.copy(record={**output.record, "warning": done.reason or None})
 
 
 def _count(text: str, option: str) -> int:
@@ -257,46 +201,30 @@ def _count(text: str, option: str) -> int:
     return int(digits)
 
 
+@command("agent select", "council agent select web_search,summarize --explain")
 def select(
-    capabilities: Annotated[
-        str, typer.Argument(metavar="CAPS", help="What the task needs, such as web_search,plan.")
-    ],
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show every candidate, and why it is where it is.")
-    ] = False,
-    count: Annotated[
-        str, typer.Option("--count", metavar="N", help="How many at most; else the best one.")
-    ] = "",
-    depth: Annotated[
-        str, typer.Option("--depth", metavar="0-5", help="The depth at which they would be called.")
-    ] = "",
-    threshold: Annotated[
-        str,
-        typer.Option("--threshold", metavar="0-1", help="The least score; else of council.toml."),
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    capabilities: str = argument("CAPS", "What the task needs, such as web_search,plan."),
+    explain: bool = flag("--explain", "Show every candidate, and why it is where it is."),
+    count: str = option("--count", "N", "How many at most; else the best one."),
+    depth: str = option("--depth", "0-5", "The depth at which they would be called."),
+    threshold: str = option("--threshold", "0-1", "The least score; else of council.toml."),
+) -> Output:
     """Say which worker would get a task, by capabilities, load and last use."""
+    from council.cli.registry_views import selection_output
+    from council.operations.protocol.registry_looks import weigh
 
-    def command(place: Place) -> Output:
-        from council.cli.registry_views import selection_output
-        from council.operations.protocol.registry_looks import weigh
-
-        wanted = listed(capabilities)
-        if not wanted:
-            raise UsageError("no capability was named", "such as: council agent select plan")
-        found = weigh(
-            place,
-            wanted,
-            depth=_count(depth, "--depth"),
-            threshold=_share(threshold),
-        )
-        many = whole_number(count, "--count", 99) or 1
-        return selection_output(found, many, explain=explain, now=place.now())
-
-    do("agent select", json, root, now, command)
+    wanted = listed(capabilities)
+    if not wanted:
+        raise UsageError("no capability was named", "such as: council agent select plan")
+    found = weigh(
+        place,
+        wanted,
+        depth=_count(depth, "--depth"),
+        threshold=_share(threshold),
+    )
+    many = whole_number(count, "--count", 99) or 1
+    return selection_output(found, many, explain=explain, now=place.now())
 
 
 def _share(text: str) -> float | None:
@@ -311,86 +239,46 @@ def _share(text: str) -> float | None:
     return share
 
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group, G1 to G9.")]
+GROUP = argument("GROUP", "A group, G1 to G9.")
 
 
+@command("agent group add", "council agent group add G1 W1 W2")
 def group_add(
-    group: Group,
-    members: Annotated[list[str], typer.Argument(metavar="W…", help="Workers, such as W1 W2.")],
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, group: str = GROUP, members: list[str] = argument("W…", "Workers, such as W1 W2.")
+) -> Output:
     """Put workers into a group; a message to it reaches each of them once."""
-    _change_group("add", group, members, root, now, json)
+    return _change_group(place, group, members, add=True)
 
 
+@command("agent group remove", "council agent group remove G1 W2")
 def group_remove(
-    group: Group,
-    members: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[W…]", help="Whom to take out; without any, all of them."),
-    ] = None,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
-    """Take workers out of a group; without any left there is no such group."""
-    _change_group("remove", group, members or [], root, now, json)
-
-
-def _change_group(
-    word: str, group: str, members: list[str], root: str, now: str, json: bool
-) -> None:
-    def command(place: Place) -> Output:
-        from council.operations.protocol.registry import change_group
-        from council.operations.protocol.registry_looks import protocol_id_of
-
-        named = [protocol_id_of(place, one) for one in listed(*members)]
-        done = change_group(place, group, named, add=word == "add")
-        left = done.registry.groups.get(group, [])
-        record = {
-            "outcome": done.outcome,
-            "group": group,
-            "members": left,
-            "answers": done.answers,
-        }
-        return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
-
-    do(f"agent group {word}", json, root, now, command)
-
-
-def group_list(root: Root = "", now: Now = "", json: Json = False) -> None:
-    """List the groups and their members."""
-
-    def command(place: Place) -> Output:
-        from council.operations.protocol.registry_changes import registry_of
-
-        groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
-        lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]
-        none = "no groups yet; make one: council agent group add G1 W1 W2"
-        return Output(record={"groups": groups}, text="\n".join(lines) or none)
-
-    do("agent group list", json, root, now, command)
-
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "agent join": (
-        join,
-        (
-            "council agent join --as henry",
-            'council agent join W3 --caps web_search --desc "Research"',
-        ),
+    place: Place,
+    group: str = GROUP,
+    members: list[str] | None = argument(
+        "[W…]", "Whom to take out; without any, all of them.", None
     ),
-    "agent leave": (leave, ('council agent leave W3 --reason "shutdown"',)),
-    "agent caps": (caps, ("council agent caps", "council agent caps W3 web_search,plan")),
-    "agent query": (query, ('council agent query "W*" --status active',)),
-    "agent liveness": (liveness, ("council agent liveness W3 --load 45 --queue 2",)),
-    "agent select": (select, ("council agent select web_search,summarize --explain",)),
-    "agent group add": (group_add, ("council agent group add G1 W1 W2",)),
-    "agent group remove": (group_remove, ("council agent group remove G1 W2",)),
-    "agent group list": (group_list, ("council agent group list --json",)),
-}
-for _function, _examples in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", *_examples)
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
+) -> Output:
+    """Take workers out of a group; without any left there is no such group."""
+    return _change_group(place, group, members or [], add=False)
+
+
+def _change_group(place: Place, group: str, members: list[str], *, add: bool) -> Output:
+    from council.operations.protocol.registry import change_group
+    from council.operations.protocol.registry_looks import protocol_id_of
+
+    named = [protocol_id_of(place, one) for one in listed(*members)]
+    done = change_group(place, group, named, add=add)
+    left = done.registry.groups.get(group, [])
+    record = {"outcome": done.outcome, "group": group, "members": left, "answers": done.answers}
+    return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
+
+
+@command("agent group list", "council agent group list --json")
+def group_list(place: Place) -> Output:
+    """List the groups and their members."""
+    from council.operations.protocol.registry_changes import registry_of
+
+    groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
+    lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]
+    none = "no groups yet; make one: council agent group add G1 W1 W2"
+    return Output(record={"groups": groups}, text="\n".join(lines) or none)

@@ -5,12 +5,8 @@ Source: `cli.md` section 2, P8-071 to P8-075.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from council.cli.edge import Output
-from council.cli.parameters import Json, Now, Root, do, help_text
+from council.cli.parameters import command, flag, option
 from council.core.plain_text import plain_line
 from council.operations.place import Place
 
@@ -21,49 +17,33 @@ if TYPE_CHECKING:
 _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
 
+@command("route explain", "council route explain --channel support --capability summarize")
 def explain(
-    session: Annotated[
-        str, typer.Option("--session", metavar="KEY", help="The session it belongs to.")
-    ] = "",
-    peer: Annotated[
-        str, typer.Option("--peer", metavar="NAME", help="Who wrote, where it came directly.")
-    ] = "",
-    channel: Annotated[
-        str, typer.Option("--channel", metavar="NAME", help="The channel it came by.")
-    ] = "",
-    account: Annotated[
-        str, typer.Option("--account", metavar="NAME", help="The account it came to.")
-    ] = "",
-    mode: Annotated[
-        str, typer.Option("--mode", metavar="MODE", help="The mode of work it is for.")
-    ] = "",
-    capability: Annotated[
-        list[str] | None,
-        typer.Option("--capability", metavar="WORD", help="What must be mastered; once for each."),
-    ] = None,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    session: str = option("--session", "KEY", "The session it belongs to."),
+    peer: str = option("--peer", "NAME", "Who wrote, where it came directly."),
+    channel: str = option("--channel", "NAME", "The channel it came by."),
+    account: str = option("--account", "NAME", "The account it came to."),
+    mode: str = option("--mode", "MODE", "The mode of work it is for."),
+    capability: list[str] | None = option(
+        "--capability", "WORD", "What must be mastered; once for each.", None
+    ),
+) -> Output:
     """Say which agent something that comes in would go to, and why; nothing is started."""
+    from council.core.delegation.routing import Facts
+    from council.operations.delegation.routing import explain as explained
 
-    def command(place: Place) -> Output:
-        from council.core.delegation.routing import Facts
-        from council.operations.delegation.routing import explain as explained
-
-        facts = Facts(
-            session=session,
-            peer=peer,
-            channel=channel,
-            account=account,
-            mode=mode,
-            capabilities=tuple(capability or ()),
-        )
-        found = explained(place, facts)
-        record = {"facts": facts.to_record(), **found.to_record()}
-        return Output(record=record, text=_explained(found))
-
-    do("route explain", json, root, now, command)
+    facts = Facts(
+        session=session,
+        peer=peer,
+        channel=channel,
+        account=account,
+        mode=mode,
+        capabilities=tuple(capability or ()),
+    )
+    found = explained(place, facts)
+    record = {"facts": facts.to_record(), **found.to_record()}
+    return Output(record=record, text=_explained(found))
 
 
 def _explained(found: Route) -> str:
@@ -92,38 +72,21 @@ def _warned(warnings: list[Warned]) -> list[str]:
     return [plain_line(f"warning ({one.kind}): {one.said}") for one in warnings]
 
 
+@command("route check", "council route check --strict")
 def check(
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 3 when there is anything to warn of.")
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, strict: bool = flag("--strict", "Exit 3 when there is anything to warn of.")
+) -> Output:
     """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
+    from council.operations.delegation.routing import rules, warnings
 
-    def command(place: Place) -> Output:
-        from council.operations.delegation.routing import rules, warnings
-
-        known, found = rules(place), warnings(place)
-        some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
-        return Output(
-            record={
-                "ok": not found,
-                "rules": len(known),
-                "warnings": [one.to_record() for one in found],
-            },
-            text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
-            code=3 if strict and found else 0,
-        )
-
-    do("route check", json, root, now, command)
-
-
-COMMANDS = {"route explain": explain, "route check": check}
-_EXAMPLES = {
-    "route explain": "council route explain --channel support --capability summarize",
-    "route check": "council route check --strict",
-}
-for _name, _function in COMMANDS.items():
-    _function.__doc__ = help_text(_function.__doc__ or "", _EXAMPLES[_name])
+    known, found = rules(place), warnings(place)
+    some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
+    return Output(
+        record={
+            "ok": not found,
+            "rules": len(known),
+            "warnings": [one.to_record() for one in found],
+        },
+        text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
+        code=3 if strict and found else 0,
+    )

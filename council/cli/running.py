@@ -5,82 +5,62 @@ Source: `cli.md` section 2 (`schedule`, `halt`, `status`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated
-
-import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import Json, Now, Root, do, help_text
+from council.cli.parameters import JSON, command, flag, option
 from council.core.errors import UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.place import Place
 
 
+@command("status", "council status --problems")
 def status(
-    problems: Annotated[
-        bool, typer.Option("--problems", help="Only what is wrong, and what to do about it.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Show it live, until you press Ctrl-C.")
-    ] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    problems: bool = flag("--problems", "Only what is wrong, and what to do about it."),
+    watch: bool = flag("--watch", "Show it live, until you press Ctrl-C."),
+    json: bool = JSON,
+) -> Output | None:
     """Show everything that is open, who owes an answer, and what failed."""
+    from council.cli.glance import glance, problems_text
+    from council.cli.views import as_text
 
-    def command(place: Place) -> Output | None:
-        from council.cli.glance import glance, problems_text
-        from council.cli.views import as_text
+    if watch:
+        from council.cli.watching import show_live
 
-        if watch:
-            from council.cli.watching import show_live
+        if json:
+            raise UsageError("--watch is for people", "programs: council events tail --follow")
+        show_live(
+            place,
+            advance=False,
+            interval=timedelta(minutes=30),
+            active_interval=timedelta(minutes=5),
+            problems=problems,
+        )
+        return None
+    if problems:
+        from council.operations.examining.problems import find_problems
 
-            if json:
-                raise UsageError("--watch is for people", "programs: council events tail --follow")
-            show_live(
-                place,
-                advance=False,
-                interval=timedelta(minutes=30),
-                active_interval=timedelta(minutes=5),
-                problems=problems,
-            )
-            return None
-        if problems:
-            from council.operations.examining.problems import find_problems
+        found = find_problems(place)
+        return Output(record=found.to_record(), text=problems_text(found))
+    from council.operations.view import status as look
 
-            found = find_problems(place)
-            return Output(record=found.to_record(), text=problems_text(found))
-        from council.operations.view import status as look
-
-        overview = look(place)
-        return Output(record=overview.to_record(), text=as_text(glance(overview)))
-
-    do("status", json, root, now, command)
+    overview = look(place)
+    return Output(record=overview.to_record(), text=as_text(glance(overview)))
 
 
+@command("halt", 'council halt --reason "the bill"')
 def halt(
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; `status` shows it.")
-    ] = "",
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place, reason: str = option("--reason", "TEXT", "Why; `status` shows it.")
+) -> Output:
     """Start no more runs anywhere; deadlines of who is due wait. See: resume --all."""
+    from council.operations.halting import halt as stop_starting
 
-    def command(place: Place) -> Output:
-        from council.operations.halting import halt as stop_starting
-
-        done = stop_starting(place, reason)
-        said = "halted: no run is started" if done.changed else "it was halted already"
-        if done.running:
-            said += f"; {done.running} under way will end by themselves"
-        return Output(record=done.to_record(), text=f"{said} (go on with: council resume --all)")
-
-    do("halt", json, root, now, command)
+    done = stop_starting(place, reason)
+    said = "halted: no run is started" if done.changed else "it was halted already"
+    if done.running:
+        said += f"; {done.running} under way will end by themselves"
+    return Output(record=done.to_record(), text=f"{said} (go on with: council resume --all)")
 
 
 def resume_all(place: Place) -> Output:
@@ -92,49 +72,36 @@ def resume_all(place: Place) -> Output:
     return Output(record=done.to_record(), text=said)
 
 
+@command("schedule", "council schedule --systemd --install")
 def schedule(
-    systemd: Annotated[
-        bool, typer.Option("--systemd", help="A timer of systemd's user manager.")
-    ] = False,
-    cron: Annotated[bool, typer.Option("--cron", help="A line in your crontab.")] = False,
-    openclaw: Annotated[
-        bool, typer.Option("--openclaw", help="A command automation of OpenClaw.")
-    ] = False,
-    every: Annotated[
-        str, typer.Option("--every", metavar="DURATION", help="Between two heartbeats.")
-    ] = "5m",
-    install: Annotated[bool, typer.Option("--install", help="Put it in place.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Take it away.")] = False,
-    root: Root = "",
-    now: Now = "",
-    json: Json = False,
-) -> None:
+    place: Place,
+    systemd: bool = flag("--systemd", "A timer of systemd's user manager."),
+    cron: bool = flag("--cron", "A line in your crontab."),
+    openclaw: bool = flag("--openclaw", "A command automation of OpenClaw."),
+    every: str = option("--every", "DURATION", "Between two heartbeats.", "5m"),
+    install: bool = flag("--install", "Put it in place."),
+    remove: bool = flag("--remove", "Take it away."),
+) -> Output:
     """Print, or install, what runs the heartbeat: systemd, cron or OpenClaw."""
+    from council.operations import schedule as clock
 
-    def command(place: Place) -> Output:
-        from council.operations import schedule as clock
-
-        chosen = [
-            kind
-            for kind, wanted in zip(clock.KINDS, (systemd, cron, openclaw), strict=True)
-            if wanted
-        ]
-        if len(chosen) > 1:
-            raise UsageError("one clock at a time", f"choose --{chosen[0]} or --{chosen[1]}")
-        if install and remove:
-            raise UsageError("--install and --remove contradict each other", "choose one")
-        period = parse_duration(every)
-        kind = chosen[0] if chosen else clock.best_kind(place)
-        if install:
-            made = clock.install(place, kind, period)
-        elif remove:
-            made = clock.remove(place, kind)
-        else:
-            made = clock.plan(place, kind, period)
-        notes = [f"council: {warning}" for warning in made.warnings]
-        return Output(record=made.to_record(), text=_said(made), notes=notes)
-
-    do("schedule", json, root, now, command)
+    chosen = [
+        kind for kind, wanted in zip(clock.KINDS, (systemd, cron, openclaw), strict=True) if wanted
+    ]
+    if len(chosen) > 1:
+        raise UsageError("one clock at a time", f"choose --{chosen[0]} or --{chosen[1]}")
+    if install and remove:
+        raise UsageError("--install and --remove contradict each other", "choose one")
+    period = parse_duration(every)
+    kind = chosen[0] if chosen else clock.best_kind(place)
+    if install:
+        made = clock.install(place, kind, period)
+    elif remove:
+        made = clock.remove(place, kind)
+    else:
+        made = clock.plan(place, kind, period)
+    notes = [f"council: {warning}" for warning in made.warnings]
+    return Output(record=made.to_record(), text=_said(made), notes=notes)
 
 
 def _said(made: Plan) -> str:
@@ -153,12 +120,3 @@ def _said(made: Plan) -> str:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.schedule import Plan
-
-_EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "status": (status, "council status --problems"),
-    "schedule": (schedule, "council schedule --systemd --install"),
-    "halt": (halt, 'council halt --reason "the bill"'),
-}
-COMMANDS: dict[str, Callable[..., None]] = {name: one for name, (one, _) in _EXAMPLES.items()}
-for _function, _example in _EXAMPLES.values():
-    _function.__doc__ = help_text(_function.__doc__ or "", _example)
