@@ -15,7 +15,7 @@ from council.core.conversations.conversation import Conversation, Origin, TaskSt
 from council.core.conversations.owed import owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.understood import Understood, understood
-from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
+from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
 from council.core.events import Event
 from council.core.ids import split_task_id, task_id
 from council.core.record import Record
@@ -310,7 +310,5 @@ def _report_refusal(
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(CouncilError):
         append(place.paths, loose_records([event], owner, place.now(), trace))
-    except CouncilError:
-        pass
