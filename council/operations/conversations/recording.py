@@ -63,15 +63,9 @@ class Answered(Record):
         if self.faults is not None or self.asked_again:
             form = {"faults": self.faults or [], "askedAgain": self.asked_again}
         return {
-            "outcome": self.outcome,
-            "name": self.name,
-            "conversationId": self.conversation_id,
-            "agent": self.agent,
-            "phase": self.phase,
-            "tour": self.tour,
-            "task": self.task or None,
+            **self.as_json("outcome name conversation_id agent phase tour task?"),
             "transition": moved if self.moved_to else None,
-            "understood": self.understood.to_record() if self.understood else None,
+            **self.as_json("understood"),
             **form,
         }
 

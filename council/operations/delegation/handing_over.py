@@ -69,11 +69,7 @@ class Answered(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent call` and of a refused message."""
-        record: dict[str, Any] = {
-            "status": self.status,
-            "summary": self.summary,
-            "artifacts": list(self.artifacts),
-        }
+        record: dict[str, Any] = self.as_json("status summary artifacts")
         if self.error:
             record["error"] = self.error
         return record
