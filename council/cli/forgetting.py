@@ -107,16 +107,7 @@ def purge(
         "name": which,
         "kind": one.kind,
         "conversationId": done.conversation_id,
-        "removed": {
-            "files": done.files,
-            "minutes": done.minutes,
-            "tasks": done.tasks,
-            "runs": done.runs,
-            "artifacts": done.artifacts,
-            "calls": done.calls,
-            "history": done.history,
-            "events": done.events,
-        },
+        "removed": done.as_json("files minutes tasks runs artifacts calls history events"),
         "bytes": done.size_bytes,
         "left": done.left,
     }

@@ -104,6 +104,23 @@ class Record:
         inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self._fields)
         return f"{type(self).__name__}({inside})"
 
+    def as_json(self, fields: str) -> dict[str, Any]:
+        """Return fields as a JSON object has them, in the order in which they are named.
+
+        The key of a field is its name in camel case, or what stands behind a colon. Where a
+        question mark ends that, what is empty is null. Instants are written as files have them,
+        records say themselves what they are (`to_record`).
+
+        Raises:
+            AttributeError: There is no such field or property.
+        """
+        made = {}
+        for name, key, or_null in _SPECS.get(fields) or _spec(fields):
+            value = getattr(self, name)
+            value = value if value.__class__ in _JSON else _said(value)
+            made[key] = value or None if or_null else value
+        return made
+
     def copy(self, **changes: Any) -> Self:
         """Return a copy with `changes` applied, which shares only what nobody changes.
 
@@ -116,6 +133,38 @@ class Record:
         twin: Self = _twin(self)
         twin.__dict__.update(changes)
         return twin
+
+
+_JSON = frozenset((str, int, float, bool, type(None)))
+_SPECS: dict[str, tuple[tuple[str, str, bool], ...]] = {}
+
+
+def _spec(fields: str) -> tuple[tuple[str, str, bool], ...]:
+    """Return the names of fields, their keys, and whether what is empty is null."""
+    found = []
+    for one in fields.split():
+        name, _, key = one.removesuffix("?").partition(":")
+        first, *rest = name.split("_")
+        camel = first + "".join(map(str.capitalize, rest))
+        found.append((name, key or camel, one.endswith("?")))
+    _SPECS[fields] = tuple(found)
+    return _SPECS[fields]
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, str):
+        return str(value)  # a word of a fixed list
+    if isinstance(value, dict):
+        return {key: _said(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(one) for one in value]
+    if value.__class__ in _JSON:
+        return value
+    if isinstance(value, Record):
+        return value.to_record()  # type: ignore[attr-defined]
+    from council.core.times import render_instant
+
+    return render_instant(value)
 
 
 def _twin(record: Any) -> Any:

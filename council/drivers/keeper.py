@@ -27,7 +27,6 @@ from council.drivers.sessions import end_session
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 # How much later than its supervisor the keeper ends a program whose time is up.
 _LATER_S = 10.0
@@ -67,12 +66,7 @@ class Keeper(Record):
         """Begin what the keeper watches over."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Say that it is over, or leave to the keeper what is not."""
         try:
             if self.is_over:

@@ -50,11 +50,7 @@ class Halted(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `halt --json` and `resume --all --json`."""
-        return {
-            "halted": self.halt.to_record() if self.halt else None,
-            "changed": self.changed,
-            "running": self.running,
-        }
+        return self.as_json("halt:halted changed running")
 
 
 def halt(place: Place, reason: str = "") -> Halted:

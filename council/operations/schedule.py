@@ -55,16 +55,9 @@ class Plan(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `schedule --json`."""
         return {
-            "kind": self.kind,
-            "root": self.root,
+            **self.as_json("kind root"),
             "everyS": int(self.every.total_seconds()),
-            "files": self.files,
-            "crontab": self.crontab or None,
-            "command": self.command or None,
-            "envFile": self.env_file or None,
-            "done": self.done,
-            "changed": self.changed,
-            "warnings": self.warnings,
+            **self.as_json("files crontab? command? env_file? done changed warnings"),
         }
 
     def to_text(self) -> str:

@@ -49,12 +49,7 @@ class SetUp(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `init --json`."""
-        return {
-            "root": self.root,
-            "made": self.made,
-            "programs": self.programs,
-            "ignore": self.ignore,
-        }
+        return self.as_json("root made programs ignore")
 
 
 def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:

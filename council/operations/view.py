@@ -110,16 +110,10 @@ class Overview(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `status --json`."""
         return {
-            "root": self.root,
-            "now": render_instant(self.now),
-            "lastHeartbeat": render_instant(self.last_beat) if self.last_beat else None,
-            "runs": self.runs,
-            "maxRuns": self.max_runs,
-            "halted": self.halt.to_record() if self.halt else None,
-            "resting": {agent: one.to_record() for agent, one in self.resting.items()},
-            "limitsReached": self.reached,
-            "conversations": [one.to_record() for one in self.standings],
-            "channels": [one.to_record() for one in self.rooms],
+            **self.as_json(
+                "root now last_beat:lastHeartbeat runs max_runs halt:halted resting"
+                " reached:limitsReached standings:conversations rooms:channels"
+            ),
             "tasks": [one.to_record() for one in self.tasks if not one.task.is_over],
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
@@ -210,16 +204,7 @@ def shown(state: Conversation) -> dict[str, Any]:
     structure = _Structure(state) if PROCEDURES[state.procedure].verdict == "stances" else None
     entries = [
         {
-            "id": one.id,
-            "kind": str(one.kind),
-            "agent": one.agent,
-            "phase": one.phase,
-            "tour": one.tour,
-            "at": render_instant(one.at),
-            "status": one.status or None,
-            "origin": str(one.origin),
-            "target": one.target or None,
-            "text": one.text,
+            **one.as_json("id kind agent phase tour at status? origin target? text"),
             **(structure.parts(one) if structure else {}),
         }
         for one in state.entries

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import ignoring
 from council.store import files
 
 # A change within the same tick of a coarse clock looks like none; some tick by two seconds.
@@ -28,10 +29,8 @@ def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
     """
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
-        try:  # noqa: SIM105 - contextlib is slow to import
+        with ignoring(OSError):  # somebody else's file: it stays as old as it looks
             os.utime(path, ns=(at_ns, at_ns))
-        except OSError:
-            pass  # somebody else's file: it stays as old as it looks
         return False
     folder = os.path.dirname(path)
     files.make_folder(folder)

@@ -15,12 +15,18 @@ import sys
 import time
 
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError, InvalidStateError, RefusedError, StorageError
+from council.core.errors import (
+    CouncilError,
+    InvalidStateError,
+    RefusedError,
+    StorageError,
+    ignoring,
+)
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
+    pass
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
@@ -84,12 +90,7 @@ class explaining:  # noqa: N801 - reads as a statement: with explaining("write",
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, OSError):
             raise explained(error, self._doing, self._path) from error
 
@@ -124,16 +125,6 @@ def sync_data(descriptor: int) -> None:
         os.fdatasync(descriptor)
 
 
-def set_out(descriptor: int) -> None:
-    """Let the system begin to bring a file to the disk; a hint that promises nothing."""
-    advise = getattr(os, "posix_fadvise", None)
-    if advise is not None:
-        try:  # noqa: SIM105 - contextlib is slow to import
-            advise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        except OSError:
-            pass
-
-
 def sync_folder(path: str) -> None:
     """Bring the names in a folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -153,6 +144,15 @@ def names_in(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def paths_in(folder: str, prefix: str = "") -> list[str]:
+    """Return the paths of what is in a folder and whose name begins so, in order.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    return [f"{folder}/{one}" for one in names_in(folder) if one.startswith(prefix)]
 
 
 def make_folder(path: str, mode: int = 0o777) -> None:
@@ -226,10 +226,9 @@ def open_temporary(
 def _resemble(descriptor: int, like: Reading) -> None:
     now = os.fstat(descriptor)
     if (now.st_uid, now.st_gid) != (like.uid, like.gid):
-        try:  # noqa: SIM105 - contextlib is slow to import
+        # only its owner or root could; the permissions below still follow
+        with ignoring(PermissionError):
             os.fchown(descriptor, like.uid, like.gid)
-        except PermissionError:
-            pass  # only its owner or root could; the permissions below still follow
     if stat.S_IMODE(now.st_mode) != stat.S_IMODE(like.mode):
         os.fchmod(descriptor, stat.S_IMODE(like.mode))
 
@@ -361,6 +360,15 @@ def read_stable(path: str) -> Reading | None:
         if reading.settled:
             break
     return reading
+
+
+def content_of(path: str) -> bytes:
+    """Return what a file holds, nothing where there is none or it cannot be read."""
+    try:
+        reading = read_stable(path)
+    except CouncilError:
+        return b""
+    return b"" if reading is None else reading.data
 
 
 def _read_once(path: str) -> Reading:

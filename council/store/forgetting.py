@@ -18,7 +18,7 @@ from council.core.ids import is_name
 from council.core.record import Record
 from council.store import files
 from council.store.conversations.erasing import Matter, erase_events
-from council.store.conversations.purging import SET_ASIDE, listed, remove, remove_torn
+from council.store.conversations.purging import SET_ASIDE, remove, remove_torn
 from council.store.delegation import artifact_care, artifacts
 from council.store.delegation.forgotten_calls import forget_calls, ledgers_of
 from council.store.paths import record_files
@@ -58,7 +58,7 @@ def begun(workspace: Workspace, kind: str) -> list[str]:
 
 def listed_notes(workspace: Workspace, start: str) -> list[str]:
     """Return the paths of the notes that begin so."""
-    found = listed(workspace.control, os.path.basename(start))
+    found = files.paths_in(workspace.control, os.path.basename(start))
     return [one for one in found if one.endswith(_END)]
 
 
@@ -142,12 +142,12 @@ def sweep(workspace: Workspace, doom: Doom, done: Purged) -> None:
         CouncilError: The system refuses.
     """
     about = doom.matter
-    for folder in listed(workspace.agents):
+    for folder in files.paths_in(workspace.agents):
         if is_name(os.path.basename(folder)):
-            for path in listed(f"{folder}/tasks"):
+            for path in files.paths_in(f"{folder}/tasks"):
                 if _is_of(path, about):
                     remove(path, done.tasks, done)
-    for path in listed(workspace.runs):
+    for path in files.paths_in(workspace.runs):
         if _is_of(path, about):
             remove(path, done.runs, done)
     done.calls = forget_calls(workspace, about)
@@ -186,7 +186,7 @@ def end_note(workspace: Workspace, kind: str, name: str) -> None:
         CouncilError: The system refuses.
     """
     files.remove(note_path(workspace, kind, name))
-    for path in listed(workspace.control, files.TEMPORARY):
+    for path in files.paths_in(workspace.control, files.TEMPORARY):
         if _is_torn_note(path):
             files.remove(path)
     files.sync_folder(workspace.control)

@@ -20,13 +20,13 @@ import stat
 import sys
 import time
 
-from council.core.errors import InvalidStateError, LockTimeoutError
+from council.core.errors import InvalidStateError, LockTimeoutError, ignoring
 from council.store.files import explaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import FrameType
     from typing import Any
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -106,19 +106,12 @@ class Lock:
             # Somebody removed or replaced the file while we waited for it.
             _close(descriptor)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor not in _held:
             return  # this is a forked child: the lock is its parent's
-        try:  # noqa: SIM105 - contextlib is slow to import
+        with ignoring(OSError):  # the name of the holder is only for people
             os.ftruncate(descriptor, 0)
-        except OSError:
-            pass  # the name of the holder is only for people
         _close(descriptor)
 
     def _open(self) -> tuple[int, os.stat_result]:
@@ -290,10 +283,8 @@ def claim(path: str, *, new: bool = False) -> int | None:
 
 def release(path: str, descriptor: int) -> None:
     """Take a file away that `claim` holds, then let it go."""
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(OSError):  # who finds it later looks whether what it stands for was done
         os.unlink(path)
-    except OSError:
-        pass  # who finds it later looks whether what it stands for was done
     _close(descriptor)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import struct
 
+from council.core.errors import ignoring
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,10 +102,8 @@ def look_at_rooms(control: str, folder: str, ids: Sequence[str]) -> tuple[bytes,
                     os.lstat(f"{one}.md", dir_fd=live_folder),
                     os.lstat(f"channels/{one}/revisions.jsonl", dir_fd=control_folder),
                 ]
-                try:  # noqa: SIM105 - contextlib is slow to import
+                with ignoring(FileNotFoundError):  # nobody has spoken yet
                     parts.append(os.lstat(f"{one}.jsonl", dir_fd=live_folder))
-                except FileNotFoundError:
-                    pass  # nobody has spoken yet
                 look = b"".join(_ONE_FILE.pack(*_facts(part)) for part in parts)
             except (OSError, ValueError, struct.error):
                 looks.append(bytes(ROOM_LOOK_BYTES))

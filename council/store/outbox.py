@@ -19,6 +19,7 @@ import os
 import time
 
 from council.core.digests import sha256_hex
+from council.core.errors import ignoring
 from council.core.record import Record
 
 KEPT_S = 24 * 60 * 60
@@ -132,15 +133,11 @@ def _names(folder: str) -> list[str]:
     except FileNotFoundError:
         above = os.path.dirname(folder)
         for one, mode in ((os.path.dirname(above), 0o777), (above, 0o777), (folder, 0o700)):
-            try:  # noqa: SIM105 - contextlib is slow to import
+            with ignoring(FileExistsError):
                 os.mkdir(one, mode)
-            except FileExistsError:
-                pass
         return []
 
 
 def _remove(path: str) -> None:
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(FileNotFoundError):
         os.unlink(path)
-    except FileNotFoundError:
-        pass

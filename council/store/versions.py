@@ -20,14 +20,13 @@ from council.store import files, settings
 from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
-from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
+from council.store.minutes.minutes import minutes_head
 from council.store.settings_file import read_settings_file
 from council.store.statefile import statefile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from council.store.paths import Workspace
 
@@ -109,7 +108,7 @@ def dated_files(workspace: Workspace) -> Iterator[Dated]:
     for name in files.names_in(workspace.minutes):
         path = f"{workspace.minutes}/{name}"
         if name.endswith(".md") and os.path.isfile(path):
-            head = _head(path)
+            head = minutes_head(path)
             if head.get("conversation"):
                 yield Dated(path=path, kind="minutes", version=_number(head.get("schemaVersion")))
 
@@ -166,11 +165,6 @@ def _of_events(path: str) -> int | None:
     if not found:
         return None
     return max(found) if max(found) > events.SCHEMA_VERSION else min(found)
-
-
-def _head(path: str) -> dict[str, Any]:
-    with files.explaining("read", path), open(path, "rb") as file:
-        return read_minutes_head(file.read(HEAD_BYTES))
 
 
 def _number(value: object) -> int | None:

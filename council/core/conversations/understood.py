@@ -42,11 +42,7 @@ class Understood(Record):
         """Return the JSON object of `respond --json` under `understood`."""
         stated: dict[str, Any] = {}
         if self.form != "text":
-            stated = {
-                "position": self.position,
-                "stances": self.stances,
-                "confidence": self.confidence or None,
-            }
+            stated = self.as_json("position stances confidence?")
         return {
             **stated,
             "questions": [{"to": to, "text": text} for to, text in self.questions],

@@ -13,7 +13,7 @@ from datetime import datetime
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
+from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,12 +45,9 @@ class Artifact(Record):
         return {
             **self.extra,
             "schemaVersion": SCHEMA_VERSION,
-            "artifactId": self.artifact_id,
-            "size": self.size_bytes,
-            "contentType": self.content_type,
-            "publisher": self.publisher or None,
-            "traceId": self.trace or None,
-            "createdAt": render_instant(self.created_at),
+            **self.as_json(
+                "artifact_id size_bytes:size content_type publisher? trace:traceId? created_at"
+            ),
         }
 
 

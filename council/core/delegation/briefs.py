@@ -14,7 +14,7 @@ from council.core.delegation.artifacts import OVERSIZE_CHARS, checked_id
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import checked_name
 from council.core.record import Record
-from council.core.times import parse_instant, render_instant
+from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +50,10 @@ class Brief(Record):
         return {
             **self.extra,
             "schemaVersion": SCHEMA_VERSION,
-            "traceId": self.trace,
-            "fromAgentId": self.from_agent,
-            "toAgentId": self.to_agent,
-            "createdAt": render_instant(self.created_at),
-            "goal": self.goal,
-            "inputs": self.inputs,
-            "constraints": self.constraints,
-            "refs": self.refs,
+            **self.as_json(
+                "trace:traceId from_agent:fromAgentId to_agent:toAgentId created_at goal inputs"
+                " constraints refs"
+            ),
         }
 
 

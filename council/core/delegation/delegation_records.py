@@ -6,8 +6,7 @@ Source: XC-013.
 from __future__ import annotations
 
 from council.core.delegation.delegation import WAITING, Call, Sent, Trace
-from council.core.reading import Reader, written_instant
-from council.core.times import render_instant
+from council.core.reading import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,24 +29,11 @@ def trace_to_record(trace: Trace) -> dict[str, Any]:
 def _call_to_record(call: Call) -> dict[str, Any]:
     return {
         **call.extra,
-        "number": call.number,
-        "fromAgentId": call.caller,
-        "toAgentId": call.target,
-        "depth": call.depth,
-        "path": list(call.path),
-        "owner": call.owner,
-        "sessionKey": call.session,
-        "taskHash": call.task_hash,
-        "message": call.message,
-        "artifactRefs": list(call.refs),
-        "limits": dict(call.limits),
-        "brief": call.brief or None,
-        "state": call.state,
-        "at": render_instant(call.at),
-        "startedAt": written_instant(call.started_at),
-        "endedAt": written_instant(call.ended_at),
-        "toolCalls": call.tool_calls,
-        "result": call.result,
+        **call.as_json(
+            "number caller:fromAgentId target:toAgentId depth path owner session:sessionKey"
+            " task_hash message refs:artifactRefs limits brief? state at started_at ended_at"
+            " tool_calls result"
+        ),
     }
 
 
@@ -108,14 +94,7 @@ def sent_to_record(sent: list[Sent]) -> dict[str, Any]:
     return {
         "schemaVersion": SCHEMA_VERSION,
         "sent": [
-            {
-                "at": render_instant(one.at),
-                "fromAgentId": one.sender,
-                "toAgentId": one.receiver,
-                "taskHash": one.task_hash,
-                "traceId": one.trace,
-                "number": one.number,
-            }
+            one.as_json("at sender:fromAgentId receiver:toAgentId task_hash trace:traceId number")
             for one in sent
         ],
     }

@@ -20,7 +20,7 @@ from council.core.protocol.registry import (
     EntryStatus,
     Registry,
 )
-from council.core.reading import Reader, written_instant
+from council.core.reading import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,18 +49,10 @@ def _entry_to_record(one: Entry) -> dict[str, Any]:
         "agentId": one.agent or None,
         "status": str(one.status),
         **told,
-        "maxDepth": one.max_depth,
-        "version": one.version,
-        "fallback": one.fallback or None,
-        "load": one.load,
-        "queue": one.queue,
-        "watched": one.watched,
-        "joinedAt": written_instant(one.joined_at),
-        "lastSeenAt": written_instant(one.seen_at),
-        "livenessAt": written_instant(one.alive_at),
-        "lastUsedAt": written_instant(one.used_at),
-        "leftAt": written_instant(one.left_at),
-        "reason": one.reason or None,
+        **one.as_json(
+            "max_depth version fallback? load queue watched joined_at seen_at:lastSeenAt"
+            " alive_at:livenessAt used_at:lastUsedAt left_at reason?"
+        ),
         **one.extra,
     }
 

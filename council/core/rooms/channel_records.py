@@ -14,7 +14,7 @@ from datetime import datetime
 from council.core.conversations.task_records import task_from_record, task_to_record
 from council.core.errors import NewerVersionError
 from council.core.ids import is_name
-from council.core.reading import Reader, written_instant
+from council.core.reading import Reader
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,
     SCHEMA_VERSION,
@@ -42,43 +42,21 @@ def channel_to_record(channel: Channel) -> dict[str, Any]:
     """Return the JSON object of a channel's state block, in the order in which it is written."""
     waiting, about = channel.delivery, channel.discussion
     return {
-        "schemaVersion": channel.schema_version,
-        "rev": channel.rev,
-        "channelId": channel.channel_id,
-        "name": channel.name,
-        "mode": str(channel.mode),
-        "private": channel.private,
-        "createdAt": written_instant(channel.created_at),
-        "updatedAt": written_instant(channel.updated_at),
-        "createdBy": channel.created_by,
-        "guild": channel.guild,
-        "topic": channel.topic,
-        "lang": channel.lang,
-        "turnState": str(channel.state),
-        "currentSpeaker": channel.speaker or None,
-        "turnAt": written_instant(channel.turn_at),
-        "beganAt": written_instant(channel.began_at),
-        "runId": channel.run,
-        "anchor": channel.anchor,
-        "speakers": list(channel.speakers),
-        "cycle": channel.cycle,
-        "turn": channel.turn,
+        **channel.as_json(
+            "schema_version rev channel_id name mode private created_at updated_at created_by"
+            " guild topic lang state:turnState speaker:currentSpeaker? turn_at began_at run:runId"
+            " anchor speakers cycle turn"
+        ),
         "results": [_result_to_record(one) for one in channel.results],
         "awaitingDelivery": None if waiting is None else _delivery_to_record(waiting),
-        "rousedAt": written_instant(channel.roused_at),
-        "dormantAt": written_instant(channel.dormant_at),
-        "calmed": channel.calmed,
-        "interjected": channel.interjected,
-        "cyclesAlone": channel.cycles_alone,
-        "repeats": channel.repeats,
-        "said": dict(channel.said),
-        "seen": channel.seen,
-        "signalled": channel.signalled,
-        "unanswered": list(channel.unanswered),
+        **channel.as_json(
+            "roused_at dormant_at calmed interjected cycles_alone repeats said seen signalled"
+            " unanswered"
+        ),
         "members": {one.account: _member_to_record(one) for one in channel.members.values()},
         "discussion": None if about is None else _discussion_to_record(about),
         "tasks": {one.id: task_to_record(one) for one in channel.tasks.values()},
-        "endedRuns": list(channel.ended_runs),
+        **channel.as_json("ended_runs"),
         **channel.extra,
     }
 
@@ -89,50 +67,23 @@ def shown(channel: Channel) -> dict[str, Any]:
 
 
 def _member_to_record(one: Member) -> dict[str, Any]:
-    return {
-        "agentId": one.agent or None,
-        "name": one.name,
-        "moderator": one.moderator,
-        "joinedAt": written_instant(one.joined_at),
-        **one.extra,
-    }
+    return {**one.as_json("agent:agentId? name moderator joined_at"), **one.extra}
 
 
 def _result_to_record(one: Result) -> dict[str, Any]:
-    return {
-        "agentId": one.agent,
-        "empty": one.empty,
-        "runId": one.run,
-        "alike": one.alike,
-        **one.extra,
-    }
+    return {**one.as_json("agent:agentId empty run:runId alike"), **one.extra}
 
 
 def _delivery_to_record(one: Delivery) -> dict[str, Any]:
-    return {
-        "agentId": one.agent,
-        "account": one.account,
-        "runId": one.run,
-        "anchor": one.anchor,
-        "tail": one.tail,
-        "since": written_instant(one.since),
-        "endsAt": written_instant(one.ends_at),
-        **one.extra,
-    }
+    return {**one.as_json("agent:agentId account run:runId anchor tail since ends_at"), **one.extra}
 
 
 def _discussion_to_record(one: Discussion) -> dict[str, Any]:
     return {
-        "initiator": one.initiator,
-        "callback": one.callback,
-        "guide": one.guide,
-        "guideId": one.guide_id,
-        "remindedAt": written_instant(one.reminded_at),
-        "summary": one.summary,
-        "completedAt": written_instant(one.completed_at),
-        "closedReason": one.closed_reason,
-        "calledBackAt": written_instant(one.called_back_at),
-        "minutes": one.minutes,
+        **one.as_json(
+            "initiator callback guide guide_id reminded_at summary completed_at closed_reason"
+            " called_back_at minutes"
+        ),
         **one.extra,
     }
 
@@ -294,14 +245,7 @@ def _discussion(value: object) -> Discussion | None:
 
 def message_to_record(message: Message) -> dict[str, Any]:
     """Return the JSON object of one line of the message log; what is empty is left out."""
-    record: dict[str, Any] = {
-        "id": message.id,
-        "at": written_instant(message.at),
-        "author": message.author,
-        "agentId": message.agent or None,
-        "content": message.content,
-        "kind": str(message.kind),
-    }
+    record: dict[str, Any] = message.as_json("id at author agent:agentId? content kind")
     if message.run:
         record["runId"] = message.run
     if message.reply_to:

@@ -51,20 +51,13 @@ class Standing(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `show --consensus --json`."""
-        record: dict[str, Any] = {
-            "name": self.name,
-            "phase": self.phase,
-            "tour": self.tour,
-            "hasConsensus": self.has_consensus,
-            "blockingIssues": self.blockers,
-        }
+        record: dict[str, Any] = self.as_json(
+            "name phase tour has_consensus blockers:blockingIssues"
+        )
         if self.verdict is not None:
             record |= self.verdict.to_record()
             record["judged"] = self.verdict.spoke > 1
-            record["doubts"] = [
-                {"kind": one.kind, "agents": list(one.agents), "position": one.position or None}
-                for one in self.doubts
-            ]
+            record["doubts"] = [one.as_json("kind agents position?") for one in self.doubts]
             record["rounds"] = [
                 {"tour": one.tour, "phase": one.phase, **one.verdict.to_record()}
                 for one in self.rounds
@@ -141,15 +134,7 @@ def questions_record(state: Conversation) -> dict[str, Any]:
         "round": round_number(state),
         "questions": [_question(one) for one in _open(state)],
         "guidance": [
-            {
-                "entry": one.entry,
-                "tour": one.tour,
-                "target": one.target or None,
-                "text": one.text,
-                "acknowledged": one.acknowledged,
-                "owed": list(one.owed),
-                "answered": one.answered or None,
-            }
+            one.as_json("entry tour target? text acknowledged owed answered?")
             for one in _guidance(state)
         ],
     }

@@ -44,24 +44,10 @@ class WhatIf(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `what-if --json`."""
         return {
-            "name": self.name,
-            "conversationId": self.conversation_id,
-            "topic": self.topic,
-            "path": self.path,
-            "archived": self.archived,
-            "verdict": self.real.to_record(),
-            "change": self.change or None,
-            "changed": self.changed.to_record() if self.changed else None,
+            **self.as_json("name conversation_id topic path archived real:verdict change? changed"),
             "differs": self.changed is not None and self.changed.type != self.real.type,
             "hangsOn": [
-                {
-                    "name": one.name,
-                    "without": list(one.without),
-                    "threshold": one.threshold or None,
-                    "withoutFlips": one.without_flips,
-                    "size": one.size,
-                    "verdict": one.verdict.to_record(),
-                }
+                one.as_json("name without threshold? without_flips size verdict")
                 for one in self.hangs_on
             ],
         }

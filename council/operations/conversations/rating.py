@@ -30,12 +30,7 @@ class Rated(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `rate --json`."""
-        return {
-            "path": self.path,
-            "stars": self.stars,
-            "ratings": self.ratings,
-            "mean": round(self.mean, 4),
-        }
+        return {**self.as_json("path stars ratings"), "mean": round(self.mean, 4)}
 
 
 def rate(place: Place, name: str, stars: int, rater: str) -> Rated:

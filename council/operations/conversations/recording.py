@@ -15,7 +15,7 @@ from council.core.conversations.conversation import Conversation, Origin, TaskSt
 from council.core.conversations.owed import owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
 from council.core.conversations.understood import Understood, understood
-from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError
+from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
 from council.core.events import Event
 from council.core.ids import split_task_id, task_id
 from council.core.record import Record
@@ -63,15 +63,9 @@ class Answered(Record):
         if self.faults is not None or self.asked_again:
             form = {"faults": self.faults or [], "askedAgain": self.asked_again}
         return {
-            "outcome": self.outcome,
-            "name": self.name,
-            "conversationId": self.conversation_id,
-            "agent": self.agent,
-            "phase": self.phase,
-            "tour": self.tour,
-            "task": self.task or None,
+            **self.as_json("outcome name conversation_id agent phase tour task?"),
             "transition": moved if self.moved_to else None,
-            "understood": self.understood.to_record() if self.understood else None,
+            **self.as_json("understood"),
             **form,
         }
 
@@ -310,7 +304,5 @@ def _report_refusal(
     data = {"name": name, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
     owner, trace = (state.conversation_id, state.trace) if state else ("", "")
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(CouncilError):
         append(place.paths, loose_records([event], owner, place.now(), trace))
-    except CouncilError:
-        pass

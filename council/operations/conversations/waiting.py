@@ -59,17 +59,9 @@ class Waited(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            "outcome": self.outcome,
-            "name": self.name,
-            "conversationId": self.conversation_id,
-            "agent": self.agent,
-            "phase": self.phase or None,
-            "tour": self.tour or None,
-            "task": self.task or None,
-            "deadline": self.deadline or None,
-            "minutes": self.minutes or None,
-        }
+        return self.as_json(
+            "outcome name conversation_id agent phase? tour? task? deadline? minutes?"
+        )
 
 
 def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool) -> Waited:

@@ -146,9 +146,7 @@ class _Refusals:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, RefusedError):
             tell_refusal(self._place, error)
 

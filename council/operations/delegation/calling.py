@@ -36,7 +36,6 @@ from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from council.core.agents import Agent
@@ -91,12 +90,7 @@ class _ending_in_order:  # noqa: N801 - reads as a statement
                 return
             self._before[number] = before
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from council.core.delegation import session_keys
 from council.core.delegation.artifacts import checked_id, reference_to
 from council.core.delegation.delegation import OK, REJECTED, Refusal
-from council.core.errors import CouncilError, InvalidInputError
+from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -69,11 +69,7 @@ class Answered(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent call` and of a refused message."""
-        record: dict[str, Any] = {
-            "status": self.status,
-            "summary": self.summary,
-            "artifacts": list(self.artifacts),
-        }
+        record: dict[str, Any] = self.as_json("status summary artifacts")
         if self.error:
             record["error"] = self.error
         return record
@@ -165,17 +161,10 @@ def reject(
         data={**refusal.to_record(), "depth": chain.depth if chain else 0},
     )
     drawn = os.urandom(8).hex()
-    try:  # noqa: SIM105 - contextlib is slow to import
-        write_event(
-            place,
-            event,
-            f"guard:{drawn}",
-            trace or drawn * 2,
-            chain.owner if chain else "",
-            place.now(),
-        )
-    except CouncilError:  # a disk that takes no event must not turn a refusal into a pass
-        pass
+    owner = chain.owner if chain else ""
+    # A disk that takes no event must not turn a refusal into a pass.
+    with ignoring(CouncilError):
+        write_event(place, event, f"guard:{drawn}", trace or drawn * 2, owner, place.now())
     return Answered(status=REJECTED, error=refusal.to_record())
 
 

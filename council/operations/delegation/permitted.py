@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import CouncilError, RefusedError
+from council.core.errors import CouncilError, RefusedError, ignoring
 from council.core.events import Event
 from council.core.ids import is_name
 
@@ -98,7 +98,5 @@ def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None
 
     data = {"guard": guard, "code": error.code, "message": error.message}
     event = Event(type="guard.rejected", agent=place.environ.get("COUNCIL_AGENT", ""), data=data)
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(CouncilError):
         append(place.paths, loose_records([event], "", place.now()))
-    except CouncilError:
-        pass

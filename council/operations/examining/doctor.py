@@ -117,10 +117,12 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         repair: Mend what can be mended safely.
         probe: Run each agent that is a program once; it costs what its answer costs.
     """
-    from council.operations.examining.doctor_artifacts import examine_artifacts
-    from council.operations.examining.doctor_protocol import examine_protocol
-    from council.operations.examining.doctor_rooms import examine_rooms
     from council.operations.examining.doctor_running import examine_running
+    from council.operations.examining.doctor_stores import (
+        examine_artifacts,
+        examine_protocol,
+        examine_rooms,
+    )
 
     findings = []
     if probe:

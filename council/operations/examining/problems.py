@@ -66,13 +66,7 @@ class Problem(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the problem as JSON."""
-        return {
-            "kind": self.kind,
-            "where": self.where or None,
-            "said": self.said,
-            "log": self.log or None,
-            "fix": KINDS[self.kind],
-        }
+        return {**self.as_json("kind where? said log?"), "fix": KINDS[self.kind]}
 
 
 class Problems(Record):

@@ -96,14 +96,7 @@ class Beaten(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return its part of `heartbeat --json`."""
-        return {
-            "context": self.name,
-            "status": self.status,
-            "tasks": self.tasks,
-            "woken": self.woken,
-            "waiting": self.waiting,
-            "changed": self.changed,
-        }
+        return self.as_json("name:context status tasks woken waiting changed")
 
     def to_text(self) -> str:
         """Return the line that tells a person of it."""

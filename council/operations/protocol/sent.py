@@ -45,16 +45,7 @@ class Sent(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `msg send`."""
-        return {
-            "outcome": self.outcome,
-            "context": self.context or None,
-            "task": self.task or None,
-            "message": self.message or None,
-            "to": list(self.to),
-            "code": self.code or None,
-            "reason": self.reason or None,
-            "answers": self.answers,
-        }
+        return self.as_json("outcome context? task? message? to code? reason? answers")
 
 
 def new_trace(place: Place) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import CouncilError, RefusedError
+from council.core.errors import CouncilError, RefusedError, ignoring
 from council.core.rooms.channels import Message
 
 TYPE_CHECKING = False
@@ -68,10 +68,8 @@ def report_refusal(place: Place, channel_id: str, agent: str, error: CouncilErro
 
     data = {"name": channel_id, "code": error.code, "message": error.message}
     event = Event(type="answer.refused", agent=agent, data=data)
-    try:  # noqa: SIM105 - contextlib is slow to import
+    with ignoring(CouncilError):
         append(place.paths, loose_records([event], channel_id, place.now()))
-    except CouncilError:
-        pass
 
 
 def origins_of(place: Place, channel_id: str, messages: Iterable[Message]) -> dict[int, str]:

@@ -55,15 +55,12 @@ class BeatenRoom(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the channel's part of `heartbeat --json`."""
         return {
-            "channelId": self.name,
-            "mode": self.mode,
-            "tmState": self.state,
-            "currentSpeaker": self.speaker or None,
-            "cycle": self.cycle,
-            "dormant": self.asleep,
-            "woken": self.woken,
+            **self.as_json(
+                "name:channelId mode state:tmState speaker:currentSpeaker? cycle asleep:dormant"
+                " woken"
+            ),
             "waiting": [self.speaker] if self.awaited and self.speaker else [],
-            "archived": self.archived or None,
+            **self.as_json("archived?"),
         }
 
     def to_text(self) -> str:

@@ -12,7 +12,6 @@ from datetime import datetime
 
 from council.core.reading import written_instant
 from council.core.record import Record
-from council.core.times import render_instant
 from council.operations.telling.explain_words import say, worded
 
 TYPE_CHECKING = False
@@ -144,16 +143,9 @@ class Explained(Record):
     def to_record(self, lang: str) -> dict[str, Any]:
         """Return the JSON object of `explain`."""
         return {
-            "kind": self.kind,
-            "id": self.id,
-            "name": self.name,
-            "traceId": self.trace or None,
-            "ctx": self.ctx or None,
-            "status": self.status or None,
-            "meaning": self.meaning or None,
+            **self.as_json("kind id name trace:traceId? ctx? status? meaning?"),
             "where": self.where.text(lang) if self.where else None,
-            "path": self.path or None,
-            "now": render_instant(self.now),
+            **self.as_json("path? now"),
             "waitsFor": [
                 {
                     "what": one.said.kind,
@@ -175,19 +167,11 @@ class Explained(Record):
             ],
             "tried": [
                 {
-                    "agentId": one.agent,
-                    "caller": one.caller or None,
-                    "task": one.task,
-                    "state": one.state,
-                    "attempt": one.attempt,
-                    "at": render_instant(one.at),
-                    "driver": one.driver or None,
-                    "command": one.command or None,
-                    "folder": one.folder or None,
+                    **one.as_json(
+                        "agent:agentId caller? task state attempt at driver? command? folder?"
+                    ),
                     "cameBack": worded(one.came_back, lang) or None,
-                    "took": one.seconds or None,
-                    "output": one.output,
-                    "log": one.log or None,
+                    **one.as_json("seconds:took? output log?"),
                 }
                 for one in self.tried
             ],

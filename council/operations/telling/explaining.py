@@ -3,16 +3,34 @@
 Everything follows from what is saved: the state, the rules that say what is
 owed, the logs of runs, the event log. Nothing is changed, no lock is taken.
 
-Source: `cli.md` section 2 (`explain`), P8-005.
+Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119.
 """
 
 from __future__ import annotations
 
-from council.core.errors import NotFoundError, UsageError
+import os
+from datetime import UTC, datetime
+
+from council.core.conversations.owed import Archive, Wake
+from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.rooms import channel_owed
+from council.core.rooms.channel_tasks import tasks_of_turn
+from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep
+from council.core.telling import meanings
 from council.core.telling.stories import Subject
 from council.operations.place import Place
-from council.operations.telling.explained import Explained
+from council.operations.rooms import rooms
+from council.operations.telling.explained import Explained, Said
+from council.operations.telling.explaining_calls import of_calls
+from council.operations.telling.explaining_conversations import of_agent, tried
+from council.operations.telling.hindrances import of_lock, of_workspace
 from council.operations.telling.story import subject
+from council.store.rooms.channel_places import ChannelPlaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.telling.stories import Subject
+
 
 _KINDS = ("conversation", "channel", "context", "task", "turn")
 
@@ -100,8 +118,6 @@ def _of_owner(place: Place, about: Subject) -> Explained:
 
 def _look(place: Place, about: Subject) -> Explained:
     if about.kind == "channel":
-        from council.operations.telling.explaining_rooms import explain_room
-
         return explain_room(place, about)
     if about.kind == "context":
         from council.operations.telling.explaining_contexts import explain_context
@@ -112,3 +128,123 @@ def _look(place: Place, about: Subject) -> Explained:
     from council.operations.telling.explaining_conversations import explain_conversation
 
     return explain_conversation(place, about)
+
+
+# --- Why things are as they are in a channel
+
+_THE_END = datetime.max.replace(tzinfo=UTC)
+
+
+def explain_room(place: Place, about: Subject) -> Explained:
+    """Explain a channel.
+
+    Raises:
+        NotFoundError: There is none of that id.
+    """
+    places = ChannelPlaces(place.paths, about.id)
+    shown = os.path.relpath(places.live, place.root)
+    try:
+        outlook = rooms.look(place, about.id, place.now())
+    except CouncilError as error:
+        from council.operations.telling.explaining_faults import broken
+
+        return broken(place, about, error, shown)
+    channel = outlook.channel
+    found = Explained(
+        kind="channel",
+        id=channel.channel_id,
+        name=channel.channel_id,
+        now=place.now(),
+        trace=about.trace,
+        status=meanings.word_of_channel(channel),
+        meaning=meanings.of_channel(channel),
+        where=Said(
+            kind="where-channel", values={"mode": str(channel.mode), "cycle": channel.cycle}
+        ),
+        path=shown,
+    )
+    _discussion(found, channel, outlook.owed)
+    if channel.state not in TAKES_TURNS:
+        _still(found, channel)
+    elif is_asleep(channel):
+        _asleep(found, channel)
+    else:
+        _speaking(place, found, channel, outlook.owed)
+    of_workspace(place, found, starts=any(isinstance(one, Wake | Archive) for one in outlook.owed))
+    of_lock(found, places.lock)
+    found.nexts.sort(key=lambda one: one.at or found.now)
+    return found
+
+
+def _discussion(found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]) -> None:
+    about = channel.discussion
+    if about is None:
+        return
+    if any(isinstance(one, Archive) for one in owed):
+        found.wait_for("minutes", since=about.completed_at)
+        found.then("next-minutes")
+    elif about.completed_at is None and about.reminded_at is not None:
+        found.wait_for("completion", about.initiator, about.reminded_at)
+        found.hinder("not-completed", about.initiator)
+
+
+def _still(found: Explained, channel: Channel) -> None:
+    if str(channel.state) == "archived":
+        found.then("over")
+        return
+    agents = [one.agent for one in channel.members.values() if one.agent]
+    found.hinder(
+        "no-turns", state=str(channel.state), members=str(len(agents)), mode=str(channel.mode)
+    )
+    found.then("next-person")
+
+
+def _asleep(found: Explained, channel: Channel) -> None:
+    found.wait_for("message", since=channel.dormant_at)
+    if channel.calmed:
+        found.hinder("calmed", since=channel.dormant_at, reason=channel.calmed)
+    elif channel.dormant_at is not None:
+        found.hinder("asleep", since=channel.dormant_at)
+    found.then("next-person")
+
+
+def _speaking(
+    place: Place, found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]
+) -> None:
+    agent, rules = channel.speaker, rooms.rules_of(place)
+    if channel.delivery is not None:
+        arriving = channel.delivery
+        found.wait_for("delivery", arriving.agent, arriving.since, arriving.ends_at)
+        found.then("next-delivery", arriving.ends_at)
+        return
+    if channel.roused_at is None:
+        found.wait_for("message", since=channel.turn_at or channel.created_at)
+        found.then("next-person")
+        return
+    tasks = tasks_of_turn(channel)
+    since = channel.began_at or channel.turn_at
+    until = since + rules.turn_timeout if since is not None else None
+    found.tried += [tried(place, one) for one in tasks]
+    if channel.began_at is not None and not tasks:
+        found.wait_for("turn-end", agent, channel.began_at, until)
+        found.hinder("turn-open", agent, run=channel.run)
+    else:
+        of_agent(
+            place,
+            found,
+            agent,
+            tasks,
+            owner=channel.channel_id,
+            asked_at=channel.turn_at,
+            until=until,
+            due_now=any(isinstance(one, Wake) for one in owed),
+            retry_at=_retry_at(place, channel),
+        )
+    of_calls(place, found, channel.channel_id)
+    if until is not None:
+        found.then("next-pass", until, agent=agent)
+
+
+def _retry_at(place: Place, channel: Channel) -> datetime | None:
+    later = channel_owed.pending(channel, _THE_END, backoff=place.settings.retry_backoff)
+    return next((one.due_at for one in later if isinstance(one, Wake)), None)

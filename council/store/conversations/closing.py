@@ -13,7 +13,6 @@ import os
 import stat
 
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError
 from council.core.events import Event
 from council.store import events as event_log
 from council.store import files
@@ -105,13 +104,7 @@ def _named(workspace: Workspace, path: str) -> str:
 def _is_data_of(path: str, conversation_id: str) -> bool:
     from council.store.minutes.minute_data import is_of, read_data
 
-    try:
-        reading = files.read_stable(path)
-    except CouncilError:
-        return False
-    return reading is not None and is_of(
-        read_data(reading.data.decode("utf-8", "replace")), conversation_id
-    )
+    return is_of(read_data(files.content_of(path).decode("utf-8", "replace")), conversation_id)
 
 
 def _is_ours(path: str, digest: str, conversation_id: str) -> bool:

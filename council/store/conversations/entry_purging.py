@@ -31,12 +31,13 @@ from council.store.conversations.places import Places, decoded, is_closed
 from council.store.conversations.pruning import CLOSED_COPY
 from council.store.conversations.purging import (
     Purged,
-    listed,
+    contains,
     minutes_of,
     refuse_running,
     remove,
     remove_torn,
     tasks_of,
+    walked,
 )
 from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
@@ -288,10 +289,10 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
     places, owner = session.places, session.conversation_id
     used = sealed.names_of(session.state)
     for folder in (places.displaced, places.sealed, places.prompts):
-        for path in listed(folder):
+        for path in files.paths_in(folder):
             if os.path.basename(path) not in used and _holds(path, trail):
                 remove(path, done.files, done)
-    for path in (*listed(workspace.runs, f"{owner}."), *tasks_of(workspace, owner)):
+    for path in (*files.paths_in(workspace.runs, f"{owner}."), *tasks_of(workspace, owner)):
         if any(_is_of(path, old.task) for old in trail.olds) and _holds(path, trail):
             remove(path, done.runs, done)
         else:
@@ -301,7 +302,11 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
     if reading is not None and session.past.knows(reading.digest) and _holds(copy, trail):
         files.replace(copy, session.text)
         done.files.append(copy)
-    for path in (copy, *listed(places.conflicts), *minutes_of(workspace, owner, session.past)):
+    for path in (
+        copy,
+        *files.paths_in(places.conflicts),
+        *minutes_of(workspace, owner, session.past),
+    ):
         _rewrite(path, trail, done)
     for day in events.days(workspace):
         path = f"{workspace.events}/{day}"
@@ -317,11 +322,7 @@ def _is_of(path: str, task: str) -> bool:
 
 
 def _holds(path: str, trail: Trail) -> bool:
-    try:
-        reading = files.read_stable(path)
-    except CouncilError:
-        return False
-    return reading is not None and trail.is_in(reading.data)
+    return trail.is_in(files.content_of(path))
 
 
 def _rewrite(path: str, trail: Trail, done: Purged) -> None:
@@ -378,14 +379,5 @@ def _left(workspace: Workspace, state: Conversation, trail: Trail) -> list[str]:
         for one in state.entries
         if one.id != trail.new.id and any(line in one.text for line in said)
     ]
-    wanted = [line.encode() for line in trail.lines]
-    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
-        for within, _, names in os.walk(top):
-            for path in (f"{within}/{one}" for one in names):
-                try:
-                    reading = files.read_stable(path)
-                except CouncilError:
-                    continue
-                if reading is not None and any(line in reading.data for line in wanted):
-                    found.append(path)
-    return found
+    wanted = tuple(line.encode() for line in trail.lines)
+    return [*found, *(path for path in walked(workspace) if contains(path, wanted))]

@@ -15,7 +15,7 @@ import stat
 
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
-from council.store import files
+from council.store import events, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,15 +80,7 @@ def erase_events(workspace: Workspace, matter: Matter) -> int:
     Raises:
         CouncilError: The system refuses.
     """
-    try:
-        names = sorted(os.listdir(workspace.events))
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-    return sum(
-        erase_lines(f"{workspace.events}/{name}", matter)
-        for name in names
-        if name.endswith(".jsonl")
-    )
+    return sum(erase_lines(f"{workspace.events}/{day}", matter) for day in events.days(workspace))
 
 
 def erase_lines(path: str, matter: Matter) -> int:

@@ -117,15 +117,8 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
 
 def _known_names(workspace: Workspace) -> set[str]:
     """Return every name that a live file or a pointer bears."""
-    live = map(workspace.conversation_name, _listed(os.path.dirname(workspace.control)))
-    return {name for name in (*live, *_listed(workspace.open_names)) if is_name(name)}
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
+    return {name for name in (*live, *files.names_in(workspace.open_names)) if is_name(name)}
 
 
 def prepare_control(workspace: Workspace) -> None:

@@ -65,7 +65,7 @@ class Prunable(Record):
 
 def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:
     """Yield the id and the last journal line of every conversation that has a folder."""
-    for entry in _listed(workspace.control):
+    for entry in files.names_in(workspace.control):
         try:
             path = workspace.conversation_folder(entry)
             tail = journal.read_tail(f"{path}/{journal.FILE}") if os.path.isdir(path) else None
@@ -142,7 +142,7 @@ def prune(workspace: Workspace, one: Archived) -> Prunable:
         for kind, paths in found.files.items():
             for path, _ in paths if kind != "texts" else ():
                 os.unlink(path)
-        if os.path.isdir(places.prompts) and not _listed(places.prompts):
+        if os.path.isdir(places.prompts) and not files.names_in(places.prompts):
             os.rmdir(places.prompts)
     return found
 
@@ -173,14 +173,7 @@ def orphaned_runs(workspace: Workspace, before_s: float) -> list[tuple[str, int]
 
 
 def _files(folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
-    for name in _listed(folder):
+    for name in files.names_in(folder):
         facts = os.lstat(f"{folder}/{name}")
         if name.startswith(prefix) and stat.S_ISREG(facts.st_mode):
             yield f"{folder}/{name}", facts.st_size
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []

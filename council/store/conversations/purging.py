@@ -27,13 +27,13 @@ from council.store.delegation.forgotten_calls import call_runs, forget_calls, wi
 from council.store.documents import journal
 from council.store.lock import Lock
 from council.store.minutes.minute_data import DATA_SUFFIX, data_path, is_of, read_data
-from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
+from council.store.minutes.minutes import minutes_head
 from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from council.store.conversations.erasing import Matter
     from council.store.paths import Workspace
@@ -131,11 +131,11 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
         _remove_minutes(workspace, conversation_id, aside, done)
         for path in tasks_of(workspace, conversation_id):
             remove(path, done.tasks, done)
-        for path in listed(workspace.runs, f"{conversation_id}."):
+        for path in files.paths_in(workspace.runs, f"{conversation_id}."):
             remove(path, done.runs, done)
         done.calls = forget_calls(workspace, matter)
         done.events = erase_events(workspace, matter)
-        for path in listed(workspace.control):
+        for path in files.paths_in(workspace.control):
             if os.path.isfile(path) and not os.path.islink(path):
                 mask_mentions(path, matter.marks)  # notes of heartbeats, counts, failures
         remove_torn(workspace, matter.marks)
@@ -163,7 +163,7 @@ def refuse_running(workspace: Workspace, matter: Matter, max_runs: int) -> None:
         ConflictError: One is.
     """
     running = Slots(workspace.places, max_runs).running_agents()
-    own = [path for one in matter.owners for path in listed(workspace.runs, f"{one}.")]
+    own = [path for one in matter.owners for path in files.paths_in(workspace.runs, f"{one}.")]
     for path in (*own, *call_runs(workspace, with_calls(workspace, matter))):
         task = split_task_id(os.path.basename(path).removesuffix(".log"))
         if task is None or task[2] not in running:
@@ -182,7 +182,7 @@ def _close_doors(workspace: Workspace, conversation_id: str, done: Purged) -> No
         pointed = naming.pointer_of(workspace, name)
         if pointed == conversation_id or _holds(path, conversation_id, workspace, name):
             remove(path, done.files, done)
-    for path in listed(workspace.open_names):
+    for path in files.paths_in(workspace.open_names):
         if naming.pointer_of(workspace, os.path.basename(path)) == conversation_id:
             remove(path, [], done)
     if os.path.isdir(workspace.open_names):
@@ -190,7 +190,7 @@ def _close_doors(workspace: Workspace, conversation_id: str, done: Purged) -> No
 
 
 def _live_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    for path in listed(os.path.dirname(workspace.control)):
+    for path in files.paths_in(os.path.dirname(workspace.control)):
         name = workspace.conversation_name(os.path.basename(path))
         if name:
             yield path, name
@@ -229,14 +229,12 @@ def minutes_of(workspace: Workspace, conversation_id: str, past: journal.Past) -
     told = {closing_path(workspace, line.head) for line in past.lines if "closing" in line.head}
     mark, beside = (conversation_id.encode(),), {data_path(path) for path in told}
     pages, data = [], []
-    for path in sorted(told | beside | set(listed(workspace.minutes))):
+    for path in sorted(told | beside | set(files.paths_in(workspace.minutes))):
         if not os.path.isfile(path) or os.path.islink(path):
             continue
         named = path in (told | beside) and contains(path, mark)
         if path.endswith(".md"):
-            with open(path, "rb") as file:
-                said = read_minutes_head(file.read(HEAD_BYTES)).get("conversation")
-            if said == conversation_id or named:
+            if named or minutes_head(path).get("conversation") == conversation_id:
                 pages.append(path)
         elif path.endswith(DATA_SUFFIX) and (named or _is_data(path, conversation_id)):
             data.append(path)
@@ -244,18 +242,15 @@ def minutes_of(workspace: Workspace, conversation_id: str, past: journal.Past) -
 
 
 def _is_data(path: str, conversation_id: str) -> bool:
-    if not contains(path, (conversation_id.encode(),)):
-        return False
-    reading = files.read_stable(path)
-    text = "" if reading is None else reading.data.decode("utf-8", "replace")
-    return is_of(read_data(text), conversation_id)
+    text = files.content_of(path).decode("utf-8", "replace")
+    return conversation_id in text and is_of(read_data(text), conversation_id)
 
 
 def tasks_of(workspace: Workspace, conversation_id: str) -> Iterator[str]:
     """Yield what lies in the folders of agents for the tasks of a conversation."""
-    for folder in listed(workspace.agents):
+    for folder in files.paths_in(workspace.agents):
         if is_name(os.path.basename(folder)):
-            yield from listed(f"{folder}/tasks", f"{conversation_id}.")
+            yield from files.paths_in(f"{folder}/tasks", f"{conversation_id}.")
 
 
 def remove(path: str, told: list[str], done: Purged) -> None:
@@ -278,47 +273,38 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     Raises:
         CouncilError: The system refuses.
     """
+    # A publisher may wait for a long time for what comes next: `artifact gc` knows of those.
+    for path in walked(workspace, {workspace.artifacts}):
+        is_torn = os.path.basename(path).startswith(files.TEMPORARY)
+        if is_torn and (files.is_abandoned(path) or contains(path, marks)):
+            files.remove(path)
+
+
+def walked(workspace: Workspace, apart: Container[str] = ()) -> Iterator[str]:
+    """Yield every file of the workspace, those in some folders left out."""
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
         for within, inner, names in os.walk(top):
-            # Whoever publishes may wait for a long time for what comes next: `artifact gc` knows.
-            inner[:] = [one for one in inner if f"{within}/{one}" != workspace.artifacts]
-            for path in (f"{within}/{one}" for one in names if one.startswith(files.TEMPORARY)):
-                if files.is_abandoned(path) or contains(path, marks):
-                    files.remove(path)
+            inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
+            yield from (f"{within}/{one}" for one in names)
 
 
-def _mentions(workspace: Workspace, conversation_id: str) -> Iterator[str]:
-    """Yield the files of the workspace, histories of other conversations left out, that name it."""
+def _mentions(workspace: Workspace, conversation_id: str) -> list[str]:
+    """Return the files of the workspace that name it, histories of other conversations left out."""
     marks = (conversation_id.encode(), trace_of(conversation_id).encode())
-    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
-        for within, subfolders, names in os.walk(top):
-            if within == workspace.control:
-                subfolders[:] = [one for one in subfolders if one in OWN_FOLDERS]
-            for name in names:
-                if contains(f"{within}/{name}", marks):
-                    yield f"{within}/{name}"
+    own = files.paths_in(workspace.control)
+    others = {path for path in own if os.path.basename(path) not in OWN_FOLDERS}
+    return [path for path in walked(workspace, others) if contains(path, marks)]
 
 
 def contains(path: str, marks: tuple[bytes, ...]) -> bool:
     """Tell whether any of the marks stands in a file."""
-    try:
-        reading = files.read_stable(path)
-    except CouncilError:
-        return False
-    return reading is not None and any(mark in reading.data for mark in marks)
-
-
-def listed(folder: str, prefix: str = "") -> list[str]:
-    """Return the paths of what is in a folder and whose name begins so, sorted."""
-    try:
-        return [f"{folder}/{one}" for one in sorted(os.listdir(folder)) if one.startswith(prefix)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    data = files.content_of(path)
+    return any(mark in data for mark in marks)
 
 
 def leftovers(workspace: Workspace) -> list[str]:
     """Return the folders that a purge set aside and did not come to remove."""
-    return [one for one in listed(workspace.control, SET_ASIDE) if os.path.isdir(one)]
+    return [one for one in files.paths_in(workspace.control, SET_ASIDE) if os.path.isdir(one)]
 
 
 def topic_of(workspace: Workspace, conversation_id: str) -> str:
@@ -329,10 +315,9 @@ def topic_of(workspace: Workspace, conversation_id: str) -> str:
 
             reading = files.read_stable(path)
             return "" if reading is None else parse(reading.data.decode("utf-8", "replace")).topic
-    for path in listed(workspace.minutes):
+    for path in files.paths_in(workspace.minutes):
         if path.endswith(".md") and os.path.isfile(path):
-            with open(path, "rb") as file:
-                head = read_minutes_head(file.read(HEAD_BYTES))
+            head = minutes_head(path)
             if head.get("conversation") == conversation_id:
                 return str(head.get("title", ""))
     return ""

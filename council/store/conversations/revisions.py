@@ -40,18 +40,7 @@ class Revision(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the revision as the JSON object of `history --json`."""
-        return {
-            "seq": self.seq,
-            "rev": self.rev,
-            "at": self.at,
-            "actor": self.actor,
-            "phase": self.phase,
-            "tour": self.tour,
-            "outcome": self.outcome or None,
-            "digest": self.digest,
-            "hole": self.hole or None,
-            "events": self.events,
-        }
+        return self.as_json("seq rev at actor phase tour outcome? digest hole? events")
 
 
 def history(workspace: Workspace, name: str) -> list[Revision]:

@@ -13,7 +13,7 @@ from council.core import quick_json as json
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import Conversation, Origin, SealedText
 from council.core.errors import InvalidStateError, RefusedError, StorageError
-from council.core.times import parse_instant, render_instant
+from council.core.times import parse_instant
 from council.store import files
 
 
@@ -23,17 +23,7 @@ def write_sealed(folder: str, sealed: SealedText) -> None:
     Raises:
         CouncilError: The system refuses.
     """
-    record = {
-        "agent": sealed.agent,
-        "tour": sealed.tour,
-        "text": sealed.text,
-        "nonce": sealed.nonce,
-        "at": render_instant(sealed.at),
-        "status": sealed.status,
-        "origin": str(sealed.origin),
-        "task": sealed.task,
-        "drafts": sealed.drafts,
-    }
+    record = sealed.as_json("agent tour text nonce at status origin task drafts")
     data = json.dumps(record).encode("ascii") + b"\n"
     path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
     standing = files.read_stable(path)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def call_runs(workspace: Workspace, matter: Matter) -> list[str]:
     """Return the files of the runs that answered calls in the traces of a matter, or for it."""
     names = [*(f"call.{one}" for one in matter.traces), *matter.calls]
-    return [path for one in names for path in _listed(workspace.runs, f"{one}.")]
+    return [path for one in names for path in files.paths_in(workspace.runs, f"{one}.")]
 
 
 def with_calls(workspace: Workspace, matter: Matter) -> Matter:
@@ -69,7 +69,9 @@ def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
         # A short trace begins the names of others, too: such a brief says itself whose it is.
         own = {one.path for one in briefs.briefs(workspace, trace)}
         found += [
-            path for path in _listed(workspace.briefs, f"{trace}-") if path in own or is_w3c(trace)
+            path
+            for path in files.paths_in(workspace.briefs, f"{trace}-")
+            if path in own or is_w3c(trace)
         ]
     return found
 
@@ -85,17 +87,17 @@ def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
     handed = [f"{workspace.briefs}/{one.brief}.json" for _, one in lent if one.brief]
     own = [*ledgers_of(workspace, matter), *call_runs(workspace, matter)]
     own += [path for path in handed if os.path.lexists(path)]
-    for folder in _listed(workspace.agents):
+    for folder in files.paths_in(workspace.agents):
         agent = os.path.basename(folder)
         if not is_name(agent):
             continue
         workflows = {workflow_session(agent, one) + END for one in matter.traces}
-        for path in _listed(workspace.sessions(agent)):
+        for path in files.paths_in(workspace.sessions(agent)):
             if os.path.basename(path) in workflows:
                 own.append(path)
             elif path.endswith(END):
                 erase_lines(path, matter)
-    for path in _listed(f"{workspace.protocol}/inbox"):
+    for path in files.paths_in(f"{workspace.protocol}/inbox"):
         if path.endswith(END):
             erase_lines(path, matter)
     if lent:
@@ -143,7 +145,3 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
 
 def _without(sent: list[Sent], matter: Matter) -> list[Sent]:
     return [one for one in sent if one.trace not in matter.traces]
-
-
-def _listed(folder: str, prefix: str = "") -> list[str]:
-    return [f"{folder}/{one}" for one in files.names_in(folder) if one.startswith(prefix)]

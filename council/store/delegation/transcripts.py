@@ -53,14 +53,9 @@ class Utterance(Record):
         """Return the JSON object of the line."""
         record: dict[str, Any] = {
             "schemaVersion": SCHEMA_VERSION,
-            "id": self.id,
-            "at": self.at,
-            "kind": self.kind,
-            "traceId": self.trace,
-            "from": self.sender,
-            "to": self.receiver,
-            "text": self.text,
-            "artifactRefs": list(self.refs),
+            **self.as_json(
+                "id at kind trace:traceId sender:from receiver:to text refs:artifactRefs"
+            ),
         }
         if self.priority:
             record["priority"] = self.priority

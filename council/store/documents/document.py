@@ -18,7 +18,7 @@ import os
 import time
 
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError
+from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError, ignoring
 from council.core.events import Event
 from council.store import events as event_log
 from council.store import files
@@ -29,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from types import TracebackType
     from typing import Any, Self
 
     from council.store.conversations.places import Places
@@ -138,7 +137,7 @@ class Document:
                 self.keep_bytes("lines cut off the end of the journal", self.tail.torn)
                 journal.append(self.places.journal, self.tail.end, b"")
         except BaseException:
-            self._lock.__exit__(None, None, None)
+            self._lock.__exit__()
             raise
         self._entered = True
 
@@ -149,10 +148,8 @@ class Document:
             "holder": late.holder,
             "waitedS": int(late.waited_s),
         }
-        try:  # noqa: SIM105 - contextlib is slow to import
+        with ignoring(CouncilError):
             self.say([Event(type="lock.timed_out", data=data)])
-        except CouncilError:
-            pass
 
     def leave(self) -> None:
         """Bring what waits to the disk, and let the lock go."""
@@ -160,18 +157,13 @@ class Document:
         try:
             self.finish()
         finally:
-            self._lock.__exit__(None, None, None)
+            self._lock.__exit__()
 
     def __enter__(self) -> Self:
         self.enter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()
 
     # Settling.

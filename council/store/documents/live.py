@@ -18,7 +18,7 @@ import stat
 import time
 
 from council.core.digests import sha256_hex
-from council.core.errors import NotFoundError
+from council.core.errors import NotFoundError, ignoring
 from council.core.record import Record
 from council.store import files
 from council.store.files import Reading
@@ -130,10 +130,9 @@ class Preparing:
             # A clock ticks some hundred times a second. Whoever writes in this file within the
             # same tick changes its time all the same, if that lies in the past.
             a_tick_ago = time.time_ns() - 2 * _TICK_NS
-            try:  # noqa: SIM105 - contextlib is slow to import
+            # given to another owner, say; `_is_as_read` reads the file then
+            with ignoring(OSError):
                 os.utime(descriptor, ns=(a_tick_ago, a_tick_ago))
-            except OSError:
-                pass  # given to another owner, say; `_is_as_read` reads the file then
             self.facts = os.fstat(descriptor)
         finally:
             os.close(descriptor)

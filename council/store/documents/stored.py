@@ -25,7 +25,6 @@ from council.store.paths import record_files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Any, Self, TypeVar
 
     from council.store.documents.journal import Tail
@@ -62,13 +61,8 @@ class Stored:
         self._lock.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._lock.__exit__()
 
     def read(self) -> Any:
         """Return the value that stands, None where there is none.

@@ -20,6 +20,7 @@ from council.core.errors import InvalidStateError
 from council.core.excerpts import excerpt
 from council.core.ids import slug
 from council.core.record import Record
+from council.store import files
 from council.store.minutes.minute_data import data_path
 from council.store.minutes.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.store.minutes.minute_transcript import transcript
@@ -179,6 +180,16 @@ def read_minutes(text: str) -> dict[str, Any]:
     """
     head = _head_of(text.removeprefix("\ufeff"))
     return {} if head is None else _read_head(head)
+
+
+def minutes_head(path: str) -> dict[str, Any]:
+    """Return the front matter at the beginning of a file, see `read_minutes_head`.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    with files.explaining("read", path), open(path, "rb") as file:
+        return read_minutes_head(file.read(HEAD_BYTES))
 
 
 def read_minutes_head(start: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import os
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.store import files
 from council.store.minutes.minute_data import conversation_of, data_path, facts_in, is_of, read_data
-from council.store.minutes.minutes import HEAD_BYTES, conversation_in, read_minutes_head
+from council.store.minutes.minutes import conversation_in, minutes_head
 from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False
@@ -102,9 +102,8 @@ def _is_meant(path: str, front: dict[str, Any], wanted: str) -> bool:
 def front_matter(path: str) -> dict[str, Any]:
     """Return the beginning of the front matter of a file, `{}` where it has none we can read."""
     try:
-        with open(path, "rb") as file:
-            return read_minutes_head(file.read(HEAD_BYTES))
-    except OSError:
+        return minutes_head(path)
+    except CouncilError:
         return {}
 
 
@@ -128,11 +127,7 @@ def _beside(path: str, front: dict[str, Any]) -> str:
 def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
     """Return what the data file of minutes holds, `{}` where it is none of theirs."""
     beside = _beside(path, front) or data_path(path)
-    try:
-        reading = files.read_stable(beside)
-    except CouncilError:
-        return {}
-    data = read_data(reading.data.decode("utf-8", "replace")) if reading is not None else {}
+    data = read_data(files.content_of(beside).decode("utf-8", "replace"))
     return data if is_of(data, str(front.get("conversation"))) else {}
 
 

@@ -15,7 +15,7 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.protocol.context_ids import is_context
 from council.store import events, files, forgetting
 from council.store.conversations.erasing import overwrite_lines
-from council.store.conversations.purging import Purged, listed, refuse_running
+from council.store.conversations.purging import Purged, refuse_running, walked
 from council.store.forgetting import CONTEXT
 from council.store.protocol import context_survey, under_way
 from council.store.protocol.contexts import Contexts
@@ -82,7 +82,7 @@ def purge(workspace: Workspace, context: str, max_runs: int) -> Purged:
         for path, size in (gone for one in matter.owners for gone in contexts.forget(one)):
             done.files.append(path)
             done.size_bytes += size
-        for path in listed(f"{workspace.protocol}/log"):
+        for path in files.paths_in(f"{workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, matter))
         context_survey.doubt_all(workspace)  # its note tells of what was found in them
         for path in _marks(workspace):
@@ -171,7 +171,7 @@ def _refuse_marked(workspace: Workspace, matter: Matter) -> None:
 
 
 def _marks(workspace: Workspace) -> list[str]:
-    return listed(workspace.places, os.path.basename(under_way.mark_path("", "")))
+    return files.paths_in(workspace.places, os.path.basename(under_way.mark_path("", "")))
 
 
 def _instead(line: bytes, matter: Matter) -> tuple[bytes, bool] | None:
@@ -181,24 +181,11 @@ def _instead(line: bytes, matter: Matter) -> tuple[bytes, bool] | None:
     return _ERASED[: len(line)].ljust(len(line)), True
 
 
-def _mentions(workspace: Workspace, matter: Matter) -> Iterator[str]:
-    """Yield the files that others wrote and that name it; logs of all say only that it was."""
+def _mentions(workspace: Workspace, matter: Matter) -> list[str]:
+    """Return the files that others wrote and that name it; logs of all say only that it was."""
     import re
 
     names = "|".join(map(re.escape, (*matter.owners, *matter.traces)))
     word = re.compile(rf"(?<![\w.#-])(?:{names})(?![\w-])".encode())
     apart = {workspace.events, f"{workspace.protocol}/log", f"{workspace.control}/channels"}
-    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
-        for within, inner, names_there in os.walk(top):
-            inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
-            for path in (f"{within}/{one}" for one in names_there):
-                if _matches(path, word):
-                    yield path
-
-
-def _matches(path: str, word: Any) -> bool:
-    try:
-        reading = files.read_stable(path)
-    except CouncilError:
-        return False
-    return reading is not None and word.search(reading.data) is not None
+    return [path for path in walked(workspace, apart) if word.search(files.content_of(path))]

@@ -61,16 +61,10 @@ class Letter(Record):
         """Return the letter as the JSON object of one line."""
         return {
             "schemaVersion": SCHEMA_VERSION,
-            "id": self.id,
-            "at": self.at,
-            "from": self.sender,
-            "to": self.receiver,
-            "priority": self.priority,
-            "context": self.context or None,
-            "task": self.task or None,
-            "traceId": self.trace or None,
-            "artifactRefs": list(self.refs),
-            "text": self.text,
+            **self.as_json(
+                "id at sender:from receiver:to priority context? task? trace:traceId?"
+                " refs:artifactRefs text"
+            ),
         }
 
     def to_line(self) -> bytes:

@@ -20,7 +20,6 @@ from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from council.store.paths import Workspace
@@ -91,21 +90,16 @@ class Nonces:
         try:
             self._read()
         except BaseException:
-            self._stored.__exit__(None, None, None)
+            self._stored.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if self._changed and kind is None:
                 self._write()
         finally:
-            self._stored.__exit__(kind, error, trace)
+            self._stored.__exit__()
 
     def __contains__(self, used: object) -> bool:
         if not isinstance(used, tuple):

@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import NotFoundError
 from council.core.ids import is_name
 from council.core.telling.trace_context import trace_of
 from council.store import files, forgetting
-from council.store.conversations.purging import Purged, contains, listed, refuse_running, remove
+from council.store.conversations.purging import Purged, contains, refuse_running, remove
 from council.store.forgetting import CHANNEL
 from council.store.lock import Lock
-from council.store.minutes.minutes import HEAD_BYTES, read_minutes_head
+from council.store.minutes.minutes import read_minutes_head
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ def _close_doors(places: ChannelPlaces, done: Purged) -> None:
                 remove(path, done.files, done)
         if os.path.isdir(places.public):
             files.sync_folder(places.public)
-        for path in listed(places.folder):
+        for path in files.paths_in(places.folder):
             if path == places.lock:
                 continue
             for within, _, names in os.walk(path):
@@ -109,17 +109,13 @@ def _close_doors(places: ChannelPlaces, done: Purged) -> None:
 
 
 def _minutes(workspace: Workspace, channel_id: str) -> Iterator[str]:
-    for path in listed(workspace.minutes):
+    for path in files.paths_in(workspace.minutes):
         if path.endswith(".md") and _head(path).get("channel") == channel_id:
             yield path
 
 
 def _head(path: str) -> dict[str, Any]:
-    try:
-        reading = files.read_stable(path)
-    except CouncilError:
-        return {}
-    return read_minutes_head(reading.data[:HEAD_BYTES]) if reading is not None else {}
+    return read_minutes_head(files.content_of(path))
 
 
 def _summaries(workspace: Workspace, told: set[str]) -> Iterator[str]:
@@ -130,6 +126,6 @@ def _summaries(workspace: Workspace, told: set[str]) -> Iterator[str]:
 
 
 def _told_elsewhere(workspace: Workspace, channel_id: str) -> Iterator[str]:
-    for path in listed(workspace.channels):
+    for path in files.paths_in(workspace.channels):
         if path.endswith(".jsonl") and contains(path, (f'"summary {channel_id}"'.encode(),)):
             yield path

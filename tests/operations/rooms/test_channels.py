@@ -620,7 +620,7 @@ def test_a_text_that_is_added_by_hand_to_a_shortened_log_arrives(at):
 
 
 def test_doctor_tells_that_a_log_lost_its_end(at):
-    from council.operations.examining.doctor_rooms import examine_rooms
+    from council.operations.examining.doctor_stores import examine_rooms
 
     place = at()
     log = asleep(place)
