@@ -169,7 +169,7 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
 
 
-@command("artifact list", "council artifact list --json")
+@command("artifact list", "council artifact list --json", reads=True)
 def list_(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
     from council.operations.delegation.artifacts import listed
@@ -264,7 +264,7 @@ def _collected(found: Collected, root: str) -> str:
     return "\n".join([*lines, f"{would} {size_text(found.total_bytes)} in all"])
 
 
-@command("brief show", "council brief show t1-owl-to-gecko")
+@command("brief show", "council brief show t1-owl-to-gecko", reads=True)
 def brief_show(
     place: Place, brief: str = argument("[NAME|TRACE]", "One brief, or all those of a trace.")
 ) -> Output:

@@ -32,6 +32,7 @@ _REFUSED = RefusedError.exit_code
     "msg build",
     "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
     'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
+    reads=True,
 )
 def build(
     place: Place | None = None,
@@ -167,7 +168,11 @@ def _failed(
     return lines, notes, error.exit_code
 
 
-@command("msg convert", 'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"')
+@command(
+    "msg convert",
+    'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
+    reads=True,
+)
 def convert(
     place: Place | None = None,
     message: str | None = MESSAGE,

@@ -125,56 +125,6 @@ _HANDED = (
     ),
 )
 
-# The commands that write nothing that lasts: they work whatever version the settings are of.
-READING = frozenset(
-    (
-        "agent group list",
-        "agent list",
-        "agent query",
-        "agent select",
-        "agent show",
-        "artifact list",
-        "brief show",
-        "channel list",
-        "channel show",
-        "check",
-        "context",
-        "ctx show",
-        "diff",
-        "doctor",
-        "events export",
-        "events schema",
-        "events story",
-        "events tail",
-        "explain",
-        "history",
-        "list",
-        "metrics",
-        "migrate",
-        "msg build",
-        "msg convert",
-        "msg diff",
-        "msg explain",
-        "msg inbox",
-        "msg lint",
-        "msg log",
-        "msg parse",
-        "msg resolve",
-        "msg validate",
-        "prompt",
-        "route check",
-        "route explain",
-        "show",
-        "status",
-        "task list",
-        "task show",
-        "turn status",
-        "wait",
-        "watch",
-        "what-if",
-    )
-)
-
 HOT: dict[str, Command] = {
     "agent message": Command(
         name="agent message",

@@ -156,7 +156,7 @@ def _standard() -> Output:
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
-@command("agent query", 'council agent query "W*" --status active')
+@command("agent query", 'council agent query "W*" --status active', reads=True)
 def query(
     place: Place,
     pattern: str = argument("[FILTER]", "Whom: *, W*, O*, R*, or one id.", "*"),
@@ -201,7 +201,7 @@ def _count(text: str, option: str) -> int:
     return int(digits)
 
 
-@command("agent select", "council agent select web_search,summarize --explain")
+@command("agent select", "council agent select web_search,summarize --explain", reads=True)
 def select(
     place: Place,
     capabilities: str = argument("CAPS", "What the task needs, such as web_search,plan."),
@@ -273,7 +273,7 @@ def _change_group(place: Place, group: str, members: list[str], *, add: bool) ->
     return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
 
 
-@command("agent group list", "council agent group list --json")
+@command("agent group list", "council agent group list --json", reads=True)
 def group_list(place: Place) -> Output:
     """List the groups and their members."""
     from council.operations.protocol.registry_changes import registry_of
