@@ -55,9 +55,7 @@ def _told(
 
 
 @command(
-    "agent add",
-    "council agent add henry --name Henry --role Skeptic --preset claude",
-    takes=_told,
+    "agent add", "council agent add henry --name Henry --role Skeptic --preset claude", takes=_told
 )
 def add(place: Place, told: tuple[str, Facts, str]) -> Output:
     """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""

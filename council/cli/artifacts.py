@@ -246,9 +246,7 @@ def gc(
         raise RefusedError("a run does not hasten it", "leave --older-than out")
     found = collect(place, age, dry_run=dry_run)
     return Output(
-        record=found.to_record(),
-        text=_collected(found, place.root),
-        notes=_strange(found.strange),
+        record=found.to_record(), text=_collected(found, place.root), notes=_strange(found.strange)
     )
 
 
@@ -294,8 +292,5 @@ def _shown(kept: Kept) -> str:
     ]
     for name, texts in parts:
         if texts:
-            lines += [
-                f"  {name}:",
-                *("    - " + indented(one, "      ") for one in texts),
-            ]
+            lines += [f"  {name}:", *("    - " + indented(one, "      ") for one in texts)]
     return "\n".join(lines)

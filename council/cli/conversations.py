@@ -205,12 +205,7 @@ def list_(
     if archived:
         found = view.archived(place, search)
         listed = [
-            (
-                one.get("date"),
-                one.get("outcome"),
-                one.get("title"),
-                os.path.relpath(one["path"]),
-            )
+            (one.get("date"), one.get("outcome"), one.get("title"), os.path.relpath(one["path"]))
             for one in found
         ]
         table = minutes_view(listed)

@@ -245,14 +245,7 @@ def sign(
     json: bool = JSON,
 ) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        is_alone,
-        numbered,
-    )
+    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
     from council.operations.protocol.messages import most_bytes
     from council.operations.protocol.messages import sign as sign_one
 
@@ -270,10 +263,7 @@ def sign(
 
 @command("msg verify", "council msg verify <inbox")
 def verify(
-    place: Place,
-    message: str | None = MESSAGE,
-    key_file: str = KEY_FILE,
-    json: bool = JSON,
+    place: Place, message: str | None = MESSAGE, key_file: str = KEY_FILE, json: bool = JSON
 ) -> int:
     """Check signatures; each holds once, and a second time is a replay."""
     from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say

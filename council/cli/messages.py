@@ -84,14 +84,7 @@ def _judged(
     Raises:
         NotFoundError: The workspace is asked for, and there is none.
     """
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        is_alone,
-        numbered,
-    )
+    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
     from council.cli.message_words import fault_lines, warning_lines
     from council.operations.protocol.messages import most_bytes
     from council.wire.messages import validate

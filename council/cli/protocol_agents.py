@@ -8,14 +8,7 @@ Source: `cli.md` section 2, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
 from __future__ import annotations
 
 from council.cli.edge import Output
-from council.cli.parameters import (
-    argument,
-    command,
-    flag,
-    listed,
-    option,
-    whole_number,
-)
+from council.cli.parameters import argument, command, flag, listed, option, whole_number
 from council.core.errors import UsageError
 from council.operations.place import Place
 
@@ -217,12 +210,7 @@ def select(
     wanted = listed(capabilities)
     if not wanted:
         raise UsageError("no capability was named", "such as: council agent select plan")
-    found = weigh(
-        place,
-        wanted,
-        depth=_count(depth, "--depth"),
-        threshold=_share(threshold),
-    )
+    found = weigh(place, wanted, depth=_count(depth, "--depth"), threshold=_share(threshold))
     many = whole_number(count, "--count", 99) or 1
     return selection_output(found, many, explain=explain, now=place.now())
 
