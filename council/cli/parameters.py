@@ -42,23 +42,14 @@ def option(
     least: int | None = None,
 ) -> Any:
     """Return an option with a value; `least` is the smallest number it may be."""
-    checked = _one_of(choices, name) if choices else None
-    return typer.Option(default, name, metavar=metavar, help=said, min=least, callback=checked)
+    made: Any = typer.Option(default, name, metavar=metavar, help=said, min=least)
+    made.choices = choices  # looked at when all else is found well
+    return made
 
 
 def flag(name: str, said: str) -> Any:
     """Return an option without a value."""
     return typer.Option(False, name, help=said)
-
-
-def _one_of(choices: tuple[str, ...], name: str) -> Callable[[str], str]:
-    def checked(value: str) -> str:
-        if value not in ("", *choices):
-            known = ", ".join(choices)
-            raise typer.BadParameter(f"choose one of: {known}", param_hint=name)
-        return value
-
-    return checked
 
 
 def _of_table(one: Option) -> Any:
@@ -167,9 +158,14 @@ def _for_typer(
     """Return a function that Typer reads as a command with these parameters and this help."""
 
     def function(**values: Any) -> None:
+        for name, one in with_choices.items():
+            if values[name] not in ("", *one.choices):
+                known = ", ".join(one.choices)
+                raise typer.BadParameter(f"choose one of: {known}", param_hint=one.param_decls[0])
         run(values)
 
     asked = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
+    with_choices = {one.name: one.default for one in asked if getattr(one.default, "choices", ())}
     function.__signature__ = Signature(asked)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in asked}
     function.__doc__ = shown
