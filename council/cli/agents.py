@@ -55,9 +55,7 @@ def _told(
 
 
 @command(
-    "agent add",
-    "council agent add henry --name Henry --role Skeptic --preset claude",
-    takes=_told,
+    "agent add", "council agent add henry --name Henry --role Skeptic --preset claude", takes=_told
 )
 def add(place: Place, told: tuple[str, Facts, str]) -> Output:
     """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
@@ -98,7 +96,7 @@ def _changed(place: Place, done: Changed) -> Output:
     return Output(record=done.to_record(), text="\n".join(lines))
 
 
-@command("agent list", "council agent list --json")
+@command("agent list", "council agent list --json", reads=True)
 def list_(place: Place, json: bool = JSON) -> Output:
     """List all agents with their accounts and how they are run."""
     from council.cli.views import as_text, rows_view
@@ -132,7 +130,7 @@ def list_(place: Place, json: bool = JSON) -> Output:
     )
 
 
-@command("agent show", "council agent show henry")
+@command("agent show", "council agent show henry", reads=True)
 def show(place: Place, agent: str = AGENT) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
     from council.operations.profiles import profile

@@ -169,7 +169,7 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
 
 
-@command("artifact list", "council artifact list --json")
+@command("artifact list", "council artifact list --json", reads=True)
 def list_(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
     from council.operations.delegation.artifacts import listed
@@ -246,9 +246,7 @@ def gc(
         raise RefusedError("a run does not hasten it", "leave --older-than out")
     found = collect(place, age, dry_run=dry_run)
     return Output(
-        record=found.to_record(),
-        text=_collected(found, place.root),
-        notes=_strange(found.strange),
+        record=found.to_record(), text=_collected(found, place.root), notes=_strange(found.strange)
     )
 
 
@@ -264,7 +262,7 @@ def _collected(found: Collected, root: str) -> str:
     return "\n".join([*lines, f"{would} {size_text(found.total_bytes)} in all"])
 
 
-@command("brief show", "council brief show t1-owl-to-gecko")
+@command("brief show", "council brief show t1-owl-to-gecko", reads=True)
 def brief_show(
     place: Place, brief: str = argument("[NAME|TRACE]", "One brief, or all those of a trace.")
 ) -> Output:
@@ -294,8 +292,5 @@ def _shown(kept: Kept) -> str:
     ]
     for name, texts in parts:
         if texts:
-            lines += [
-                f"  {name}:",
-                *("    - " + indented(one, "      ") for one in texts),
-            ]
+            lines += [f"  {name}:", *("    - " + indented(one, "      ") for one in texts)]
     return "\n".join(lines)

@@ -67,7 +67,7 @@ def set_(
     return _shown(kept, "\n".join(lines) or f"{context} has no values")
 
 
-@command("ctx show", "council ctx show S1")
+@command("ctx show", "council ctx show S1", reads=True)
 def show(place: Place, context: str = CONTEXT) -> Output:
     """Show a context: its request, its tasks, its values, its last messages."""
     from council.cli.task_pages import context_page

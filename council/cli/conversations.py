@@ -156,7 +156,7 @@ def archive(place: Place, name: str = NAME) -> Output:
     return _steered(step, "archived", path)
 
 
-@command("show", "council show --json")
+@command("show", "council show --json", reads=True)
 def show(
     place: Place,
     shown: str = argument("[NAME]", "Which conversation; else --name."),
@@ -192,7 +192,7 @@ def show(
     return Output(text=as_text(markdown_view(text_of(found))))
 
 
-@command("list", "council list --archived --search weather")
+@command("list", "council list --archived --search weather", reads=True)
 def list_(
     place: Place,
     archived: bool = flag("--archived", "List the minutes instead of what is open."),
@@ -205,12 +205,7 @@ def list_(
     if archived:
         found = view.archived(place, search)
         listed = [
-            (
-                one.get("date"),
-                one.get("outcome"),
-                one.get("title"),
-                os.path.relpath(one["path"]),
-            )
+            (one.get("date"), one.get("outcome"), one.get("title"), os.path.relpath(one["path"]))
             for one in found
         ]
         table = minutes_view(listed)
@@ -235,7 +230,7 @@ def list_(
     )
 
 
-@command("history", "council history")
+@command("history", "council history", reads=True)
 def history(place: Place, name: str = NAME) -> Output:
     """List the revisions of a conversation: who changed what, when."""
     from council.cli.views import as_text, rows_view
@@ -269,7 +264,7 @@ def adopt(place: Place, name: str = NAME) -> Output:
     return _steered(step, f"taken as it stands (revision {step.state.rev})")
 
 
-@command("check", "council check")
+@command("check", "council check", reads=True)
 def check(place: Place, name: str = NAME) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
     from council.operations.conversations.checking import check as look
@@ -284,7 +279,7 @@ def check(place: Place, name: str = NAME) -> Output:
     )
 
 
-@command("prompt", "council prompt turn --as henry --lang fr")
+@command("prompt", "council prompt turn --as henry --lang fr", reads=True)
 def prompt(
     place: Place,
     kind: str = argument(

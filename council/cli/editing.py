@@ -88,7 +88,7 @@ def _opened(words: list[str], path: str, *, quiet: bool) -> int:
     return done.returncode
 
 
-@command("diff", "council diff 3 5")
+@command("diff", "council diff 3 5", reads=True)
 def diff(
     place: Place,
     revision: int = REVISION,

@@ -115,7 +115,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-@command("events tail", "council events tail --follow")
+@command("events tail", "council events tail --follow", reads=True)
 def events_tail(
     place: Place,
     follow: bool = flag("--follow", "Go on and print events as they happen."),
@@ -126,7 +126,7 @@ def events_tail(
     _print_tail(place, lines, follow=follow, as_json=json)
 
 
-@command("events story", "council events story active")
+@command("events story", "council events story active", reads=True)
 def story(
     place: Place,
     wanted: str = argument(
@@ -145,7 +145,9 @@ def story(
     return Output(record=found.to_record(), text=_as_lines(found, min(width, 120), spoken))
 
 
-@command("events export", "council events export --format cloudevents --since 2026-02-08")
+@command(
+    "events export", "council events export --format cloudevents --since 2026-02-08", reads=True
+)
 def export(
     place: Place,
     form: str = option("--format", "FORMAT", "Which: cloudevents, one a line, or otlp-json.", ...),
@@ -173,7 +175,7 @@ def as_json(record: object) -> str:
     return json_format.dumps(record, ensure_ascii=False)
 
 
-@command("events schema", "council events schema > event.json")
+@command("events schema", "council events schema > event.json", reads=True)
 def schema() -> Output:
     """Print the JSON Schema that every line of the event log keeps to."""
     from council.core.event_types import event_schema, schema_text

@@ -23,7 +23,7 @@ _WIDEST = 100
 _LEAST = timedelta(seconds=1)
 
 
-@command("explain", "council explain active")
+@command("explain", "council explain active", reads=True)
 def explain(
     place: Place,
     wanted: str = argument(

@@ -174,7 +174,7 @@ def _purged(done: Purged, root: str) -> str:
     return "\n".join(lines)
 
 
-@command("migrate", "council migrate --dry-run")
+@command("migrate", "council migrate --dry-run", reads=True)
 def migrate(
     place: Place, dry_run: bool = flag("--dry-run", "Say what would be done; write nothing.")
 ) -> Output:

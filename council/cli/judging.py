@@ -16,7 +16,7 @@ WHICH = argument("[NAME]", "A conversation, or minutes by name, file or id.")
 _WIDEST = 100
 
 
-@command("what-if", "council what-if --without gpt")
+@command("what-if", "council what-if --without gpt", reads=True)
 def what_if(
     place: Place,
     which: str = WHICH,
@@ -42,7 +42,7 @@ def what_if(
     return Output(record=found.to_record(), text=found.to_text())
 
 
-@command("metrics", "council metrics --json")
+@command("metrics", "council metrics --json", reads=True)
 def metrics(place: Place) -> Output:
     """Tell how conversations went: over all minutes, and by procedure."""
     from council.operations.conversations.metrics import metrics as gather

@@ -126,7 +126,7 @@ def answered(place: Place, where: str, choice: str) -> Output:
     return _sent(done)
 
 
-@command("msg resolve", 'council msg resolve "#CTX:request" --ctx S1')
+@command("msg resolve", 'council msg resolve "#CTX:request" --ctx S1', reads=True)
 def resolve(
     place: Place,
     text: str = argument("TEXT", "A line, or a reference: #CTX:key, #REF:art_…, #MSG:M3."),
@@ -143,7 +143,7 @@ def resolve(
     return Output(record=record, text=only or "\n".join(lines), verbatim=True)
 
 
-@command("msg inbox", "council msg inbox --as W1", "council msg inbox --as User")
+@command("msg inbox", "council msg inbox --as W1", "council msg inbox --as User", reads=True)
 def inbox(
     place: Place,
     as_: str = option("--as", "ID", "An id such as W1, an agent, or User; else COUNCIL_AGENT."),
@@ -163,7 +163,7 @@ def inbox(
     return Output(record=record, text="\n".join(lines) or "nothing was sent")
 
 
-@command("msg log", "council msg log --ctx S1")
+@command("msg log", "council msg log --ctx S1", reads=True)
 def log(
     place: Place,
     since: str = option("--since", "DAY", "From this day on, as 2026-02-08."),

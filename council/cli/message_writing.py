@@ -32,6 +32,7 @@ _REFUSED = RefusedError.exit_code
     "msg build",
     "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
     'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
+    reads=True,
 )
 def build(
     place: Place | None = None,
@@ -167,7 +168,11 @@ def _failed(
     return lines, notes, error.exit_code
 
 
-@command("msg convert", 'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"')
+@command(
+    "msg convert",
+    'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
+    reads=True,
+)
 def convert(
     place: Place | None = None,
     message: str | None = MESSAGE,
@@ -240,14 +245,7 @@ def sign(
     json: bool = JSON,
 ) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        is_alone,
-        numbered,
-    )
+    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
     from council.operations.protocol.messages import most_bytes
     from council.operations.protocol.messages import sign as sign_one
 
@@ -265,10 +263,7 @@ def sign(
 
 @command("msg verify", "council msg verify <inbox")
 def verify(
-    place: Place,
-    message: str | None = MESSAGE,
-    key_file: str = KEY_FILE,
-    json: bool = JSON,
+    place: Place, message: str | None = MESSAGE, key_file: str = KEY_FILE, json: bool = JSON
 ) -> int:
     """Check signatures; each holds once, and a second time is a replay."""
     from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say

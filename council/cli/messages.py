@@ -25,6 +25,7 @@ _INVALID = InvalidInputError.exit_code
     "msg parse",
     'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
     "council msg parse --json <log",
+    reads=True,
 )
 def parse(
     place: Place | None = None,
@@ -39,7 +40,11 @@ def parse(
     return _judged(place, message, version, strict, json, fields_page)
 
 
-@command("msg validate", 'council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"')
+@command(
+    "msg validate",
+    'council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',
+    reads=True,
+)
 def validate(
     place: Place | None = None,
     message: str | None = MESSAGE,
@@ -79,14 +84,7 @@ def _judged(
     Raises:
         NotFoundError: The workspace is asked for, and there is none.
     """
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        is_alone,
-        numbered,
-    )
+    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
     from council.cli.message_words import fault_lines, warning_lines
     from council.operations.protocol.messages import most_bytes
     from council.wire.messages import validate
@@ -122,7 +120,7 @@ def _known(here: Place | None, parsed: Any) -> Any:
     return known_of(here, parsed)
 
 
-@command("msg lint", "council msg lint --version V5 <log")
+@command("msg lint", "council msg lint --version V5 <log", reads=True)
 def lint(
     place: Place | None = None,
     message: str | None = MESSAGE,
@@ -156,7 +154,7 @@ def lint(
     )
 
 
-@command("msg diff", "council msg diff V4 V5")
+@command("msg diff", "council msg diff V4 V5", reads=True)
 def diff(
     place: Place | None = None,
     before: str = argument("BEFORE", "A version, or a message."),
@@ -216,7 +214,9 @@ def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-@command("msg explain", "council msg explain E13", "council msg explain --card --lang fr")
+@command(
+    "msg explain", "council msg explain E13", "council msg explain --card --lang fr", reads=True
+)
 def explain(
     place: Place | None = None,
     what: str | None = argument(

@@ -14,7 +14,7 @@ import typer
 
 from council.cli import options
 from council.cli.edge import Output, carry_out
-from council.cli.options import READING, Command, Option
+from council.cli.options import Command, Option
 from council.core.errors import UsageError
 from council.operations.place import Place, open_place
 
@@ -42,23 +42,14 @@ def option(
     least: int | None = None,
 ) -> Any:
     """Return an option with a value; `least` is the smallest number it may be."""
-    checked = _one_of(choices, name) if choices else None
-    return typer.Option(default, name, metavar=metavar, help=said, min=least, callback=checked)
+    made: Any = typer.Option(default, name, metavar=metavar, help=said, min=least)
+    made.choices = choices  # looked at when all else is found well
+    return made
 
 
 def flag(name: str, said: str) -> Any:
     """Return an option without a value."""
     return typer.Option(False, name, help=said)
-
-
-def _one_of(choices: tuple[str, ...], name: str) -> Callable[[str], str]:
-    def checked(value: str) -> str:
-        if value not in ("", *choices):
-            known = ", ".join(choices)
-            raise typer.BadParameter(f"choose one of: {known}", param_hint=name)
-        return value
-
-    return checked
 
 
 def _of_table(one: Option) -> Any:
@@ -91,7 +82,11 @@ _EVERYWHERE = {
 
 
 def command(
-    name: str, *examples: str, takes: Callable[..., Any] | None = None, last: str = ""
+    name: str,
+    *examples: str,
+    takes: Callable[..., Any] | None = None,
+    last: str = "",
+    reads: bool = False,
 ) -> Callable[[Work], Work]:
     """Make a function the command `name` of the table.
 
@@ -106,6 +101,8 @@ def command(
         takes: A function whose parameters come before the command's own; the command gets
             what it answers behind `place`.
         last: What help says below the examples.
+        reads: Whether it writes nothing that lasts, and so works whatever version the
+            settings are of.
     """
 
     def kept(work: Work) -> Work:
@@ -120,14 +117,16 @@ def command(
             before = dict(signature(takes).parameters)
             before.pop("place")
             own.pop(next(iter(own)))
-        asked = {name: one for name, one in (before | own).items() if name not in shared}
-        asked |= {name: _EVERYWHERE[name] for name in shared}
+        asked = [one for one in (before | own).values() if one.name not in shared]
+        asked += [_EVERYWHERE[one] for one in shared]
 
         def done(given: dict[str, Any]) -> Output | int | None:
             values = {one: given[one] for one in own}
             if not place:
                 return work(**values)
-            here = _opened(name, given, needed=place.default is not None)
+            here = _opened(given, needed=place.default is not None)
+            if here and not reads:
+                here.refuse_newer_settings()
             first = [takes(here, **{one: given[one] for one in before})] if takes else []
             output = work(here, *first, **values)
             if here and isinstance(output, Output):
@@ -139,25 +138,18 @@ def command(
             raise typer.Exit(carry_out(name, lambda: done(given), as_json=as_json))
 
         shown = help_text(work.__doc__ or "", *examples, last=last)
-        COMMANDS[name] = _for_typer(run, asked.values(), shown)
+        COMMANDS[name] = _for_typer(run, asked, shown)
         return work
 
     return kept
 
 
-def _opened(name: str, given: dict[str, Any], *, needed: bool) -> Place | None:
+def _opened(given: dict[str, Any], *, needed: bool) -> Place | None:
     if needed:
-        place = open_place(given["root"], given["now"], os.environ)
-    else:
-        from council.operations.protocol.messages import place_if_any
+        return open_place(given["root"], given["now"], os.environ)
+    from council.operations.protocol.messages import place_if_any
 
-        found = place_if_any(given["root"], given["now"], os.environ)
-        if found is None:
-            return None
-        place = found
-    if name not in READING:
-        place.refuse_newer_settings()
-    return place
+    return place_if_any(given["root"], given["now"], os.environ)
 
 
 def _for_typer(
@@ -166,9 +158,14 @@ def _for_typer(
     """Return a function that Typer reads as a command with these parameters and this help."""
 
     def function(**values: Any) -> None:
+        for name, one in with_choices.items():
+            if values[name] not in ("", *one.choices):
+                known = ", ".join(one.choices)
+                raise typer.BadParameter(f"choose one of: {known}", param_hint=one.param_decls[0])
         run(values)
 
     asked = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters]
+    with_choices = {one.name: one.default for one in asked if getattr(one.default, "choices", ())}
     function.__signature__ = Signature(asked)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in asked}
     function.__doc__ = shown

@@ -8,14 +8,7 @@ Source: `cli.md` section 2, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
 from __future__ import annotations
 
 from council.cli.edge import Output
-from council.cli.parameters import (
-    argument,
-    command,
-    flag,
-    listed,
-    option,
-    whole_number,
-)
+from council.cli.parameters import argument, command, flag, listed, option, whole_number
 from council.core.errors import UsageError
 from council.operations.place import Place
 
@@ -156,7 +149,7 @@ def _standard() -> Output:
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
-@command("agent query", 'council agent query "W*" --status active')
+@command("agent query", 'council agent query "W*" --status active', reads=True)
 def query(
     place: Place,
     pattern: str = argument("[FILTER]", "Whom: *, W*, O*, R*, or one id.", "*"),
@@ -201,7 +194,7 @@ def _count(text: str, option: str) -> int:
     return int(digits)
 
 
-@command("agent select", "council agent select web_search,summarize --explain")
+@command("agent select", "council agent select web_search,summarize --explain", reads=True)
 def select(
     place: Place,
     capabilities: str = argument("CAPS", "What the task needs, such as web_search,plan."),
@@ -217,12 +210,7 @@ def select(
     wanted = listed(capabilities)
     if not wanted:
         raise UsageError("no capability was named", "such as: council agent select plan")
-    found = weigh(
-        place,
-        wanted,
-        depth=_count(depth, "--depth"),
-        threshold=_share(threshold),
-    )
+    found = weigh(place, wanted, depth=_count(depth, "--depth"), threshold=_share(threshold))
     many = whole_number(count, "--count", 99) or 1
     return selection_output(found, many, explain=explain, now=place.now())
 
@@ -273,7 +261,7 @@ def _change_group(place: Place, group: str, members: list[str], *, add: bool) ->
     return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
 
 
-@command("agent group list", "council agent group list --json")
+@command("agent group list", "council agent group list --json", reads=True)
 def group_list(place: Place) -> Output:
     """List the groups and their members."""
     from council.operations.protocol.registry_changes import registry_of

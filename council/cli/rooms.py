@@ -78,7 +78,7 @@ def mode(
     return channel_output(step.channel, f"{channel}: {step.channel.mode}")
 
 
-@command("channel show", "council channel show weather")
+@command("channel show", "council channel show weather", reads=True)
 def show(
     place: Place,
     channel: str = CHANNEL,
@@ -91,7 +91,7 @@ def show(
     return shown_output(standing(place, channel, messages=count))
 
 
-@command("channel list", "council channel list")
+@command("channel list", "council channel list", reads=True)
 def list_(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
     from council.cli.room_views import list_output
@@ -144,7 +144,7 @@ def members(
     return members_output(change_members(place, channel, remove=who).channel)
 
 
-@command("turn status", "council turn status weather")
+@command("turn status", "council turn status weather", reads=True)
 def status(place: Place, channel: str = CHANNEL) -> Output:
     """Show who has the floor of a channel and why, without changing anything."""
     from council.cli.room_views import status_output

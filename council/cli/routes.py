@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
 
-@command("route explain", "council route explain --channel support --capability summarize")
+@command(
+    "route explain", "council route explain --channel support --capability summarize", reads=True
+)
 def explain(
     place: Place,
     session: str = option("--session", "KEY", "The session it belongs to."),
@@ -72,7 +74,7 @@ def _warned(warnings: list[Warned]) -> list[str]:
     return [plain_line(f"warning ({one.kind}): {one.said}") for one in warnings]
 
 
-@command("route check", "council route check --strict")
+@command("route check", "council route check --strict", reads=True)
 def check(
     place: Place, strict: bool = flag("--strict", "Exit 3 when there is anything to warn of.")
 ) -> Output:

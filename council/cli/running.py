@@ -14,7 +14,7 @@ from council.core.times import parse_duration, render_duration
 from council.operations.place import Place
 
 
-@command("status", "council status --problems")
+@command("status", "council status --problems", reads=True)
 def status(
     place: Place,
     problems: bool = flag("--problems", "Only what is wrong, and what to do about it."),

@@ -4,9 +4,9 @@
 loads its own module and no other. To add one:
 
 - A command: a row in its panel of `PANELS`, with the module below
-  `council.cli` that holds it and the summary that the front page shows. The
-  module has a dictionary `COMMANDS` from the whole name (such as `status` or
-  `agent add`) to the function that Typer calls; the first paragraph of the
+  `council.cli` that holds it and the summary that the front page shows. There
+  stands its function, below `@command` of `parameters` with its whole name (such
+  as `status` or `agent add`) and an example; the first paragraph of the
   function's docstring is that summary, word for word, and a test holds the two equal.
 - A command of a group: its word in `GROUPS`, beside its module. The
   subcommands of one group may come from several modules; each is loaded when
@@ -19,8 +19,8 @@ loads its own module and no other. To add one:
   module has a dictionary `RUN` from the whole name to what it does, and must
   load nothing heavy.
 
-A command that writes nothing that lasts stands in `options.READING`, too, and
-one that a run may use in `core.trust`.
+A command that writes nothing that lasts says so: `reads=True`. One that a run
+may use stands in `core.trust`, too.
 
 Source: `cli.md` section 2.
 """

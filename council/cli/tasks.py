@@ -13,7 +13,7 @@ from council.operations.place import Place
 TARGET = argument("TASK", "S1/T1, T1 if only one is open, or a context S1.")
 
 
-@command("task list", "council task list --json")
+@command("task list", "council task list --json", reads=True)
 def list_(
     place: Place, with_all: bool = flag("--all", "Also the tasks of contexts that are closed.")
 ) -> Output:
@@ -31,7 +31,7 @@ def list_(
     return Output(record=record, text=list_page(rows, place.now()), notes=notes, code=code)
 
 
-@command("task show", "council task show S1/T1")
+@command("task show", "council task show S1/T1", reads=True)
 def show(place: Place, target: str = TARGET) -> Output:
     """Show how a task goes: who works on it since when, why this worker, what failed."""
     from council.cli.task_pages import task_page

@@ -43,7 +43,7 @@ def init(
     return Output(record=made.to_record(), text="\n".join(lines))
 
 
-@command("doctor", "council doctor --repair")
+@command("doctor", "council doctor --repair", reads=True)
 def doctor(
     place: Place,
     repair: bool = flag("--repair", "Mend what can be mended without loss."),
@@ -64,7 +64,7 @@ def doctor(
     )
 
 
-@command("watch", "council watch --advance")
+@command("watch", "council watch --advance", reads=True)
 def watch(
     place: Place,
     advance: bool = flag("--advance", "Run the heartbeat, too: on changes and by the clock."),
