@@ -64,11 +64,7 @@ class RoomStanding(Record):
         about = channel.discussion
         since = channel.turn_at if channel.speaker else channel.dormant_at
         return {
-            "channelId": channel.channel_id,
-            "name": channel.name,
-            "mode": str(channel.mode),
-            "tmState": str(channel.state),
-            "currentSpeaker": channel.speaker or None,
+            **channel.as_json("channel_id name mode state:tmState speaker:currentSpeaker?"),
             "since": render_instant(since) if since else None,
             "cycle": channel.cycle,
             "dormant": is_asleep(channel),
