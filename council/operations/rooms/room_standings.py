@@ -82,14 +82,7 @@ class RoomStanding(Record):
 
 def standings(place: Place) -> tuple[list[RoomStanding], list[tuple[str, CouncilError]]]:
     """Return how every channel stands, and which cannot be read with the reason."""
-    found: list[RoomStanding] = []
-    broken: list[tuple[str, CouncilError]] = []
-    for channel_id in rooms.open_channels(place):
-        try:
-            found.append(standing(place, channel_id))
-        except CouncilError as error:
-            broken.append((channel_id, error))
-    return found, broken
+    return rooms.each(place, standing)
 
 
 def standing(place: Place, channel_id: str) -> RoomStanding:
