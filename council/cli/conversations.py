@@ -71,12 +71,7 @@ def say(
 def _steered(step: Steered, said: str, minutes: str = "") -> Output:
     state = step.state
     record = {
-        "name": state.name,
-        "conversationId": state.conversation_id,
-        "status": str(state.status),
-        "phase": state.phase,
-        "tour": state.tour,
-        "timeoutAt": render_instant(state.timeout_at),
+        **state.as_json("name conversation_id status phase tour timeout_at"),
         "paused": state.paused_at is not None,
         "changed": step.changed,
     }

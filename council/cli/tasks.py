@@ -45,12 +45,9 @@ def show(place: Place, target: str = TARGET) -> Output:
     answer = contexts(place).answer(exchange.context)
     shown = [one for one in exchange.tasks.values() if not task or one.id == task]
     record = {
-        "context": exchange.context,
-        "traceId": exchange.trace_id,
-        "status": str(exchange.status),
-        "request": exchange.request,
+        **exchange.as_json("context trace_id status request"),
         "answer": answer or None,
-        "successor": exchange.successor or None,
+        **exchange.as_json("successor?"),
         "tasks": [task_to_record(one) for one in shown],
     }
     told = spelled_out(place, exchange)

@@ -74,12 +74,7 @@ class Removed(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent remove`."""
-        return {
-            "agentId": self.agent,
-            "removed": [one.to_record() for one in self.identities],
-            "folder": self.folder or None,
-            "left": self.left,
-        }
+        return self.as_json("agent:agentId identities:removed folder? left")
 
 
 def register(place: Place, given: str, account: str, name: str = "") -> Changed:

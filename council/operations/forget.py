@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
-from council.core.times import render_duration, render_instant
+from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.telling.board import render_board
@@ -68,18 +68,15 @@ class Collected(Record):
             "bytes": self.total_bytes,
             "conversations": [
                 {
-                    "conversationId": one.conversation_id,
-                    "name": one.name,
+                    **one.as_json("conversation_id name"),
                     "files": {kind: len(found) for kind, found in one.files.items()},
-                    "bytes": one.total_bytes,
-                    "unmerged": one.unmerged,
+                    **one.as_json("total_bytes:bytes unmerged"),
                 }
                 for one in self.conversations
             ],
             "contexts": [
                 {
-                    "context": one.context,
-                    "closedAt": render_instant(one.closed_at),
+                    **one.as_json("context closed_at"),
                     "files": {kind: len(found) for kind, found in one.files.items()},
                     "bytes": one.total_bytes,
                 }

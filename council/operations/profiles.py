@@ -75,12 +75,7 @@ class Profile(Record):
                 {"name": name, "role": role or None} for name, role in self.roles.items()
             ],
             "name": self.name,
-            "emoji": one.emoji,
-            "role": one.role or None,
-            "model": one.model or None,
-            "driver": one.driver,
-            "capabilities": one.capabilities,
-            "workspace": one.workspace,
+            **one.as_json("emoji role? model? driver capabilities workspace"),
             "soul": self.soul or None,
             "faults": one.faults,
         }

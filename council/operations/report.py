@@ -205,9 +205,7 @@ class Report(Record):
             "now": render_instant(self.now),
             "conversations": found,
             "channels": [one.to_record() for one in self.all_rooms()],
-            "tasks": [one.to_record() for one in self.tasks],
-            "changed": self.changed,
-            "halted": self.halted,
+            **self.as_json("tasks changed halted"),
             "errors": [{"name": name, **error.to_record()} for name, error in self.errors],
         }
 

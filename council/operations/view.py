@@ -17,7 +17,6 @@ from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.record import Record
 from council.core.telling.trace_context import context_of
-from council.core.times import render_instant
 from council.operations.place import Place
 from council.store.slots import Slots
 
@@ -54,34 +53,16 @@ class Standing(Record):
         """Return the conversation's part of `status --json`."""
         state = self.state
         return {
-            "name": state.name,
-            "conversationId": state.conversation_id,
-            "traceId": state.trace,
+            **state.as_json("name conversation_id trace:traceId"),
             "ctx": context_of(state.conversation_id),
-            "topic": state.topic,
-            "mode": state.mode,
-            "procedure": state.procedure,
-            "status": str(state.status),
-            "currentPhase": state.phase,
-            "tour": state.tour,
-            "timeoutAt": render_instant(state.timeout_at),
+            **state.as_json("topic mode procedure status phase:currentPhase tour timeout_at"),
             "paused": state.paused_at is not None,
             "participants": {
-                one.id: {
-                    "status": str(one.status),
-                    "lastAction": render_instant(one.last_action) if one.last_action else None,
-                }
-                for one in state.participants.values()
+                one.id: one.as_json("status last_action") for one in state.participants.values()
             },
-            "waiting": list(self.owing),
-            "running": list(self.running),
-            "queued": list(self.queued),
-            "questionsToPeople": [
-                {"asker": one.asker, "tour": one.tour, "text": one.text} for one in self.asked
-            ],
-            "failures": self.failures,
-            "logs": self.logs,
-            "path": self.path,
+            **self.as_json("owing:waiting running queued"),
+            "questionsToPeople": [one.as_json("asker tour text") for one in self.asked],
+            **self.as_json("failures logs path"),
         }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 _MOST_BYTES = 200
+_BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def text_in(path: str) -> str:
@@ -23,6 +24,11 @@ def text_in(path: str) -> str:
         return ""
     finally:
         os.close(descriptor)
+
+
+def boot() -> str:
+    """Return what tells this boot of the machine from others, "" where nothing does."""
+    return text_in(_BOOT).strip()
 
 
 def write_text(path: str, text: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from council.core.bounds import Lapse, Spent, Tally
 from council.core.errors import CouncilError
-from council.core.times import parse_instant, render_instant
+from council.core.times import parse_instant
 from council.store import files
 from council.store.documents.stored import Stored
 
@@ -71,23 +71,13 @@ def _to_record(tally: Tally) -> dict[str, Any]:
     return {
         "schemaVersion": SCHEMA_VERSION,
         "day": tally.day,
-        "today": _spent_record(tally.today),
-        "councils": {key: _spent_record(one) for key, one in tally.councils.items()},
+        "today": tally.today.as_json("runs tokens"),
+        "councils": {key: one.as_json("runs tokens") for key, one in tally.councils.items()},
         "agents": {
-            agent: {
-                "failuresInARow": one.failures,
-                "rests": one.rests,
-                "failedAt": render_instant(one.at) if one.at else None,
-                "restsUntil": render_instant(one.until) if one.until else None,
-                "reason": one.reason,
-            }
+            agent: one.as_json("failures:failuresInARow rests at:failedAt until:restsUntil reason")
             for agent, one in tally.lapses.items()
         },
     }
-
-
-def _spent_record(spent: Spent) -> dict[str, int]:
-    return {"runs": spent.runs, "tokens": spent.tokens}
 
 
 def _from_record(record: dict[str, Any]) -> Tally:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from council.core.conversations.conversation import TaskState
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.record import Record
 
 
@@ -108,3 +112,55 @@ def test_a_copy_of_something_settled_is_one_of_its_own():
     changed.tags.append("b")
 
     assert (fact.said, fact.tags) == ("so", ["a"])
+
+
+class Told(Record):
+    at: datetime
+    seen_at: datetime | None = None
+    who_it_was: str = ""
+    state: TaskState
+    inside: Leaf | None = None
+    pair: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, object]:
+        return self.as_json("at state")
+
+
+@pytest.mark.req("XC-003")
+def test_a_record_writes_its_json_from_the_names_of_its_fields():
+    """Camel case or the name behind the colon; `?` makes what is empty null."""
+    at = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
+    told = Told(at=at, state=TaskState.R, pair=("a", "b"))
+    made = told.as_json("pair at seen_at who_it_was:who? state:turnState inside")
+    assert list(made.items()) == [
+        ("pair", ["a", "b"]),
+        ("at", "2026-02-08T20:00:00Z"),
+        ("seenAt", None),
+        ("who", None),
+        ("turnState", "R"),
+        ("inside", None),
+    ]
+    assert type(made["turnState"]) is str
+    assert told.as_json("who_it_was") == {"whoItWas": ""}
+
+
+def test_records_inside_a_record_say_themselves_what_they_are():
+    told = Told(at=datetime(2026, 2, 8, tzinfo=UTC), state=TaskState.R)
+
+    class Box(Record):
+        one: Told
+        many: list[Told]
+        named: dict[str, Told]
+
+    said = told.to_record()
+    found = Box(one=told, many=[told], named={"t": told}).as_json("one many named")
+    assert found == {"one": said, "many": [said], "named": {"t": said}}
+    with pytest.raises(AttributeError):
+        told.as_json("nothing")
+
+
+def test_only_errors_of_the_kinds_that_are_named_are_let_be():
+    with ignoring(CouncilError, OSError):
+        raise NotFoundError("no conversation")
+    with pytest.raises(ValueError, match="another"), ignoring(CouncilError, OSError):
+        raise ValueError("another")

@@ -54,48 +54,26 @@ RULE_KEYS = {
 def to_record(state: Conversation) -> dict[str, Any]:
     """Return the JSON object of the state block, in the order in which it is written."""
     return {
-        "schemaVersion": state.schema_version,
-        "rev": state.rev,
-        "conversationId": state.conversation_id,
-        "name": state.name,
-        "procedure": state.procedure,
-        "mode": state.mode,
-        "phases": list(state.phases),
-        "currentPhase": state.phase,
-        "tour": state.tour,
-        "createdAt": written_instant(state.created_at),
-        "updatedAt": written_instant(state.updated_at),
-        "timeoutAt": written_instant(state.timeout_at),
-        "endsAt": written_instant(state.ends_at),
+        **state.as_json(
+            "schema_version rev conversation_id name procedure mode phases phase:currentPhase"
+            " tour created_at updated_at timeout_at ends_at"
+        ),
         "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
-        "status": str(state.status),
-        "closedReason": None if state.closed_reason is None else str(state.closed_reason),
+        **state.as_json("status closed_reason"),
         "participants": {one.id: participant_to_record(one) for one in state.participants.values()},
         "convergence": {
-            "responseRate": state.response_rate,
-            "hasConsensus": state.has_consensus,
-            "blockingIssues": list(state.blocking_issues),
+            **state.as_json("response_rate has_consensus blocking_issues"),
             **state.convergence_extra,
         },
         "sealed": state.sealed_phases,
         **_chosen(state),
-        "lang": state.lang,
-        "coordinator": state.coordinator,
-        "synthesizer": state.synthesizer,
-        "cwd": state.cwd,
-        "pausedAt": written_instant(state.paused_at),
-        "finishedAt": written_instant(state.finished_at),
-        "notifiedTour": state.notified_tour,
-        "briefDigest": state.brief_digest,
-        "titles": dict(state.titles),
+        **state.as_json(
+            "lang coordinator synthesizer cwd paused_at finished_at notified_tour brief_digest"
+            " titles"
+        ),
         "rounds": [
             {
-                "tour": one.tour,
-                "phase": one.phase,
-                "startedAt": written_instant(one.started_at),
-                "endedAt": written_instant(one.ended_at),
-                "reason": one.reason,
-                "absent": dict(one.absent),
+                **one.as_json("tour phase started_at ended_at reason absent"),
                 **_floor(one),
                 **one.extra,
             }
@@ -136,13 +114,7 @@ def _floor(one: Round) -> dict[str, Any]:
 def participant_to_record(one: Participant) -> dict[str, Any]:
     """Return the JSON object of one who takes part; its id is the key under which it stands."""
     return {
-        "status": str(one.status),
-        "lastAction": written_instant(one.last_action),
-        "name": one.name,
-        "emoji": one.emoji,
-        "role": one.role,
-        "model": one.model,
-        "sealed": one.sealed,
+        **one.as_json("status last_action name emoji role model sealed"),
         **({"again": one.again} if one.again else {}),
         **one.extra,
     }

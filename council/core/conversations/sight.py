@@ -70,14 +70,11 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         if one.kind in TURNS and one.tour < state.tour
     }
     found = {
-        "name": state.name,
-        "conversationId": state.conversation_id,
+        **state.as_json("name conversation_id"),
         "agent": agent,
         "label": label(state, agent),
         "role": participant.role if participant else "",
-        "phase": state.phase,
-        "phases": list(state.phases),
-        "tour": state.tour,
+        **state.as_json("phase phases tour"),
         "task": current_task(state, agent),
         "status": str(participant.status) if participant else None,
         "mayAnswer": not refusal,
@@ -85,16 +82,9 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "blind": is_blind(state),
         "mayAgree": _may_agree(state),
         "askedAgain": is_asked_again(state, agent),
-        "mode": state.mode,
-        "procedure": state.procedure,
-        "lang": state.lang,
-        "topic": state.topic,
-        "brief": state.brief,
-        "deadline": render_instant(state.timeout_at),
+        **state.as_json("mode procedure lang topic brief timeout_at:deadline"),
         "overdue": state.finished_at is None and now >= state.timeout_at,
-        "conversationStatus": str(state.status),
-        "closedReason": None if state.closed_reason is None else str(state.closed_reason),
-        "hasConsensus": state.has_consensus,
+        **state.as_json("status:conversationStatus closed_reason has_consensus"),
         "synthesizer": (owing(state) or ("",))[0] if state.phase == SYNTHESIZE else "",
         "participants": [
             {

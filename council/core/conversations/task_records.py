@@ -6,7 +6,7 @@ Source: C0-015, XC-013.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Task, TaskState
-from council.core.reading import Reader, written_instant
+from council.core.reading import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 def task_to_record(task: Task) -> dict[str, Any]:
     """Return the JSON object of a task; its id is the key under which it stands."""
     return {
-        "agent": task.agent,
-        "tour": task.tour,
-        "attempt": task.attempt,
-        "state": str(task.state),
-        "at": written_instant(task.at),
-        "endsAt": written_instant(task.ends_at),
-        "driver": task.driver,
-        "reason": task.reason,
-        "final": task.final,
+        **task.as_json("agent tour attempt state at ends_at driver reason final"),
         **task.extra,
     }
 

@@ -103,12 +103,7 @@ class Looked(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the step as JSON."""
-        return {
-            "tier": self.tier,
-            "ruleId": self.rule or None,
-            "agentId": self.agent or None,
-            "outcome": self.outcome,
-        }
+        return self.as_json("tier rule:ruleId? agent:agentId? outcome")
 
 
 class Warned(Record):
@@ -141,15 +136,11 @@ class Route(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `route explain`."""
         return {
-            "agentId": self.agent or None,
-            "ruleId": self.rule or None,
-            "tier": self.tier or None,
-            "fallbackPath": [one.to_record() for one in self.path],
-            "sessionKey": self.session or None,
-            "others": [
-                {"ruleId": one.id, "agentId": one.agent, "tier": one.tier} for one in self.others
-            ],
-            "warnings": [one.to_record() for one in self.warnings],
+            **self.as_json(
+                "agent:agentId? rule:ruleId? tier? path:fallbackPath session:sessionKey?"
+            ),
+            "others": [one.as_json("id:ruleId agent:agentId tier") for one in self.others],
+            **self.as_json("warnings"),
         }
 
 

@@ -128,10 +128,7 @@ class Figures(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of one procedure, or of all."""
         return {
-            "conversations": self.count,
-            "complete": self.complete,
-            "cancelled": self.cancelled,
-            "converged": self.converged,
+            **self.as_json("count:conversations complete cancelled converged"),
             "convergenceRate": _short(self.convergence_rate),
             "consensus": self.consensus,
             "meanRoundsToConsensus": _short(self.mean_rounds),
@@ -139,8 +136,7 @@ class Figures(Record):
             "diversity": _short(self.diversity),
             "rating": _short(self.rating),
             "ratings": len(self.ratings),
-            "flips": self.flips,
-            "absences": self.absences,
+            **self.as_json("flips absences"),
             "phases": {
                 phase: {"meanSeconds": _short(mean(spans)), "totalSeconds": sum(spans)}
                 for phase, spans in self.phase_seconds.items()

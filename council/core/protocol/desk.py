@@ -258,17 +258,9 @@ def event_of(kind: str, posted: Posted) -> Event:
     """Return the event that a message was sent or came in."""
     message = posted.message
     data = {
-        "ctx": message.context,
-        "tid": message.task or None,
-        "msg": message.id,
+        **message.as_json("context:ctx task:tid? id:msg"),
         "pid": f"M{posted.parent}" if posted.parent else None,
-        "from": message.sender,
-        "to": message.receiver,
-        "kind": message.kind,
-        "state": message.state,
-        "code": message.code,
-        "depth": message.depth,
-        "budget": message.budget,
+        **message.as_json("sender:from receiver:to kind state code depth budget"),
     }
     who = message.receiver if message.sender == COORDINATOR else message.sender
     return Event(type=kind, agent=who, data=data)

@@ -58,22 +58,14 @@ class Weighed(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the candidate as the object that `agent select --json` shows."""
-        from council.core.reading import written_instant
-
         one = self.candidate
         return {
             "id": one.id,
             "chosen": not self.why_not,
-            "matched": list(self.matched),
-            "missing": list(self.missing),
+            **self.as_json("matched missing"),
             "score": round(self.score, 4),
-            "load": one.load,
-            "lastUsed": written_instant(one.last_used),
-            "maxDepth": one.max_depth,
-            "version": one.version,
-            "status": one.status,
-            "whyNot": self.why_not or None,
-            "code": self.code or None,
+            **one.as_json("load last_used max_depth version status"),
+            **self.as_json("why_not? code?"),
         }
 
 

@@ -92,16 +92,12 @@ class Convened(Record):
             else []
         )
         return {
-            "name": self.state.name,
-            "conversationId": self.state.conversation_id,
-            "path": self.path,
-            "phase": self.state.phase,
-            "tour": self.state.tour,
+            **self.state.as_json("name conversation_id"),
+            **self.as_json("path"),
+            **self.state.as_json("phase tour"),
             "participants": list(self.state.participants),
             "woken": woken,
-            "runs": self.runs,
-            "promptChars": self.prompt_chars,
-            "warnings": self.warnings,
+            **self.as_json("runs prompt_chars warnings"),
             "dryRun": self.report is None,
         }
 

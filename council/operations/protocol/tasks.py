@@ -20,7 +20,6 @@ from council.core.protocol import orchestrator
 from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep, Task
 from council.core.record import Record
-from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts, done_before, open_new
@@ -99,17 +98,12 @@ class Row(Record):
         """Return the row as JSON."""
         one = self.task
         return {
-            "context": self.context,
-            "task": one.id,
-            "state": str(one.state),
-            "priority": one.priority,
-            "worker": self.worker or None,
+            **self.as_json("context"),
+            **one.as_json("id:task state priority"),
+            **self.as_json("worker?"),
             "waitsFor": "User" if self.waits_for_user else self.worker or None,
             "text": one.text or (one.hops[0].data if one.hops else ""),
-            "createdAt": render_instant(one.created_at),
-            "at": render_instant(one.at),
-            "endsAt": render_instant(one.ends_at) if one.ends_at else None,
-            "code": one.code or None,
+            **one.as_json("created_at at ends_at code?"),
             "closed": self.is_closed,
         }
 

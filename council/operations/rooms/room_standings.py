@@ -64,11 +64,7 @@ class RoomStanding(Record):
         about = channel.discussion
         since = channel.turn_at if channel.speaker else channel.dormant_at
         return {
-            "channelId": channel.channel_id,
-            "name": channel.name,
-            "mode": str(channel.mode),
-            "tmState": str(channel.state),
-            "currentSpeaker": channel.speaker or None,
+            **channel.as_json("channel_id name mode state:tmState speaker:currentSpeaker?"),
             "since": render_instant(since) if since else None,
             "cycle": channel.cycle,
             "dormant": is_asleep(channel),
@@ -86,14 +82,7 @@ class RoomStanding(Record):
 
 def standings(place: Place) -> tuple[list[RoomStanding], list[tuple[str, CouncilError]]]:
     """Return how every channel stands, and which cannot be read with the reason."""
-    found: list[RoomStanding] = []
-    broken: list[tuple[str, CouncilError]] = []
-    for channel_id in rooms.open_channels(place):
-        try:
-            found.append(standing(place, channel_id))
-        except CouncilError as error:
-            broken.append((channel_id, error))
-    return found, broken
+    return rooms.each(place, standing)
 
 
 def standing(place: Place, channel_id: str) -> RoomStanding:

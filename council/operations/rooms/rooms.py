@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
+from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channel_owed import PostGuide, Remind, Reply, pending
@@ -26,11 +27,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from typing import TypeVar
 
     from council.core.rooms.channel_owed import Owed
     from council.core.rooms.channels import Discussion, FloorRules
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
+
+    _Found = TypeVar("_Found")
 
 MODERATOR = "moderator"
 _MOST_ROUNDS = 8
@@ -75,6 +79,19 @@ def rules_of(place: Place) -> FloorRules:
 def open_channels(place: Place) -> list[str]:
     """Return the ids of all channels; archived ones still answer to messages."""
     return channels(place).ids()
+
+
+def each(
+    place: Place, look: Callable[[Place, str], _Found]
+) -> tuple[list[_Found], list[tuple[str, CouncilError]]]:
+    """Return what is seen of every channel, and which cannot be read with the reason."""
+    found, broken = [], []
+    for channel_id in open_channels(place):
+        try:
+            found.append(look(place, channel_id))
+        except CouncilError as error:
+            broken.append((channel_id, error))
+    return found, broken
 
 
 def look(place: Place, channel_id: str, now: datetime) -> Outlook:

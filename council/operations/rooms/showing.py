@@ -64,11 +64,4 @@ def answer_to(place: Place, channel: Channel, number: int) -> str:
 
 def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:
     """Return every channel, and those that cannot be read with the reason."""
-    found: list[Standing] = []
-    broken: list[tuple[str, CouncilError]] = []
-    for channel_id in rooms.open_channels(place):
-        try:
-            found.append(standing(place, channel_id))
-        except CouncilError as error:
-            broken.append((channel_id, error))
-    return found, broken
+    return rooms.each(place, standing)

@@ -51,15 +51,8 @@ class Story(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `events story`."""
-        about = self.subject
-        return {
-            "kind": about.kind,
-            "id": about.id,
-            "name": about.name or None,
-            "owner": about.owner or None,
-            "traceId": about.trace or None,
-            "events": [one.to_record() for one in self.told],
-        }
+        about = self.subject.as_json("kind id name? owner? trace:traceId?")
+        return {**about, **self.as_json("told:events")}
 
 
 def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:

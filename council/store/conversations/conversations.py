@@ -151,13 +151,8 @@ class Conversations:
             session, repeated = self._door.create(
                 state, now, events=events, actor=actor, op_id=op_id
             )
-            return Edited(
-                state=session.state,
-                events=session.last["events"],
-                result=session.last["result"],
-                repeated=repeated,
-                changed=not repeated,
-            )
+            result = session.last["result"]
+            return _edited(session, result=result, repeated=repeated, changed=not repeated)
 
     def edit(
         self,
@@ -229,13 +224,7 @@ class Conversations:
             result=result,
             seal=step.seal,
         )
-        return Edited(
-            state=session.state,
-            events=session.last["events"],
-            outcome=step.outcome,
-            result=result,
-            changed=True,
-        )
+        return _edited(session, outcome=step.outcome, result=result)
 
     def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
         """Take in what somebody made of an earlier text, as if it were saved over the live file.
@@ -298,7 +287,7 @@ class Conversations:
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}
             )
             session.commit(state, page, events=[event], actor=actor, op_id=op_id)
-            return Edited(state=session.state, events=session.last["events"], changed=True)
+            return _edited(session)
 
     def adopt(self, name: str, *, now: datetime, actor: str = "", op_id: str = "") -> Edited:
         """Take the live file as it stands, contributions included, as the newest revision.
@@ -316,7 +305,7 @@ class Conversations:
             conversation_id = naming.pointer_of(self.workspace, name)
             if not conversation_id:
                 with self._door.open(name, now) as session:
-                    return Edited(state=session.state, events=session.last["events"])
+                    return _edited(session, changed=False)
             with self._door.session(name, conversation_id, now) as session:
                 refuse_ended(session)
                 session.reading = session.read_live()
@@ -337,7 +326,7 @@ class Conversations:
                     actor=actor,
                     op_id=op_id,
                 )
-                return Edited(state=session.state, events=session.last["events"], changed=True)
+                return _edited(session)
 
     def close(
         self,
@@ -386,6 +375,12 @@ class Conversations:
         state = session.state
         found: dict[str, SealedText] = sealed.read_sealed(session.places.sealed, state)
         return twin(state, sealed=found)
+
+
+def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:
+    """Return what an edit came to, by the last revision."""
+    events = session.last["events"]
+    return Edited(state=session.state, events=events, changed=changed, **more)
 
 
 def _is_of(state: Conversation, standing: Conversation) -> bool:

@@ -24,6 +24,7 @@ from council import __version__
 from council.core import quick_json as json
 from council.core.record import Record
 from council.store import files
+from council.store.notes import boot as _boot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     Line = tuple[str, str, Any, bytes]
 
 _FORMAT = 1
-_BOOT = "/proc/sys/kernel/random/boot_id"
 _ABANDONED_S = 60
 
 
@@ -198,12 +198,3 @@ def _identity(facts: os.stat_result) -> tuple[int, ...]:
 def _of(rules: list[Any]) -> list[Any]:
     """Return everything that a note must have been made under."""
     return [_FORMAT, __version__, _boot(), *rules]
-
-
-def _boot() -> str:
-    """Return what tells this boot of the machine from others, "" where nothing does."""
-    try:
-        with open(_BOOT, encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
-        return ""

@@ -41,16 +41,10 @@ class Archived(Record):
     closed_at: datetime
 
 
-class Prunable(Record):
-    """The files of one conversation that may go, by kind, with their sizes in bytes.
+class Files(Record):
+    """Files that may go, by kind, with their sizes in bytes."""
 
-    `unmerged` are files that hold what was never taken in; they stay.
-    """
-
-    conversation_id: str
-    name: str
     files: dict[str, list[tuple[str, int]]]
-    unmerged: list[str]
 
     @property
     def total_bytes(self) -> int:
@@ -61,6 +55,17 @@ class Prunable(Record):
     def count(self) -> int:
         """How many they are."""
         return sum(len(found) for found in self.files.values())
+
+
+class Prunable(Files):
+    """The files of one conversation that may go, by kind, with their sizes in bytes.
+
+    `unmerged` are files that hold what was never taken in; they stay.
+    """
+
+    conversation_id: str
+    name: str
+    unmerged: list[str]
 
 
 def folders(workspace: Workspace) -> Iterator[tuple[str, journal.Tail]]:

@@ -15,8 +15,8 @@ import stat
 from datetime import datetime
 
 from council.core.errors import CouncilError, NotFoundError
-from council.core.record import Record
 from council.store import files
+from council.store.conversations.pruning import Files
 from council.store.protocol.contexts import Contexts
 
 TYPE_CHECKING = False
@@ -24,22 +24,11 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 
-class Over(Record):
+class Over(Files):
     """The files of one context that may go, by kind, with their sizes in bytes."""
 
     context: str
     closed_at: datetime
-    files: dict[str, list[tuple[str, int]]]
-
-    @property
-    def total_bytes(self) -> int:
-        """How much room they take."""
-        return sum(size for found in self.files.values() for _, size in found)
-
-    @property
-    def count(self) -> int:
-        """How many they are."""
-        return sum(len(found) for found in self.files.values())
 
 
 def over_before(

@@ -28,6 +28,7 @@ from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files
+from council.store.notes import boot as _boot
 from council.store.paths import record_files, record_names, resolve_inside
 
 TYPE_CHECKING = False
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 CROWD = 32
 NEVER = "never"
 _FORMAT = 1
-_BOOT = "/proc/sys/kernel/random/boot_id"
 _HEAD_BYTES = 1024
 _LOOK = struct.Struct("=QQqq")
 # The coarsest clock of a file system that we know counts two seconds.
@@ -226,11 +226,9 @@ class ContextSurvey:
             usable = head["of"] == self._rules and head["since"] <= self._now
             texts = (head["due"], head["folder"])
             numbers = (head["taken"], head["sum"])
-            if not usable or not all(isinstance(one, str) for one in texts):
-                return {}, b""
-            if not all(isinstance(one, int) for one in numbers):
-                return {}, b""
-            if crc32(data[_HEAD_BYTES:]) != head["sum"]:
+            of_kind = all(isinstance(one, str) for one in texts)
+            of_kind = of_kind and all(isinstance(one, int) for one in numbers)
+            if not usable or not of_kind or crc32(data[_HEAD_BYTES:]) != head["sum"]:
                 return {}, b""
         except (OSError, ValueError, TypeError, LookupError, RecursionError):
             return {}, b""
@@ -298,12 +296,3 @@ def _look_of(path: str) -> bytes | None:
 
 def _order(context: str) -> tuple[int, str]:
     return len(context), context
-
-
-def _boot() -> str:
-    """Return what tells this boot of the machine from others, "" where nothing does."""
-    try:
-        with open(_BOOT, encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
-        return ""

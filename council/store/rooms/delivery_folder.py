@@ -15,27 +15,7 @@ from council.store.rooms.message_lines import DELETES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from council.store.rooms.channel_session import ChannelSession
-
-    class ChannelDelivery(Protocol):
-        """What delivery needs of a channel, whatever carries it."""
-
-        def members(self) -> dict[str, Member]:
-            """Return who is in the channel, by account."""
-
-        def messages_after(self, anchor: int) -> list[Message]:
-            """Return the messages after `anchor`, oldest first."""
-
-        def post(self, message: Message) -> Message:
-            """Add a message; return it with its number."""
-
-        def delete(self, number: int) -> None:
-            """Take a message of the moderator away again."""
-
-        def may_administer(self) -> bool:
-            """Tell whether the moderator may make and change channels there."""
 
 
 class FolderDelivery:
