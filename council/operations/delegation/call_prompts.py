@@ -67,7 +67,6 @@ def call_prompt(
         checklist="",
         persona=agent.persona,
         boundary=boundary(run_key(place.paths), parts, avoid=agent.persona),
-        compiled_in=f"{place.paths.control}/delegation/templates",
     )
 
 
