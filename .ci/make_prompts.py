@@ -138,6 +138,9 @@ def imports(functions: str, path: Path) -> str:
     found = {node.id for node in ast.walk(ast.parse(functions)) if isinstance(node, ast.Name)}
     asked = sorted(found & {*exported, "missing"})
     unknown = [name for name in asked if name not in KNOWN]
+    # Inside an `if` the engine leaves it to the rendering to find that there is none of a name.
+    wanted = re.findall(r"environment\.(?:filters|tests)\['(\w+)'\]", functions)
+    unknown += sorted({*wanted}.difference(FILTERS, OUR_FILTERS))
     if unknown:
         raise SystemExit(f"{path} needs what ready_templates does not know: {', '.join(unknown)}")
     names = ", ".join(f"{KNOWN[name]} as {name}" for name in asked)
