@@ -10,9 +10,9 @@ Source: `store.md` section 7.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError
 from council.core.record import Record

@@ -15,11 +15,11 @@ Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is 
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words

@@ -8,6 +8,7 @@ Source: P8-041, XC-012, `trust.md` (text of others is data).
 
 from __future__ import annotations
 
+import json
 import os
 
 from council.core.delegation import delegation as rules
@@ -71,6 +72,4 @@ def call_prompt(
 
 
 def _as_json(schema: Any) -> str:
-    import json
-
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
