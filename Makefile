@@ -58,6 +58,7 @@ fmt: venv ## Put the code into the style of the house
 
 clean: ## Remove what make made; memory/ and conseils/ stay
 	@rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf council/operations/conversations/made_prompts
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 venv: ## Set up .venv with everything that development needs

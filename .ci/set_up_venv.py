@@ -34,6 +34,7 @@ def main() -> int:
         with taking_turns():
             if not is_ready(stamp_text(), extra, read_stamp()):
                 build(extra)
+            run([str(PYTHON), os.path.join(".ci", "make_prompts.py")])  # a template may be newer
     except subprocess.CalledProcessError as error:
         print(f"setting up .venv failed: {shown(error.cmd)}", file=sys.stderr)
         return 1

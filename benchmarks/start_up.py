@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -12,11 +13,13 @@ from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
 from benchmarks.workspaces import AGENTS, COUNCIL, PASS, Site
 
 STATE_SIZE = 100_000
+HOT_BOUND = 5.0  # `architecture.md` section 4, with the plain standard library
+HOT = (
+    *("respond", "context", "context after an answer", "wait", "turn begin", "turn end"),
+    "heartbeat, nothing due",
+)
 BOUNDS = {
-    "respond": 4.0,
-    "context": 4.0,
-    "context after an answer": 4.0,
-    "heartbeat, nothing due": 4.0,
+    **dict.fromkeys(HOT, HOT_BOUND),
     "--help, plain": 8.0,
     "--help, rich on a terminal": 15.0,
 }
@@ -29,6 +32,21 @@ def measure(folder: Path, rounds: int) -> Part:
     moving = Site(folder / "moving").with_agents()
     seats = moving.seats(STATE_SIZE, rounds + 1)
     moved = [""]
+    room = Site(folder / "room")  # whose agents come by themselves
+    (room.root / "council.toml").write_text("".join(f"[agents.{one}]\n" for one in AGENTS))
+    room.printed("channel", "create", "chat", "hall", "--members", ",".join(AGENTS))
+    runs_of_room = (f"run{number}" for number in range(rounds + 1))
+    speaking = ["", ""]
+
+    def turn_begin() -> float:
+        turn = ("turn", "begin", "hall", "--json")
+        shown = json.loads(room.printed("channel", "show", "hall", "--json"))
+        speaking[:] = shown["currentSpeaker"], next(runs_of_room)
+        return room.timed((COUNCIL, *turn, "--as", speaking[0], "--run-id", speaking[1]))
+
+    def turn_end() -> float:
+        turn = ("turn", "end", "hall", "--json", "--post", "--text", f"Said in {speaking[1]}.")
+        return room.timed((COUNCIL, *turn, "--as", speaking[0], "--run-id", speaking[1]))
 
     def respond() -> float:
         moved[0], agent = next(seats)
@@ -42,6 +60,9 @@ def measure(folder: Path, rounds: int) -> Part:
         "python -c pass": lambda: still.timed(PASS),
         "respond": respond,
         "context": lambda: still.timed((COUNCIL, "context", "--as", "p0")),
+        "wait": lambda: still.timed((COUNCIL, "wait", "--as", "p0")),
+        "turn begin": turn_begin,
+        "turn end": turn_end,
         "heartbeat, nothing due": lambda: still.timed((COUNCIL, "heartbeat")),
         "--help, plain": lambda: still.timed((COUNCIL, "--help")),
         "--help, rich on a terminal": lambda: on_terminal(still, COUNCIL, "--help"),
@@ -62,7 +83,8 @@ def measure(folder: Path, rounds: int) -> Part:
         "Each a process of its own, in a workspace with six agents in `council.toml` that run a "
         "program and have a `SOUL.md`, and one conversation with a state of 100 KB. `respond` "
         "records a new answer, durably. `context` asks again for a prompt that was made before; "
-        "after an answer of somebody else it has to be made anew.",
+        "after an answer of somebody else it has to be made anew. `wait` is for a turn that "
+        "has come; the turns are those of six agents in a channel.",
         rows,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from council.operations.conversations.kept_prompts import made
 
 HOUSE = Path(__file__).resolve().parent.parent
 ENTRANCES = ("demo", "test", "check", "bench", "fmt", "clean")
@@ -196,3 +199,75 @@ def test_the_command_fixture_hides_the_outer_environment(council, monkeypatch, n
     assert seen["COUNCIL_NOW"] == "2026-02-08T20:00:00+00:00"
     assert set(seen) - {"TMPDIR"} == {"PATH", "HOME", "LANG", "TERM", "COUNCIL_NOW", "EXTRA"}
     assert not [name for name in os.environ if name.startswith("COUNCIL_") and name[8:] != "ROOT"]
+
+
+def make_prompts(house: Path) -> subprocess.CompletedProcess[str]:
+    return run(sys.executable, house / ".ci" / "make_prompts.py", cwd=house)
+
+
+def test_the_prompts_that_run_were_made_from_the_templates_that_lie_there():
+    script = runpy.run_path(str(HOUSE / ".ci" / "make_prompts.py"))
+
+    assert made()[0] == script["digest_of_sources"](), "run: python3 .ci/set_up_venv.py"
+
+
+def test_prompts_are_made_again_when_a_template_was_changed(copy_of_house: Path):
+    folder = copy_of_house / "council" / "operations" / "conversations" / "made_prompts"
+    template = copy_of_house / "council" / "prompts" / "en" / "_who.md.j2"
+    stays, goes = folder / "en_turn.py", folder / "en_gone.py"
+    shutil.rmtree(folder)
+    assert make_prompts(copy_of_house).returncode == 0
+    first = stays.stat().st_mtime_ns
+    assert make_prompts(copy_of_house).returncode == 0
+    assert stays.stat().st_mtime_ns == first
+    goes.touch()
+    template.write_text(template.read_text() + "Something new.\n")
+
+    assert make_prompts(copy_of_house).returncode == 0
+
+    assert not goes.exists()
+    assert "Something new." in (folder / "en_turn.py").read_text()
+
+
+@pytest.mark.parametrize(
+    "text, fault",
+    [
+        ("{% if %}", "Expected an expression"),
+        ("{{ topic | upper }}", "No filter named 'upper'"),
+        ("{% if a %}{{ topic | upper }}{% endif %}", "does not know: upper"),
+        ("{% if topic is string %}{% endif %}", "does not know: string"),
+        ("{% macro a() %}{% endmacro %}{{ a() }}", "does not know: Macro"),
+        ("{% include topic %}", "unknown code"),
+        ("{% block a %}{% endblock %}", "unknown code"),
+    ],
+)
+def test_a_template_that_needs_more_than_our_few_lines_is_no_prompt(
+    copy_of_house: Path, text: str, fault: str
+):
+    (copy_of_house / "council" / "prompts" / "en" / "turn.md.j2").write_text(text)
+
+    done = make_prompts(copy_of_house)
+
+    assert done.returncode == 1
+    assert "turn.md.j2" in done.stderr and fault in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_made_prompts_a_command_says_what_to_run(copy_of_house: Path, council):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    assert council("convene", "Tea?", "--agents", "owl,gecko").code == 0
+    shutil.rmtree(copy_of_house / "council" / "operations" / "conversations" / "made_prompts")
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "council", "context", "--as", "owl"],
+        cwd=council.root,
+        env=council.env(env={"PYTHONPATH": str(copy_of_house)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "made_prompts is missing" in done.stderr
+    assert "python3 .ci/set_up_venv.py" in done.stderr

@@ -8,6 +8,7 @@ Source: P8-011, P8-021, P8-024, P8-026, P8-061, `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
+import json
 import os
 
 from council.cli.edge import Output, read_text
@@ -107,8 +108,6 @@ def _document(place: Place, values: dict[str, Any], known: set[str]) -> dict[str
 
 
 def _json(text: str, what: str) -> Any:
-    import json
-
     try:
         return json.loads(text)
     except ValueError as error:

@@ -298,7 +298,7 @@ class _Performance:
         if aloud:
             self.stage.command("council", *words)
         done = subprocess.run(
-            [sys.executable, "-m", "council", *words],
+            [sys.executable, "-P", "-m", "council", *words],
             cwd=self.root,
             env=_environment(),
             stdin=subprocess.DEVNULL,

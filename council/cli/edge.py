@@ -8,10 +8,10 @@ Source: XC-005, XC-006, `cli.md` section 1.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from council.core import quick_json as json
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.record import Record
 from council.core.trust import permit

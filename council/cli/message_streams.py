@@ -7,6 +7,7 @@ Source: `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -148,6 +149,4 @@ def is_alone(argument: str | None) -> bool:
 
 def as_json(record: Any) -> str:
     """Return one JSON object as one line."""
-    import json
-
     return json.dumps(record, ensure_ascii=False)

@@ -8,6 +8,7 @@ Source: PR-007, PR-303, PR-315, PR-547, PR-589, PR-601 to PR-610, `cli.md` secti
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -83,8 +84,6 @@ def _fields_of(given: list[str]) -> dict[str, Any]:
 
 def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | None]:
     """Return fields and version of one line of JSON: bare fields, or what `msg parse` answers."""
-    import json
-
     try:
         record = json.loads(given.data)
     except (ValueError, RecursionError):

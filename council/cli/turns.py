@@ -5,6 +5,7 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 
 from __future__ import annotations
 
+import json
 import os
 
 from council.cli.edge import Output, read_text
@@ -93,8 +94,6 @@ def _final_text(place: Place, values: dict[str, Any]) -> str:
         return read_text(values["text"], "", most)
     if not values["messages"]:
         return ""
-    import json
-
     from council.core.rooms.delivery import final_text
 
     # A run holds the whole talk of its agent, not only what is said in the end.

@@ -13,6 +13,8 @@ Source: P8-081 to P8-086, XC-013.
 
 from __future__ import annotations
 
+import json
+
 from council.core.events import SCHEMA_VERSION
 
 TYPE_CHECKING = False
@@ -422,8 +424,6 @@ def schema_text() -> str:
 
 
 def _json(value: object) -> str:
-    import json  # those who only look at the table need none
-
     return json.dumps(value, ensure_ascii=False)
 
 

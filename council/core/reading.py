@@ -6,9 +6,9 @@ Source: XC-013.
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from council.core.errors import InvalidStateError
-from council.core.kinds import StrEnum
 from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False

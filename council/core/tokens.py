@@ -5,19 +5,14 @@ Source: PR-209, PR-581, PR-582.
 
 from __future__ import annotations
 
+import re
 from functools import cache
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 _LETTERS_OF_A_TOKEN = 5
 
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    import re
-
     # As tokenizers cut before they merge: a word with the blank before it, up to three digits,
     # signs of one kind, white space.
     return re.compile(r" ?[^\W\d_]+| ?\d{1,3}| ?(?:([^\w\s]|_)\1*)|\s+")

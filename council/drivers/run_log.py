@@ -7,9 +7,9 @@ Source: XC-017, `trust.md`.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.drivers.environment import masked
 
 TYPE_CHECKING = False

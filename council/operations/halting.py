@@ -10,9 +10,9 @@ Source: `cli.md` section 2 (`halt`), `trust.md` (bounds).
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
-from council.core import quick_json as json
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record

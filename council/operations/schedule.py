@@ -206,7 +206,8 @@ def _program() -> list[str]:
     script = os.path.join(os.path.dirname(sys.executable), "council")
     if os.access(script, os.X_OK):
         return [script]
-    return [sys.executable, "-m", "council"]
+    # -P: a module that lies where it is started must not be imported for one of ours.
+    return [sys.executable, "-P", "-m", "council"]
 
 
 def _env_file(place: Place) -> str:

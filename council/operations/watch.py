@@ -133,7 +133,8 @@ def _leave(*_: object) -> None:
 
 
 def _beat(place: Place) -> None:
-    command = [sys.executable, "-m", "council", "heartbeat", "--root", place.root]
+    # -P: a module that lies in the workspace must not be imported for one of ours.
+    command = [sys.executable, "-P", "-m", "council", "heartbeat", "--root", place.root]
     subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

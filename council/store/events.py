@@ -10,10 +10,10 @@ Source: XC-008, `store.md` section 2, `cli.md` section 4.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 
-from council.core import quick_json as json
 from council.core.errors import InvalidStateError
 from council.core.events import Event
 from council.core.telling.trace_context import trace_of

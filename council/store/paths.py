@@ -44,7 +44,7 @@ _MOST_FOLDERS = 64
 OWN_FOLDERS = frozenset(
     (
         *("open", "runs", "channels", "key", "readme", "halted", "delegation"),
-        *("prompts", "room-prompts", "protocol-prompts"),
+        *("prompts", "room-prompts", "protocol-prompts"),  # left there by earlier versions
     )
 )
 

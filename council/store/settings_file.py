@@ -10,11 +10,11 @@ Source: `store.md` section 7.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import time
 
-from council.core import quick_json as json
 from council.core.errors import InvalidInputError
 from council.store.paths import SETTINGS as SETTINGS_FILE
 
@@ -87,9 +87,7 @@ def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
             f"{SETTINGS_FILE} is not TOML: {error}", f"correct it in {SETTINGS_FILE}"
         ) from None
     # TOML knows dates and JSON does not: both ways in must give the same values.
-    import json as whole_json  # only where the settings are new
-
-    normal: dict[str, Any] = json.loads(whole_json.dumps(document, default=str))
+    normal: dict[str, Any] = json.loads(json.dumps(document, default=str))
     return normal, _key(found)
 
 

@@ -9,9 +9,9 @@ Source: `cli.md` section 5 (hooks), XC-008.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.store import files

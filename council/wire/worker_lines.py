@@ -10,6 +10,8 @@ Source: HR-015, PR-537.
 
 from __future__ import annotations
 
+import json
+
 from council.core.protocol.messages import Message
 from council.core.reading_answers.protocol_lines import BARS, find_line, segments_of, unescaped
 from council.core.record import Record
@@ -283,8 +285,6 @@ def json_line(text: str, request: Message, *, worker: str, version: str, lang: s
     low = shown.casefold()
     if shown[:1] != "{" or shown[-1:] != "}" or '"type"' not in low or '"data"' not in low:
         return None
-    import json
-
     try:
         told = json.loads(shown)
     except ValueError:

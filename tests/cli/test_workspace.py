@@ -178,6 +178,26 @@ def test_doctor_names_a_preset_whose_program_is_missing(sound):
     assert "codex" in findings(sound, env=NO_PROGRAMS | {"PATH": str(sound.home)})["owl"]["found"]
 
 
+def test_doctor_says_when_python_may_not_keep_bytecode(sound, tmp_path: Path):
+    env = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tmp_path / "empty")}
+
+    fault = findings(sound, env=env)["start-up"]
+
+    assert "PYTHONDONTWRITEBYTECODE" in fault["found"]
+    assert fault["fix"] == "unset PYTHONDONTWRITEBYTECODE"
+
+
+def test_doctor_says_where_python_cannot_write_bytecode(sound):
+    fault = findings(sound, env={"PYTHONPYCACHEPREFIX": "/dev/null"})["start-up"]
+
+    assert "it cannot write in /dev/null/" in fault["found"]
+    assert "compileall" in fault["fix"]
+
+
+def test_doctor_says_nothing_of_start_up_where_bytecode_is_kept(sound, tmp_path: Path):
+    assert findings(sound, env={"PYTHONPYCACHEPREFIX": str(tmp_path / "kept")}) == {}
+
+
 def test_doctor_names_a_broken_soul(sound):
     (sound.root / "memory" / "agents" / "owl" / "SOUL.md").write_text("---\nname: [\n---\n")
 

@@ -11,10 +11,10 @@ Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.rules import Rules
-from council.core.kinds import StrEnum
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 

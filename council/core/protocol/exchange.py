@@ -14,10 +14,10 @@ Source: PR-501, PR-551, PR-571, PR-581, PR-585, A-59, A-62.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from council.core.conversations.conversation import TaskState
 from council.core.events import Event
-from council.core.kinds import StrEnum
 from council.core.protocol.messages import Message
 from council.core.record import Record
 

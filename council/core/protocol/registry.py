@@ -14,8 +14,8 @@ Source: PR-305, PR-404, PR-504, PR-507, PR-508, PR-517, `cli.md` section 5.
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
-from council.core.kinds import StrEnum
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.protocol_ids import ROLES, in_order, role_of
 from council.core.protocol.protocol_rules import V5

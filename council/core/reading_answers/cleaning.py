@@ -11,9 +11,10 @@ Source: HR-001, HR-002.
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
 # Words between `<` and `>` with which language models set off what they think.
@@ -87,8 +88,6 @@ def _after_sequence(piece: str) -> str:
 
 def _without_thoughts(text: str) -> str:
     """Return a text without its reasoning blocks."""
-    import re  # only where a tag stands
-
     tag = re.compile(_TAG, re.IGNORECASE)
     outside = _outside_blocks(text, tag)
     is_form = any(mark in outside.lower() for mark in _FORM_TAGS)

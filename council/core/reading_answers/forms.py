@@ -11,6 +11,9 @@ Source: DL-012, DL-017, DL-026, HR-003, HR-004.
 
 from __future__ import annotations
 
+import json
+import re
+
 from council.core.reading_answers.cleaning import PROSE, closes_fence
 from council.core.reading_answers.json_fields import json_object, normal_key
 from council.core.reading_answers.structure import (
@@ -156,8 +159,6 @@ def _enclosed(text: str, labels: Mapping[str, str]) -> Iterator[tuple[str, list[
 
 def _json_at(text: str, start: int) -> str:
     """Return the JSON object with fields of a form that begins at a place, "" for none."""
-    import json
-
     try:
         fields, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -186,7 +187,6 @@ def untagged(text: str, labels: Mapping[str, str]) -> str:
     """Return a text whose parts in tags (`<position>…</position>`) are set off as headings."""
     if "</" not in text:
         return text
-    import re  # only for an answer in tags
 
     def opened(found: re.Match[str]) -> str:
         name = found["name"].replace("_", " ").replace("-", " ")
@@ -210,8 +210,6 @@ def untagged(text: str, labels: Mapping[str, str]) -> str:
 
 
 def _closed_tags(text: str) -> set[str]:
-    import re
-
     return set(re.findall(r"</([A-Za-z_-]{3,40})\s*>", text))
 
 

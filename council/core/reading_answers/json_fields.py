@@ -7,6 +7,8 @@ Source: DL-012, DL-026, HR-003.
 
 from __future__ import annotations
 
+import json
+
 from council.core.reading_answers.structure import plain
 
 TYPE_CHECKING = False
@@ -33,8 +35,6 @@ def json_object(text: str) -> dict[str, Any] | None:
     text = text.strip()
     if not (text.startswith("{") and text.endswith("}")):
         return None
-    import json
-
     try:
         return json.loads(text, object_pairs_hook=_first_of_each)  # type: ignore[no-any-return]
     except (ValueError, RecursionError):

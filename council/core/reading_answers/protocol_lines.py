@@ -12,14 +12,11 @@ Source: HR-015, HR-017.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from council.core.protocol.payload import flags_and_pairs
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 BARS = "|｜¦│┃∣❘ǀ"
 # What parts the segments where no bar does; such a line is explained and never repaired.
@@ -57,8 +54,6 @@ class Found(Record):
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    import re  # only where a text may hold a line
-
     bar = rf"{_MARKS}[ \t\u00a0]*\\?[{BARS}][ \t\u00a0]*{_MARKS}"
     any_bar = rf"{_MARKS}[ \t\u00a0]*\\?[{BARS}{_OTHER_SEPARATORS}][ \t\u00a0]*{_MARKS}"
     route = rf"{_ID}[ \t\u00a0]*\\?{_ARROW}[ \t\u00a0]*{_ID}"

@@ -10,6 +10,8 @@ Source: XC-014, `trust.md`.
 
 from __future__ import annotations
 
+import json
+
 from council.core.conversations.conversation import Origin
 from council.core.rooms.channels import Message
 
@@ -20,8 +22,6 @@ _PROOF_CHARS = 32
 def proof_of(key: bytes, channel_id: str, message: Message) -> str:
     """Return the proof that a message of a channel bears."""
     import hmac  # only words of runs need it, and it loads a library
-
-    from council.core import quick_json as json
 
     said = [channel_id, message.id, message.author, message.agent, message.run, message.content]
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))

@@ -11,10 +11,10 @@ Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, A-20, A-22.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from council.core.conversations.conversation import Task
 from council.core.events import Event
-from council.core.kinds import StrEnum
 from council.core.record import Record
 
 TYPE_CHECKING = False

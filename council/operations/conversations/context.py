@@ -11,10 +11,10 @@ Source: C0-041, C0-047, `cli.md` section 2.
 
 from __future__ import annotations
 
+import json
 import os
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record

@@ -10,15 +10,16 @@ Source: `store.md` section 7.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.digests import sha256_hex
+from council.core.errors import InvalidStateError
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container
 
 LANGUAGES = ("en", "fr")
 KEPT_PROMPTS = 200
@@ -26,6 +27,7 @@ KEPT_BYTES = 64 * 1024 * 1024
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TEMPLATES = os.path.join(_PACKAGE, "prompts")
+MADE = "council.operations.conversations.made_prompts"
 REFERENCES = os.path.join(_PACKAGE, "skill", "references")
 
 
@@ -62,19 +64,34 @@ def has_own_templates(root: str, language: str) -> bool:
     return any(name.endswith(".j2") for folder in folders for name in _listed(folder))
 
 
+def made() -> tuple[str, Container[str]]:
+    """Return the digest of the built-in templates, and which modules were made from them.
+
+    Raises:
+        InvalidStateError: None were made.
+    """
+    try:
+        from council.operations.conversations.made_prompts import MADE_OF, PROMPTS
+    except ImportError:
+        raise InvalidStateError(
+            f"this installation of council has no prompts: {MADE} is missing",
+            "install it again, or run in its source folder: python3 .ci/set_up_venv.py",
+        ) from None
+    return MADE_OF, PROMPTS
+
+
 def stamps(root: str, *languages: str) -> list[list[object]]:
-    """Return what tells that a template or a checklist in these languages was changed since."""
+    """Return what tells that a template or a checklist in these languages was changed since.
+
+    Raises:
+        InvalidStateError: This installation has no prompts.
+    """
     names = ("COUNCIL.md", *(f"COUNCIL.{language}.md" for language in languages))
     files = [workspace_reference(root, name) for name in names]
     files.append(os.path.join(REFERENCES, "COUNCIL.md"))
-    folders = [folder for language in languages for folder in template_folders(root, language)]
-    return _stamps_of(files) + stamps_of(dict.fromkeys(folders))
-
-
-def stamps_of(folders: Iterable[str]) -> list[list[object]]:
-    """Return what tells that a file in these folders was changed since."""
-    files = [os.path.join(folder, name) for folder in folders for name in _listed(folder)]
-    return _stamps_of(files)
+    folders = [one for language in languages for one in template_folders(root, language)[:-1]]
+    files += [os.path.join(one, name) for one in dict.fromkeys(folders) for name in _listed(one)]
+    return [[made()[0]], *_stamps_of(files)]
 
 
 def _stamps_of(files: list[str]) -> list[list[object]]:
@@ -96,28 +113,19 @@ def _listed(folder: str) -> list[str]:
 
 
 def read(path: str) -> str | None:
-    """Return a kept prompt if its file is whole."""
-    content = read_bytes(path)
-    return None if content is None else content.decode("utf-8", "surrogatepass")
-
-
-def read_bytes(path: str) -> bytes | None:
-    """Return what was kept if its file is whole; its first line is the digest of the rest."""
+    """Return a kept prompt if its file is whole: its first line is the digest of the rest."""
     try:
         with open(path, "rb") as stream:
             digest, _, content = stream.read().partition(b"\n")
     except OSError:
         return None
-    return content if sha256_hex(content).encode() == digest else None
+    is_whole = sha256_hex(content).encode() == digest
+    return content.decode("utf-8", "surrogatepass") if is_whole else None
 
 
 def keep(path: str, text: str) -> None:
     """Keep a prompt for the next time, for nobody else to read; no harm if that fails."""
-    keep_bytes(path, text.encode("utf-8", "surrogatepass"))
-
-
-def keep_bytes(path: str, content: bytes) -> None:
-    """Keep bytes under their digest; no harm if that fails."""
+    content = text.encode("utf-8", "surrogatepass")
     _write(path, sha256_hex(content).encode() + b"\n" + content)
 
 
@@ -157,7 +165,7 @@ def _forget_oldest(folder: str) -> None:
     """Remove what is more than may be kept of each kind, the newest stay."""
     found = [(one.stat(), one.path) for one in os.scandir(folder) if one.is_file()]
     found.sort(key=lambda one: one[0].st_mtime_ns, reverse=True)
-    for kind in (".prompt", ".note", ".ready"):
+    for kind in (".prompt", ".note"):
         number, total = 0, 0
         for facts, path in found:
             if path.endswith(kind):

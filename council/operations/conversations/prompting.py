@@ -124,7 +124,6 @@ def _prompt(
         root=place.root,
         persona=_persona(place, state, agent),
         file=place.paths.conversation_file(state.name),
-        compiled_in=f"{place.paths.control}/prompts" if keep else "",
         prints=prints_answer(place.root, place.settings, agent),
     )
 

@@ -7,24 +7,24 @@ end its own quotation. What an agent may see is decided in `core.sight`, how
 it is said in the templates; those under the workspace's `prompts/` replace
 the built-in ones.
 
-A prompt that was rendered once is kept: asking again for the same one loads
-no template engine.
+A prompt that was rendered once is kept. The template engine is loaded only
+for templates of a workspace.
 
 Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.digests import sha256_hex
-from council.core.errors import InvalidInputError
+from council.core.errors import InvalidInputError, InvalidStateError
 from council.core.plain_text import shell_word
 from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (
@@ -92,7 +92,6 @@ def render_prompt(
     persona: str,
     boundary: str,
     file: str = "",
-    compiled_in: str = "",
     prints: bool = False,
 ) -> str:
     """Render one prompt.
@@ -106,11 +105,11 @@ def render_prompt(
         persona: Who the agent is, in the words of its SOUL.md; may be empty.
         boundary: The mark around what others wrote.
         file: The path of the conversation's file, where it is not the usual one.
-        compiled_in: A folder that keeps compiled templates for the next process, "" for none.
         prints: The agent answers by what it prints; otherwise by a command in a shell.
 
     Raises:
         InvalidInputError: A template of the workspace is broken; names its file and line.
+        InvalidStateError: This installation has no prompts.
     """
     language = _language(lang)
     usual = os.path.join(root, "memory", "shared", f"council-{parts['name']}-conversation.md")
@@ -126,20 +125,19 @@ def render_prompt(
     }
     # A procedure may have templates of its own: `deliberation-turn` before `turn`.
     names = [f"{parts['procedure']}-{kind}.md.j2", f"{kind}.md.j2"]
-    if not kept_prompts.has_own_templates(root, language):
-        built_in, filters = kept_prompts.built_in(language), _filters(language)
-        ready = ready_templates.render(compiled_in, names, built_in, values, filters)
-        if ready is not None:
-            return ready
-    environment = _environment(root, language, compiled_in)
+    is_own = kept_prompts.has_own_templates(root, language)
     try:
-        return environment.select_template(names).render(values)
+        if is_own:
+            return _environment(root, language).select_template(names).render(values)
+        return ready_templates.render(names, language, values, _filters(language))
+    except InvalidStateError:
+        raise
     except Exception as error:  # a template is a program of the user: anything may come out of it
-        raise _broken_template(error, kind) from error
+        raise _broken_template(error, kind, is_own=is_own) from error
 
 
-def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnvironment:
-    """Return what renders the templates as they stand now.
+def _environment(root: str, language: str) -> SandboxedEnvironment:
+    """Return what renders the templates of the workspace as they stand now.
 
     One is kept: a heartbeat makes many prompts, and the process of a run,
     which is forked from it, makes those of the next round with what was
@@ -152,13 +150,15 @@ def _environment(root: str, language: str, compiled_in: str) -> SandboxedEnviron
     import jinja2  # costs more than all the rest of a turn: see cached_prompt
     from jinja2.sandbox import SandboxedEnvironment
 
-    bytecode = jinja2.FileSystemBytecodeCache(compiled_in) if _is_writable(compiled_in) else None
-    environment: SandboxedEnvironment = ready_templates.engine(
-        SandboxedEnvironment,
-        template_folders(root, language),
-        _filters(language),
-        bytecode_cache=bytecode,
+    environment = SandboxedEnvironment(
+        loader=jinja2.FileSystemLoader(template_folders(root, language)),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    environment.filters.update(_filters(language))
     _environments.clear()
     _environments[stamps] = environment
     return environment
@@ -175,17 +175,6 @@ def _filters(language: str) -> dict[str, Callable[..., Any]]:
             one["code"], language, agent=f"@{one['agent']}", found=_line(one["found"])
         ),
     }
-
-
-def _is_writable(folder: str) -> bool:
-    """Tell whether compiled templates can be kept in a folder, which is made if need be."""
-    if not folder:
-        return False
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
 
 
 def checklist(root: str, lang: str) -> str:
@@ -215,7 +204,6 @@ def cached_prompt(
     root: str,
     persona: str,
     file: str = "",
-    compiled_in: str = "",
     prints: bool = False,
 ) -> tuple[str, str]:
     """Return a prompt, rendered only if the same one was not rendered before, and where it is kept.
@@ -246,7 +234,6 @@ def cached_prompt(
         persona=persona,
         boundary=mark,
         file=file,
-        compiled_in=compiled_in,
         prints=prints,
     )
     if path:
@@ -304,8 +291,13 @@ def _heading_depths(lines: list[str]) -> Iterator[int]:
         yield depth if is_heading and not fence and len(line) - len(bare) < 4 else 0
 
 
-def _broken_template(error: Exception, kind: str) -> InvalidInputError:
+def _broken_template(error: Exception, kind: str, *, is_own: bool) -> InvalidInputError:
     """Say in which template, on which line, what is wrong."""
+    if not is_own:
+        return InvalidInputError(
+            f"the built-in prompt {kind}.md.j2 cannot be made: {_line(error, 200)}",
+            "a template of your own in prompts/ takes its place",
+        )
     place, line, trace = "", None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.endswith(".j2"):

@@ -1,139 +1,57 @@
-"""Built-in templates that were compiled once, rendered without loading the template engine.
+"""Built-in prompts, which the install made modules of, rendered without the template engine.
 
 Loading Jinja costs more than all the rest of a command, and what the built-in
-templates need of it is little: values, loops, includes, a few filters. The
-engine compiles a template to Python; what it made is kept in the workspace
-and run here against that little. Whatever is not known here (an undefined
-value, another filter, code of another engine) ends in None: the caller then
-renders with the engine, which knows everything and explains what is wrong.
+templates need of it is little: values, loops, includes, a few filters. Here
+is that little. `.ci/make_prompts.py` makes the modules and refuses a template
+that needs more. Templates that people wrote into a workspace never come here:
+those are rendered in the sandbox of the engine.
 
-Templates that people wrote into a workspace never come here: those are
-rendered in the sandbox of the engine.
-
-Source: `architecture.md` section 4 (no heavy import on the way of `context`).
+Source: SC-001, `architecture.md` section 4 (no heavy import on the way of `context`).
 """
 
 from __future__ import annotations
 
-import marshal
-import os
-import sys
-
-from council import __version__
-from council.core.digests import sha256_hex
 from council.operations.conversations import kept_prompts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import CodeType
     from typing import Any, NoReturn
 
     Filters = dict[str, Callable[..., Any]]
-    Rendering = Callable[["_Context"], Iterator[str]]
-
-_IMPORTS = "from jinja2.runtime import "
+    Rendering = Callable[..., Iterator[str]]
 
 _OF_A_DICT = frozenset(dir(dict))
 
-_loaded: dict[str, dict[str, CodeType]] = {}
 
-
-def render(
-    folder: str, names: Sequence[str], templates: str, values: Mapping[str, Any], ours: Filters
-) -> str | None:
-    """Render the first of the named templates that there is; None where the engine has to do it.
+def render(names: Sequence[str], language: str, values: Mapping[str, Any], ours: Filters) -> str:
+    """Render the first of the named templates that there is.
 
     Args:
-        folder: Where compiled templates are kept, "" to keep none.
-        names: The names, the best first.
-        templates: The folder of the built-in templates in one language.
+        names: The names, the best first; one of them must be built in.
+        language: One of `kept_prompts.LANGUAGES`.
         values: What the template may name.
         ours: The filters of the product.
+
+    Raises:
+        InvalidStateError: This installation has no prompts.
+        Exception: A value is not what the template takes it for.
     """
-    if not folder:
-        return None
-    path = _path(folder, names, templates)
-    codes = _loaded.get(path) or _read(path) or _compile(path, names, templates, ours)
-    if not codes:
-        return None
-    _loaded[path] = codes
-    try:
-        return _Environment(codes, ours).render(next(iter(codes)), dict(values))
-    except Exception:  # whatever it is, the engine says it in its own words
-        return None
+    prompts = kept_prompts.made()[1]
+    modules = {
+        name: f"{language}_{name.removesuffix('.md.j2').replace('-', '_')}" for name in names
+    }
+    name = next(name for name in names if modules[name] in prompts)
+    module = __import__(f"{kept_prompts.MADE}.{modules[name]}", fromlist=("TEMPLATES",))
+    return _Environment(module.TEMPLATES, ours).render(name, dict(values))
 
 
-def _path(folder: str, names: Sequence[str], templates: str) -> str:
-    """Return where the compiled form of these templates, as they stand now, is kept."""
-    stands = kept_prompts.stamps_of([templates])
-    made_of = [__version__, sys.implementation.cache_tag, *names, stands]
-    digest = sha256_hex(repr(made_of).encode("utf-8", "surrogateescape"))
-    return os.path.join(folder, f"{digest}.ready")
-
-
-def _read(path: str) -> dict[str, CodeType] | None:
-    data = kept_prompts.read_bytes(path)
-    try:
-        return None if data is None else dict(marshal.loads(data))
-    except (ValueError, TypeError, EOFError):
-        return None
-
-
-def _compile(
-    path: str, names: Sequence[str], templates: str, ours: Filters
-) -> dict[str, CodeType] | None:
-    """Compile a template and those it includes, and keep them for the next process."""
-    import jinja2
-    from jinja2 import meta
-
-    environment = engine(jinja2.Environment, [templates], ours)
-    there = [name for name in names if os.path.exists(os.path.join(templates, name))]
-    codes: dict[str, CodeType] = {}
-    wanted = there[:1]
-    try:
-        while wanted:
-            name = wanted.pop(0)
-            if name in codes:
-                continue
-            with open(os.path.join(templates, name), encoding="utf-8") as stream:
-                text = stream.read()
-            wanted += [
-                one for one in meta.find_referenced_templates(environment.parse(text)) if one
-            ]
-            imports, _, source = environment.compile(text, name, raw=True).partition("\n")
-            if not imports.startswith(_IMPORTS):
-                return None  # an engine that writes other code than we know
-            codes[name] = compile(source, os.path.join(templates, name), "exec")
-    except (jinja2.TemplateError, OSError, SyntaxError, UnicodeDecodeError):
-        return None
-    kept_prompts.keep_bytes(path, marshal.dumps(list(codes.items())))
-    return codes
-
-
-def engine(kind: type[Any], folders: list[str], ours: Filters, **more: Any) -> Any:
-    """Return an environment of the engine, set up as all our templates want it."""
-    import jinja2
-
-    environment = kind(
-        loader=jinja2.FileSystemLoader(folders),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        **more,
-    )
-    environment.filters.update(ours)
-    return environment
-
-
-class _UnknownError(Exception):
-    """The engine has to do this one."""
+class UnknownError(Exception):
+    """A template names what is not there."""
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    raise _UnknownError
+    raise UnknownError
 
 
 class _Absent:
@@ -150,10 +68,10 @@ class _Missing:
     """What a name has that nobody gave a value."""
 
 
-_MISSING = _Missing()
+MISSING = _Missing()
 
 
-class _Loop:
+class Loop:
     """A loop whose body asks where it stands."""
 
     def __init__(self, items: Iterable[Any], _undefined: object) -> None:
@@ -161,21 +79,24 @@ class _Loop:
         self.length = len(self._items)
         self.index0 = -1
 
-    def __iter__(self) -> Iterator[tuple[Any, _Loop]]:
+    def __iter__(self) -> Iterator[tuple[Any, Loop]]:
         for item in self._items:
             self.index0 += 1
             yield item, self
 
     @property
     def index(self) -> int:
+        """The place of this pass, from 1."""
         return self.index0 + 1
 
     @property
     def first(self) -> bool:
+        """True in the first pass."""
         return self.index0 == 0
 
     @property
     def last(self) -> bool:
+        """True in the last pass."""
         return self.index == self.length
 
 
@@ -192,7 +113,7 @@ class _Context:
     def resolve_or_missing(self, name: str) -> Any:
         if name in self.vars:
             return self.vars[name]
-        return self._values.get(name, _MISSING)
+        return self._values.get(name, MISSING)
 
     def get_all(self) -> dict[str, Any]:
         return {**self._values, **self.vars}
@@ -206,23 +127,13 @@ class _Context:
 class _Template:
     """One template, ready to run."""
 
-    def __init__(self, code: CodeType, environment: _Environment) -> None:
-        names: dict[str, Any] = {
-            "environment": environment,
-            "missing": _MISSING,
-            "LoopContext": _Loop,
-            "Undefined": lambda *_, **__: "",  # an `if` without `else` says nothing
-            "TemplateRuntimeError": _UnknownError,
-            "internalcode": lambda function: function,
-            "str_join": lambda parts: "".join(map(str, parts)),
-        }
-        exec(code, names)
-        self.root_render_func: Rendering = names["root"]
+    def __init__(self, root: Rendering, environment: _Environment) -> None:
+        self.root_render_func = lambda context: root(context, environment=environment)
 
     def new_context(
         self, values: dict[str, Any], _shared: bool, local: Mapping[str, Any]
     ) -> _Context:
-        return _Context({**values, **{k: v for k, v in local.items() if v is not _MISSING}})
+        return _Context({**values, **{k: v for k, v in local.items() if v is not MISSING}})
 
 
 class _Environment:
@@ -231,8 +142,8 @@ class _Environment:
     undefined = _Absent
     concat = "".join
 
-    def __init__(self, codes: Mapping[str, CodeType], ours: Filters) -> None:
-        self._codes = codes
+    def __init__(self, templates: Mapping[str, Rendering], ours: Filters) -> None:
+        self._templates = templates
         self.filters: Filters = {
             "default": lambda value, other="": other if isinstance(value, _Absent) else value,
             "format": lambda text, *values: text % values,
@@ -243,11 +154,10 @@ class _Environment:
         }
 
     def render(self, name: str, values: dict[str, Any]) -> str:
-        template = self.get_template(name, "")
-        return "".join(template.root_render_func(_Context(values)))
+        return "".join(self._templates[name](_Context(values), environment=self))
 
     def get_template(self, name: str, _parent: str) -> _Template:
-        return _Template(self._codes[name], self)
+        return _Template(self._templates[name], self)
 
     def getattr(self, value: Any, name: str) -> Any:
         if type(value) is dict and name not in _OF_A_DICT:  # nearly always, and twice as quick
@@ -262,6 +172,21 @@ class _Environment:
             return value[name]
         except (LookupError, TypeError):
             return _Absent()
+
+
+def nothing(*_: object, **__: object) -> str:
+    """Return what an `if` without `else` says."""
+    return ""
+
+
+def unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that the engine would mark as its own."""
+    return function
+
+
+def joined(parts: Iterable[object]) -> str:
+    """Return the parts as one text."""
+    return "".join(map(str, parts))
 
 
 def _sorted(_: object, items: Iterable[Any], *, attribute: str) -> list[Any]:

@@ -8,6 +8,7 @@ Source: P8-041, XC-012, `trust.md` (text of others is data).
 
 from __future__ import annotations
 
+import json
 import os
 
 from council.core.delegation import delegation as rules
@@ -67,11 +68,8 @@ def call_prompt(
         checklist="",
         persona=agent.persona,
         boundary=boundary(run_key(place.paths), parts, avoid=agent.persona),
-        compiled_in=f"{place.paths.control}/delegation/templates",
     )
 
 
 def _as_json(schema: Any) -> str:
-    import json
-
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)

@@ -6,10 +6,14 @@ Source: `cli.md` section 2 (`doctor`), P8-075, P8-059.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
+import sys
 from datetime import timedelta
+from importlib.util import cache_from_source
 
+import council
 from council.core.conversations.conversation import Conversation
 from council.core.delegation.policies import EVERYBODY
 from council.core.errors import CouncilError
@@ -142,6 +146,7 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
         *examine_delegation(place),
         *examine_artifacts(place, repair=repair),
         *_failures(place),
+        *_bytecode(),
         *findings,
     ]
 
@@ -271,3 +276,19 @@ def _failures(place: Place) -> list[Finding]:
         return []
     fix = f"read {path}, report it, then delete it"
     return [Finding(what="detached work", ok=False, found="has failed", fix=fix)]
+
+
+def _bytecode() -> list[Finding]:
+    """Say when Python cannot keep what it compiled; where it can, it kept this module just now."""
+    kept = cache_from_source(__file__)
+    if os.path.exists(kept):
+        return []
+    why = f"it cannot write in {os.path.dirname(kept)}"
+    source = shlex.quote(os.path.dirname(council.__file__))
+    fix = f"as a user that may write there: {sys.executable} -m compileall -q {source}"
+    if sys.dont_write_bytecode:
+        why, fix = "PYTHONDONTWRITEBYTECODE or -B forbids it", "unset PYTHONDONTWRITEBYTECODE"
+    found = (
+        f"Python compiles council anew for each command, which takes several times as long: {why}"
+    )
+    return [Finding(what="start-up", ok=False, found=found, fix=fix)]

@@ -78,7 +78,7 @@ def orchestrator_prompt(
             if role_of(entry.id) not in (WORKER, ROUTER) and entry.id != protocol_id
         ],
     }
-    return _rendered(place, ORCHESTRATOR, parts, one, lang, is_kept=bool(asked))
+    return _rendered(place, ORCHESTRATOR, parts, one, lang)
 
 
 def worker_prompt(
@@ -139,7 +139,7 @@ def _worker_prompt(
         "refused": refused,
         "line": line.strip(),
     }
-    return _rendered(place, wanted, parts, one, lang, is_kept=bool(line))
+    return _rendered(place, wanted, parts, one, lang)
 
 
 def _analyst(registry: Registry, but: str) -> str:
@@ -211,10 +211,7 @@ def _told(registry: Registry, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _rendered(
-    place: Place, kind: str, parts: dict[str, Any], one: Agent | None, lang: str, *, is_kept: bool
-) -> str:
-    """Render a prompt; for a run, the compiled template is kept for the next one."""
+def _rendered(place: Place, kind: str, parts: dict[str, Any], one: Agent | None, lang: str) -> str:
     persona = one.persona if one else ""
     return render_prompt(
         kind,
@@ -224,7 +221,6 @@ def _rendered(
         checklist="",
         persona=persona,
         boundary=boundary(run_key(place.paths), parts, avoid=persona),
-        compiled_in=f"{place.paths.control}/protocol-prompts" if is_kept else "",
     )
 
 

@@ -44,7 +44,6 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         persona=persona,
         boundary=boundary(run_key(place.paths), seen, avoid=persona),
         file=f"{place.paths.channels}/{channel.channel_id}.jsonl",
-        compiled_in=f"{place.paths.control}/room-prompts",
         prints=prints_answer(place.root, place.settings, wake.agent),
     )
 

@@ -9,10 +9,10 @@ Source: P8-006, DL-100.
 
 from __future__ import annotations
 
+import json
 import os
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_name

@@ -7,6 +7,7 @@ Source: XC-017, `cli.md` section 5.
 
 from __future__ import annotations
 
+import json
 import os
 
 from council.core.errors import CouncilError
@@ -70,7 +71,6 @@ def _ends_of(path: str) -> str:
 
 def _as_command(argv: str) -> str:
     """Return an argv, which the log holds as JSON, as one would type it."""
-    import json
     import shlex
 
     try:

@@ -15,13 +15,13 @@ Source: XC-007, `architecture.md` section 4.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import time
 from binascii import crc32
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.record import Record
 from council.store import files
 from council.store.notes import boot as _boot

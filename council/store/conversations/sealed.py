@@ -9,7 +9,8 @@ Source: C0-048, A-05, `trust.md` (the seal), `store.md` section 1.
 
 from __future__ import annotations
 
-from council.core import quick_json as json
+import json
+
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import Conversation, Origin, SealedText
 from council.core.errors import InvalidStateError, RefusedError, StorageError

@@ -13,9 +13,9 @@ Source: P8-053 to P8-057, XC-001, XC-106.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.delegation.briefs import checked_trace
 from council.core.delegation.delegation import Trace
 from council.core.delegation.delegation_records import (

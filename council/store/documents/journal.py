@@ -10,10 +10,10 @@ Source: XC-001, C0-078, OP-013, `store.md` sections 2, 5 and 9.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 
-from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NotFoundError
 from council.core.record import Record

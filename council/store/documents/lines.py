@@ -19,7 +19,8 @@ Source: C0-078, OP-013, OP-016, `store.md` section 9.
 
 from __future__ import annotations
 
-from council.core import quick_json as json
+import json
+
 from council.core.digests import sha256_hex
 from council.core.record import Record
 from council.store.documents.patches import Patch, applied, difference

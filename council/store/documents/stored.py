@@ -14,7 +14,8 @@ Source: XC-001, XC-013, `store.md` sections 2 and 9.
 
 from __future__ import annotations
 
-from council.core import quick_json as json
+import json
+
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.store import files

@@ -9,9 +9,9 @@ Source: XC-013, `store.md` sections 1 and 9.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.digests import sha256_hex
 from council.store import files
 from council.store.documents import lines

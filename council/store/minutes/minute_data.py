@@ -10,6 +10,7 @@ Source: HR-027, DL-094, DL-098, `cli.md` section 4.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 from council.core.conversations.account import absences, is_agreed
@@ -36,8 +37,6 @@ def render_data(state: Conversation, *, now: datetime) -> str:
         state: The conversation, with the texts of its entries.
         now: Taken as its end when the state names none.
     """
-    import json  # only an ending conversation needs it
-
     ended_at = state.finished_at or now
     record = {
         **to_record(state),

@@ -10,6 +10,7 @@ Source: XC-018, PR-571, PR-644, `trust.md` (forgetting).
 from __future__ import annotations
 
 import os
+import re
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.protocol.context_ids import is_context
@@ -183,8 +184,6 @@ def _instead(line: bytes, matter: Matter) -> tuple[bytes, bool] | None:
 
 def _mentions(workspace: Workspace, matter: Matter) -> list[str]:
     """Return the files that others wrote and that name it; logs of all say only that it was."""
-    import re
-
     names = "|".join(map(re.escape, (*matter.owners, *matter.traces)))
     word = re.compile(rf"(?<![\w.#-])(?:{names})(?![\w-])".encode())
     apart = {workspace.events, f"{workspace.protocol}/log", f"{workspace.control}/channels"}

@@ -17,13 +17,13 @@ Source: XC-007, XC-016, `architecture.md` section 4.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import time
 from binascii import crc32
 
 from council import __version__
-from council.core import quick_json as json
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant

@@ -9,9 +9,9 @@ Source: PR-304, PR-309, PR-503, PR-517, P8-012, P8-015.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
 from council.core.record import Record

@@ -16,10 +16,10 @@ Source: XC-001, A-20, `store.md` section 1.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 
-from council.core import quick_json as json
 from council.core.errors import InvalidStateError
 from council.core.rooms.channel_records import message_to_record
 from council.store import files

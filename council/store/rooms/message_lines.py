@@ -8,9 +8,9 @@ Source: A-20, `store.md` section 1.
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core import quick_json as json
 from council.core.errors import InvalidStateError
 from council.core.record import Record
 from council.core.rooms.channel_records import message_from_record

@@ -11,7 +11,8 @@ Source: XC-010, `store.md` section 4.
 
 from __future__ import annotations
 
-from council.core import quick_json as json
+import json
+
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -191,7 +192,7 @@ def _refuse_constant(name: str) -> None:
 _LISTED = ("participants", "convergence", "rounds", "tasks", "ledger")
 
 
-compact = json.writer(ensure_ascii=False)
+compact = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def block_text(record: dict[str, Any]) -> str:

@@ -22,7 +22,6 @@ from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots
 from council.store.tally import edit_tally
 from tests.operations.calls import REPEATS, TELLS, Desk, calls, desk
-from tests.operations.conversations.both_ways import needed_no_engine
 from tests.operations.tables import all_is_quiet, running_processes, until
 from tests.store.processes import forked, status_of
 
@@ -192,7 +191,6 @@ def test_the_prompt_quotes_the_request_and_says_how_to_answer(tmp_path: Path):
     assert there in text
     assert "user → sage" in text
     assert "9 seconds" in text
-    assert needed_no_engine(table.root / "memory/shared/.council/delegation/templates")
     assert '"type": "string"' in text
 
 

@@ -27,7 +27,7 @@ def prompt(hall: Hall, name: str = "weather", *, once: bool = False) -> str:
     def make() -> str:
         return turn_prompt(hall.place, view.channel, wake)
 
-    return make() if once else made_both_ways(hall.root, "room-prompts", make)
+    return make() if once else made_both_ways(hall.root, make)
 
 
 def said_in(text: str) -> list[str]:
