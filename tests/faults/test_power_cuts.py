@@ -162,6 +162,8 @@ def cut_after_an_unpublished_line(
             boot(image.file.parent)
             found[room.conversations.page("active").standing] += 1
             ledger.point(_aftermath(room, agents, heard), f"cut {cut}")
+            if worse is not None and ledger.wrong:
+                break  # where the system is slow, a line may reach the disk by itself in time
     ledger.note(_told(image, found))
 
 
@@ -211,7 +213,9 @@ def test_store_that_acknowledges_an_unpublished_line_is_caught(
     tmp_path: Path, ledger: Ledger, kind: str
 ):
     seen = Ledger(PART, ledger.title)
-    cut_after_an_unpublished_line(disk(tmp_path, kind), seen, 2, bad_stores.affirms_nothing)
+    cut_after_an_unpublished_line(
+        disk(tmp_path, kind), seen, 3 * _FEW_CUTS, bad_stores.affirms_nothing
+    )
     ledger.bad_store(bool(seen.wrong))
     assert seen.wrong
 
