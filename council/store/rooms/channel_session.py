@@ -212,6 +212,8 @@ class ChannelSession(Document):
 
     def _goes_on(self, channel: Channel) -> bool:
         """Return true if the floor goes to somebody, so that a signal is due."""
+        if self._waiting and self._signals:
+            return True  # what somebody else wrote gave it on, and is shown together with this
         before = getattr(self, "channel", None)
         return bool(channel.speaker) and (before is None or before.turn != channel.turn)
 
@@ -293,19 +295,13 @@ class ChannelSession(Document):
 
     def is_ahead(self, data: bytes) -> bool:
         """Return true if a text is a later revision of ours than the journal knows."""
-        record = channel_page.parse(decoded(data)).record or {}
-        rev = record.get("rev")
-        if not isinstance(rev, int) or rev <= self.last["rev"]:
-            return False
         try:
             channel = channel_page.read_block_of(data, self.places.live)
-        except CouncilError:
+        except (CouncilError, ValueError):
             return False
-        page = channel_page.parse(decoded(data))
-        before = getattr(self, "channel", None)
-        return channel_page.render(channel, page) == data and (
-            before is None or channel.turn >= before.turn
-        )
+        if channel.rev <= self.last["rev"]:
+            return False
+        return channel_page.render(channel, channel_page.parse(decoded(data))) == data
 
     def take_in(self, theirs: bytes) -> None:
         """Make a revision of what somebody else wrote, unless nothing in it is new."""

@@ -15,7 +15,7 @@ from council.core.rooms import floor
 from council.core.rooms.channels import RULES, Channel, Member, Message, Mode, TurnState
 from council.store.paths import Workspace
 from council.store.rooms import channel_messages as log
-from council.store.rooms import channel_words
+from council.store.rooms import channel_page, channel_words
 from council.store.rooms.channels import Channels
 from tests.store.journals import whole_texts
 
@@ -336,6 +336,28 @@ def test_each_change_of_speaker_is_signalled_and_no_file_is_left(store, document
 
     assert shown == [True]  # owl to gecko; then the room sleeps and nobody is signalled
     assert not document.with_suffix(".signal").exists()
+
+
+@pytest.mark.req("DG-085")
+def test_a_floor_that_an_edit_gave_on_is_signalled_with_the_post_that_met_it(
+    store, document, monkeypatch
+):
+    shown = []
+    store.create(room("owl", "gecko"), NOW, [])
+    real = os.unlink
+
+    def unlink(path, **given):
+        shown.extend([path] if str(path).endswith(".signal") else [])
+        real(path, **given)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    with store.open("weather", NOW) as session:
+        step = floor.end(session.channel, "owl", "run-owl", "NO", NOW)
+        page = channel_page.parse(document.read_text())
+        session.take(step.channel, page, b"what somebody wrote", events=step.events)
+        session.commit(session.channel.copy(topic="more"), page=None, events=[])
+
+    assert len(shown) == 1
 
 
 @pytest.mark.req("XC-012")
