@@ -18,7 +18,7 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
-from council.core.ids import checked_name
+from council.core.ids import checked_conversation_name, checked_name
 from council.core.times import parse_instant, render_instant
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
@@ -155,7 +155,7 @@ def conversation_name(place: Place, given: str) -> str:
     """
     wanted = given or place.environ.get("COUNCIL_NAME", "")
     if wanted:
-        return checked_name(wanted, "conversation name")
+        return checked_conversation_name(wanted)
     names = place.conversations.names()
     if len(names) == 1:
         return names[0]

@@ -14,7 +14,7 @@ import sys
 import time
 
 from council.core.errors import InvalidInputError, NotFoundError, RefusedError
-from council.core.ids import checked_name, is_name
+from council.core.ids import checked_conversation_name, checked_name, is_conversation_name, is_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -422,7 +422,7 @@ class Workspace:
 
     def conversation_file(self, name: str) -> str:
         """Return the live file of the conversation `name` (C0-002)."""
-        checked_name(name, "conversation name")
+        checked_conversation_name(name)
         pattern = self._conversation_pattern
         if "{name}" in pattern:
             return pattern.replace("{name}", name)
@@ -449,7 +449,7 @@ class Workspace:
         if not file_name.startswith(before) or not file_name.endswith(after):
             return ""
         name = file_name[len(before) : len(file_name) - len(after)]
-        return name if is_name(name) else ""
+        return name if is_conversation_name(name) else ""
 
     def conversation_folder(self, conversation_id: str) -> str:
         """Return the folder with lock, journal and history of one conversation.

@@ -24,7 +24,7 @@ from council.core.conversations.rules import Rules
 from council.core.delegation.routing import Facts
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
-from council.core.ids import checked_name, cuid
+from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
 from council.core.telling.trace_context import trace_around
 from council.operations.conversations import once, prompting
@@ -207,7 +207,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
     judged = procedure.verdict == "stances"
     return Conversation(
         conversation_id=conversation_id,
-        name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
+        name=checked_conversation_name(invitation.name or DEFAULT_NAME),
         topic=topic,
         brief=_checked_text(invitation.brief, "brief") or topic,
         mode=invitation.mode,

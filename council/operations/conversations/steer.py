@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from council.core.conversations import answers, machine, owed, steering
 from council.core.conversations.conversation import Conversation
 from council.core.errors import NotFoundError, UsageError
-from council.core.ids import checked_name
+from council.core.ids import checked_name, folded
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
 from council.core.step import Step
@@ -90,8 +90,8 @@ def say(
     if not to:
         raise UsageError("to whom?", "say --to, then a conversation, a channel, an agent or a task")
     names = place.conversations.names()
-    if to in names:
-        return inject(place, to, message, author=author), ""
+    if folded(to) in names:
+        return inject(place, folded(to), message, author=author), ""
     if to in open_channels(place):
         return _posted(place, to, author or PERSON, message), ""
     wanted = conversation_name(place, name)
