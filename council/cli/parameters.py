@@ -67,6 +67,7 @@ ROOT, NOW, JSON = map(_of_table, options.EVERYWHERE)
 AS, LANG, NAME_OPTION = map(_of_table, (options.AS, options.LANG, options.NAME))
 NAME = _of_table(options.NAME)  # as an argument, too; beside a text it is `NAME_OPTION`
 CONVERSATION = _of_table(options.CONVERSATION)
+VERBOSE: Any = typer.Option(False, "--verbose", "-v", help="Show ids and traces, too.")
 REVISION = argument("REV", "A revision; see: council history")
 
 
