@@ -79,7 +79,8 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
         if answered.moved_from == answered.moved_to:
             said = f"{agent}: recorded for {where}{as_status}; the next round begins"
     if answered.finished:
-        said += "; finished, the minutes are on their way"
+        where = f"lie in {answered.minutes}" if answered.minutes else "are on their way"
+        said += f"; finished, the minutes {where}"
     late = answered.outcome == "late"
     return Output(
         record=answered.to_record(),

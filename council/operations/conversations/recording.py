@@ -39,6 +39,7 @@ class Answered(Record):
     `faults` are what its form lacks, None where no form is asked for. `understood` is
     what it states, None for a synthesis and for what was not recorded now. `again` is
     the task by which the words of an earlier round are said once more, "" elsewhere.
+    `minutes` is their path where the answer ended the conversation and they are written.
     """
 
     outcome: str
@@ -51,6 +52,7 @@ class Answered(Record):
     moved_from: str = ""
     moved_to: str = ""
     finished: bool = False
+    minutes: str = ""
     faults: list[dict[str, str]] | None = None
     asked_again: bool = False
     understood: Understood | None = None
@@ -65,7 +67,7 @@ class Answered(Record):
         return {
             **self.as_json("outcome name conversation_id agent phase tour task?"),
             "transition": moved if self.moved_to else None,
-            **self.as_json("understood"),
+            **self.as_json("minutes? understood"),
             **form,
         }
 

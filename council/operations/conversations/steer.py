@@ -136,7 +136,7 @@ def resume(place: Place, name: str) -> Steered:
 def cancel(place: Place, name: str) -> tuple[Steered, str]:
     """End a conversation without a synthesis; return the path of its minutes, too."""
     step = _steer(place, name, steering.cancel, follow=False)
-    return step, _archived(place, step.state)
+    return step, archived(place, step.state)
 
 
 def archive(place: Place, name: str) -> tuple[Steered, str]:
@@ -152,10 +152,15 @@ def archive(place: Place, name: str) -> tuple[Steered, str]:
         return steering.wind_up(state, now)
 
     step = _steer(place, name, change, follow=False)
-    return step, _archived(place, step.state)
+    return step, archived(place, step.state)
 
 
-def _archived(place: Place, state: Conversation) -> str:
+def archived(place: Place, state: Conversation) -> str:
+    """Write the minutes of what is finished now, not with the next heartbeat; return their path.
+
+    Raises:
+        CouncilError: The disk refuses; a heartbeat goes on.
+    """
     path = archiving.archive(place, state)
     if place.settings.hooks:
         from council.operations.telling.hooks import tell_hooks
