@@ -116,9 +116,24 @@ def test_a_question_of_a_worker_is_put_to_the_user_and_the_choice_goes_back(offi
     assert office.council("msg", "answer", context, "1").code == 5
 
 
-@pytest.mark.req("PR-576")
-def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office):
+@pytest.mark.req("OP-007")
+def test_an_answer_that_comes_after_the_hour_of_its_task_still_counts(office):
     office.hire(painter=(["asks", "Which?", "red,blue"], "paint"))
+    context = office.ask("Paint it", "--caps", "paint")
+    asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    at_rest(office.root)
+    put = datetime.fromisoformat(asked["tasks"]["T1"]["questions"][0]["askedAt"])
+    for hours in (1, 2, 30):
+        office.do("heartbeat", now=put + timedelta(hours=hours))
+    office.do("msg", "answer", context, "2", now=put + timedelta(hours=30))
+    assert office.answer(context) == "with blue"
+
+
+@pytest.mark.req("OP-007", "PR-576")
+def test_a_default_is_taken_where_the_settings_say_so_and_the_answer_says_it(office):
+    office.hire(
+        '[tasks]\nchoice_policy = "first"', painter=(["asks", "Which?", "red,blue"], "paint")
+    )
     context = office.ask("Paint it")
     asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
     at_rest(office.root)  # no run keeps the place that is needed later
@@ -126,7 +141,9 @@ def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office)
     office.do("heartbeat", now=put + timedelta(seconds=50))
     assert office.shown(context)["tasks"]["T1"]["questions"][0]["answeredAt"] is None
     office.do("heartbeat", now=put + timedelta(seconds=61))
-    assert office.answer(context) == "with red"
+    assert office.answer(context) == (
+        "with red\n\nNobody answered “Which?” in time: “red” was taken."
+    )
     assert "E23" in str(office.events("question.expired") + office.events("choice.expired"))
 
 

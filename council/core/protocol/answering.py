@@ -76,6 +76,10 @@ _GONE = (
     "This was done, but its result cannot be found.",
     "Ceci a été fait, mais le résultat est introuvable.",
 )
+_BY_DEFAULT = (
+    "Nobody answered “{}” in time: “{}” was taken.",
+    "Personne n’a répondu à temps à « {} » : « {} » a été retenu.",
+)
 _NOBODY_FOR = ("no worker for {}", "personne pour {}")
 _WITH_REASON = ("E17", "E19")
 
@@ -83,21 +87,30 @@ _WITH_REASON = ("E17", "E19")
 def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
     """Return the text for the user: what was composed, else the results and what failed.
 
+    It says which defaults were taken where the user did not choose in time.
+
     Args:
         exchange: A context whose tasks are over.
         payload: Returns the text of a stored payload by its id, "" when it is gone.
         lang: `en` or `fr`.
 
-    Source: PR-556, PR-557.
+    Source: PR-556, PR-557, OP-007.
     """
-    composed_text = _plain(exchange.answer) if exchange.composed else ""
-    if composed_text:
-        return composed_text
+    french = lang == "fr"
     tasks = [one for one in exchange.tasks.values() if not one.told]
-    told = [(one, _outcome(exchange, one, payload, lang == "fr")) for one in tasks]
-    if len(told) == 1:
-        return told[0][1]
-    return "\n\n".join(f"{_title(one)}\n{text}".strip() for one, text in told)
+    text = _plain(exchange.answer) if exchange.composed else ""
+    if not text:
+        told = [(one, _outcome(exchange, one, payload, french)) for one in tasks]
+        text = "\n\n".join(f"{_title(one)}\n{said}".strip() for one, said in told)
+        if len(told) == 1:
+            text = told[0][1]
+    defaults = [
+        _BY_DEFAULT[french].format(one.text, one.answer)
+        for task in tasks
+        for one in task.questions
+        if one.is_default
+    ]
+    return "\n\n".join((text, *defaults))
 
 
 def _title(task: Task) -> str:

@@ -91,6 +91,7 @@ _QUESTION: Form = (
     ("attempt", "attempt", "whole"),
     ("askedAt", "asked_at", "instant"),
     ("endsAt", "ends_at", "instant?"),
+    ("lateAt", "late_at", "instant?"),
     ("answer", "answer", "text"),
     ("answeredAt", "answered_at", "instant?"),
     ("by", "by", "text"),

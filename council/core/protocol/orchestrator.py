@@ -64,7 +64,7 @@ from council.core.protocol.exchange import (
 from council.core.protocol.hops import cancel_task
 from council.core.protocol.messages import Message
 from council.core.protocol.parts import give_parts
-from council.core.protocol.questions import ask
+from council.core.protocol.questions import WAIT, ask
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
 from council.core.protocol.sending import send_out
 from council.core.protocol.settlement import close_context, settle
@@ -291,7 +291,11 @@ def delivered(
         return desk.step()
     for question in task.questions:
         if question.message == number and question.is_open:
-            question.ends_at = now + rules.choice_timeout
+            until = now + rules.choice_timeout
+            if rules.choice_policy == WAIT:
+                question.late_at = until
+            else:
+                question.ends_at = until
     for hop in task.hops:
         attempt = hop.attempt
         if attempt and attempt.message == number and attempt.state is TaskState.N:

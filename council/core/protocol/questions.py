@@ -2,10 +2,11 @@
 
 A worker may ask; the user is given a choice where there are two to four short
 options, and an open question otherwise. A question counts its time from when
-it was put. Whoever does not choose in time gets the first option, or the task
-is given up, as the settings say.
+it was put. What follows when that is over, the settings say: it goes on
+waiting, which is usual; the first option is taken, and the answer says so; or
+the task is given up. While a question waits the task uses up none of its time.
 
-Source: PR-554, PR-574 to PR-577, A-65 to A-67.
+Source: PR-554, PR-574 to PR-577, OP-007, A-65 to A-67.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from council.core.reading_answers.protocol_lines import without_lines
 
 MOST_OPTIONS = 4
 MOST_WORDS = 3
-FIRST, ABANDON = "first", "abandon"
+WAIT, FIRST, ABANDON = "wait", "first", "abandon"
 DECIDE = "decide yourself"
 _ANSWER_CHARS = 120
 _TIMED_OUT = "E23"
@@ -140,10 +141,13 @@ def answer(desk: Desk, task: Task, question: Question, text: str, by: str, paren
 
 
 def expire(desk: Desk, task: Task, question: Question) -> None:
-    """Go on without the user, whose time is over: the first option, or the end (PR-576)."""
+    """Say that the time for a question is over, and do what the settings want then (PR-576)."""
     policy = desk.rules.choice_policy
     desk.tell("question.expired", task, msg=f"M{question.message}", code=_TIMED_OUT, policy=policy)
-    if policy != ABANDON:
+    question.ends_at = question.late_at = None
+    if policy == WAIT:
+        return
+    if policy == FIRST:
         fallback = question.options[0] if question.options else ""
         answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return

@@ -160,7 +160,9 @@ def _task(
         }
         found.wait_for("choice", "", question.asked_at, question.ends_at, **asked)
         found.hinder("choice-open", **asked)
-        if question.ends_at is not None:
+        if question.ends_at is None:
+            found.then("next-person", **told)
+        else:
             takes_first = task_rules(place.settings).choice_policy == "first"
             policy = "@first-option" if takes_first else "@gives-up"
             found.then("next-choice", question.ends_at, policy=policy, **told)
@@ -169,7 +171,7 @@ def _task(
             _hop(place, found, exchange, hop, told, names)
     if not task.hops and question is None:
         found.wait_for("worker", "", task.at, task.ends_at, **told)
-    if task.ends_at is not None:
+    if task.ends_at is not None and question is None:  # else its time stands still
         found.then("next-task-timeout", task.ends_at, **told)
 
 
