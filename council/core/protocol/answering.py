@@ -23,7 +23,7 @@ from council.core.reading_answers.protocol_lines import without_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     Payload = Callable[[str], str]
 
@@ -70,6 +70,8 @@ _WITHOUT_ANSWER = (
     "aucun worker n’a donné de réponse utilisable",
 )
 _CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
+_DONE_BY = ("done by {}", "fait par {}")
+_SO_MANY = ("{} of {} ", "{} sur {} ")
 _NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
 _NOTHING = ("Done.", "C’est fait.")
 _GONE = (
@@ -111,6 +113,35 @@ def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
         if one.is_default
     ]
     return "\n\n".join((text, *defaults))
+
+
+def verdict_of(tasks: Sequence[Task], names: Mapping[str, str], lang: str = "en") -> str:
+    """Return in one line who did the tasks of a request, and why the others were not done.
+
+    Args:
+        tasks: Tasks that are over.
+        names: The agents of the workspace by their protocol ids.
+        lang: `en` or `fr`.
+
+    Source: OP-004.
+    """
+    french = lang == "fr"
+    done = [one for one in tasks if one.state is TaskState.D]
+    ends = [hop.attempt for one in done for hop in one.hops if hop.attempt]
+    workers = [one.worker for one in ends if one.state is TaskState.D]
+    who = ", ".join(dict.fromkeys(names.get(one, one) for one in workers))
+    parts = []
+    if done:
+        count = "" if len(done) == len(tasks) else _SO_MANY[french].format(len(done), len(tasks))
+        parts.append(count + _DONE_BY[french].format(who))
+    for one in tasks:
+        if one.state is TaskState.X:
+            parts.append(f"{one.id}: {_CANCELLED[french]}".rstrip("."))
+        elif one.state is TaskState.F:
+            said, reason = _failure(one, french)
+            told = f"{said} ({reason})" if reason else said
+            parts.append(f"{one.id}: {_NOT_DONE[french].format(told)}".rstrip("."))
+    return " ".join("; ".join(parts).split())
 
 
 def _title(task: Task) -> str:
