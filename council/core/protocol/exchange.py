@@ -220,12 +220,14 @@ class Question(Record):
     `options` are the labels in order; () for an open question. `ends_at` is when
     it goes on without an answer, None for never; `late_at` when it is noted that
     nobody gave one; both are None until it was put. `answer` is the label or the
-    text: "" while it is open, `-` where nobody gave one.
+    text: "" while it is open, `-` where nobody gave one. `workers` are those that
+    the options stand for, where it asks who is to do the task.
     """
 
     message: int
     text: str
     options: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
     hop: int = 0
     attempt: int = 0
     asked_at: datetime

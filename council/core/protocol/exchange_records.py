@@ -87,6 +87,7 @@ _QUESTION: Form = (
     ("msg", "message", "whole"),
     ("text", "text", "text"),
     ("options", "options", "texts"),
+    ("workers", "workers", "texts"),
     ("hop", "hop", "whole"),
     ("attempt", "attempt", "whole"),
     ("askedAt", "asked_at", "instant"),
