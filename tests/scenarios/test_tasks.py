@@ -125,8 +125,9 @@ def test_a_request_goes_to_whom_it_names_or_to_whom_the_user_chooses(office):
     named = office.ask("code_read: read main.py please")
     assert office.answer(named) == "read"
     context = office.ask("have a look at it")
-    explained = office.council("explain", context).out
+    explained = " ".join(office.council("explain", context).out.split())
     assert "Who is to do this? scout (web_search), reader (code_read)" in explained
+    assert "the next heartbeat starts" not in explained
     assert "User" in office.council("status").out
     assert [one for one in office.messages(context) if ">W" in one] == []
     office.do("msg", "answer", context, "reader")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
+from council.core.protocol.questions import waits_for_choice
 from council.core.telling import meanings
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
@@ -167,7 +168,7 @@ def _task(
             policy = "@first-option" if takes_first else "@gives-up"
             found.then("next-choice", question.ends_at, policy=policy, **told)
     for hop in task.hops:
-        if hop.is_open:
+        if hop.is_open and not (hop.again is not None and waits_for_choice(task)):
             _hop(place, found, exchange, hop, told, names)
     if not task.hops and question is None:
         found.wait_for("worker", "", task.at, task.ends_at, **told)
