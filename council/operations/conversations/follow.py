@@ -59,7 +59,7 @@ _WORDS = {
         "runs": "{} exécutions",
         "tokens": "{} jetons",
         "usd": "{} $",
-        "thousands": "\u202f",
+        "thousands": " ",
         "more": "{} de plus",
     },
 }
