@@ -14,12 +14,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from council.core.ids import is_name
 from tests.coverage_of_requirements import SUITES
 from tests.shown_requirements import ShownRequirements, note_citations
 
@@ -68,6 +70,8 @@ class Ran(NamedTuple):
 class Council:
     """The installed `council` command, run as a process of its own in a workspace."""
 
+    declares = True
+
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
         self.home = home
@@ -112,8 +116,17 @@ class Council:
         )
 
     def argv(self, *words: str | Path) -> list[str]:
-        """Return the argv of the console script that belongs to this interpreter."""
-        return [str(BIN / "council"), *map(str, words)]
+        """Return the argv of the console script that belongs to this interpreter.
+
+        While `declares` is set, whom `convene` and `ask` name has a folder, as people have.
+        """
+        given = [str(one) for one in words]
+        if self.declares and given[:1] in (["convene"], ["ask"]):
+            for option, value in pairwise(given):
+                if option in ("--agents", "--coordinator", "--synthesizer"):
+                    for one in filter(is_name, value.split(",")):
+                        (self.root / "memory" / "agents" / one).mkdir(parents=True, exist_ok=True)
+        return [str(BIN / "council"), *given]
 
     def env(
         self, *, now: datetime | str | None = None, env: dict[str, str] | None = None

@@ -59,6 +59,7 @@ class Launch(Record):
     traceparent: str = ""
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     max_tool_calls: int | None = None
+    reports: bool = False
     mark: str = ""
     slot: Slot
 
@@ -200,7 +201,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
     environ = dict(place.environ)
     if place.fixed_now is not None:
         environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
-    reports = wanted.max_tool_calls is not None
+    reports = wanted.max_tool_calls is not None or wanted.reports
     run = Run(
         agent=agent.id,
         conversation=wanted.owner,

@@ -14,6 +14,7 @@ from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms.identities import check_is_not_moderator
+from council.drivers.presets import PRESETS
 from council.operations.place import Place
 from council.operations.telling.board import render_board
 from council.store import agent_folders
@@ -52,8 +53,26 @@ class SetUp(Record):
         return self.as_json("root made programs ignore")
 
 
-def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
+def found_programs(environ: Mapping[str, str]) -> list[str]:
+    """Return the agent programs on PATH that a preset runs as they are (OP-003)."""
+    found = _on_path(environ)
+    return [name for name in found if name in PRESETS and not PRESETS[name].needs_model]
+
+
+def _on_path(environ: Mapping[str, str]) -> list[str]:
+    return [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
+
+
+def set_up(
+    directory: str,
+    agents: tuple[str, ...],
+    lang: str,
+    environ: Mapping[str, str],
+    programs: tuple[str, ...] = (),
+) -> SetUp:
     """Make a workspace in `directory`, or complete the one that is there.
+
+    New settings declare `programs`, each by its preset.
 
     Raises:
         InvalidInputError: An agent's id is not legal, or the directory cannot be one.
@@ -68,14 +87,20 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")
     with explaining("write", root):
-        return _complete(root, agents, lang, environ)
+        return _complete(root, agents, lang, environ, programs)
 
 
-def _complete(root: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
+def _complete(
+    root: str,
+    agents: tuple[str, ...],
+    lang: str,
+    environ: Mapping[str, str],
+    declared: tuple[str, ...],
+) -> SetUp:
     make_folder(root)
     made: list[str] = []
-    programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
-    _write(root, "council.toml", _settings_text(lang, programs), made)
+    programs = _on_path(environ)
+    _write(root, "council.toml", settings_text(lang, programs, declared), made)
     paths = _paths(root)
     shared = (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
@@ -149,7 +174,8 @@ def _soul(agent: str) -> str:
     return new_page(agent, {"name": agent.capitalize(), "emoji": default_emoji(agent), "role": ""})
 
 
-def _settings_text(lang: str, programs: list[str]) -> str:
+def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> str:
+    """Return new settings; the `declared` programs are agents, the others are proposed."""
     lines = [
         "# The settings of this council workspace; every line may be left out.",
         "schemaVersion = 1",
@@ -164,9 +190,11 @@ def _settings_text(lang: str, programs: list[str]) -> str:
         "# [agents.henry]",
         '# argv = ["my-agent", "--prompt", "{prompt_file}"]   # its standard output is the answer',
     ]
-    presets = [name for name in programs if name != "openclaw"]
+    for name in declared:
+        lines += ["", f"[agents.{name}]", f'preset = "{name}"']
+    presets = [name for name in programs if name != "openclaw" and name not in declared]
     if presets:
-        lines += ["", f"# Found on this machine: {', '.join(programs)}. To use one:"]
+        lines += ["", f"# Found on this machine: {', '.join(presets)}. To use one:"]
     for name in presets:
         lines += ["#", f"# [agents.{name}]", f'# preset = "{name}"']
     return "\n".join(lines) + "\n"
