@@ -70,6 +70,19 @@ class Place:
         """Return true if the command was called inside a run."""
         return is_inside(self.environ)
 
+    @property
+    def host_guard(self) -> str:
+        """What forbids this process to start agents, "" where nothing does.
+
+        A shell of an agent of OpenClaw starts none. Whoever is due waits as in a halt, and the
+        next heartbeat outside of such a shell starts it.
+
+        Source: SC-006.
+        """
+        if self.environ.get("OPENCLAW_SHELL") != "exec":
+            return ""
+        return "this shell may start no agents (OPENCLAW_SHELL=exec)"
+
     def is_as_claimed(self) -> bool:
         """Return true if agent, task, clock and folder are those with which this run was claimed.
 

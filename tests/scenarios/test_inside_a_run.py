@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from council.core.trust import RUN_VARIABLES
-from tests.cli.commands import tree, wait_until
+from tests.cli.commands import at_rest, tree, wait_until
 from tests.conftest import Council, Ran
 
 FAR = "2099-01-01T00:00:00Z"
@@ -212,3 +212,55 @@ def test_each_variable_of_a_run_alone_refuses_what_no_run_may(inside, left):
     refused(inside("respond", "It rains.", "--now", FAR, without=without))
 
     assert tree(inside.council.root / "memory/shared") == before
+
+
+# --- What the host forbids
+
+
+GUARDED = {"OPENCLAW_SHELL": "exec"}
+
+
+@pytest.mark.req("SC-006")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("convene", "Snow?", "--agents", "fox,gecko", "--name", "snow"),
+        ("agent", "call", "--to", "fox", "--as", "owl", "--trace", "t1", "Is it so?"),
+        ("heartbeat",),
+        ("doctor", "--probe"),
+        ("channel", "post", "wood", "Is it so?"),
+    ],
+    ids=" ".join,
+)
+def test_what_may_not_start_agents_starts_none_and_loses_nothing(council, words):
+    seat(council, fox=SPEAKS, gecko="")
+    started = council.root / "started-fox"
+    assert council("channel", "create", "chat", "wood", "--participants", "fox").code == 0
+    if words == ("heartbeat",):
+        assert council("convene", "Snow?", "--agents", "fox,gecko", env=GUARDED).code == 0
+
+    done = council(*words, env=GUARDED)
+    at_rest(council.root)
+
+    assert not started.exists()
+    if words[0] in ("agent", "doctor", "convene", "heartbeat"):
+        assert "OPENCLAW_SHELL" in done.out + done.err
+    if words[0] == "agent":
+        refused(done)
+    elif words[0] != "doctor":
+        assert council("heartbeat").code == 0
+        wait_until(started.exists)
+
+
+@pytest.mark.req("SC-006")
+def test_an_answer_from_such_a_shell_goes_on_and_leaves_the_starting_to_others(council):
+    seat(council, gecko="", fox=SPEAKS)
+    words = ("convene", "Snow?", "--agents", "gecko,fox", "--procedure", "deliberation")
+    assert council(*words, "--order", "fixed", "--name", "snow").code == 0
+
+    assert council("respond", "It snows.", "--as", "gecko", "--name", "snow", env=GUARDED).code == 0
+    at_rest(council.root)
+
+    assert not (council.root / "started-fox").exists()
+    assert council("heartbeat").code == 0
+    wait_until((council.root / "started-fox").exists)

@@ -317,6 +317,8 @@ def _participants(
 
 def _warnings(place: Place, state: Conversation) -> list[str]:
     warnings = []
+    if place.host_guard:
+        warnings.append(f"{place.host_guard}; who is due waits for a heartbeat outside of it")
     known = set(known_agents(place.root, place.settings))
     unknown = [agent for agent in state.participants if agent not in known]
     if unknown:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.owed import Wake
 from council.core.errors import RefusedError
+from council.core.rooms.channels import ChannelStep
 from council.core.trust import run_token
 from council.operations.place import Place
 from council.operations.rooms import channels, discussing, rooms, showing, turns
@@ -36,12 +38,28 @@ def log_of(hall: Hall) -> Path:
 
 
 def in_run(hall: Hall, agent: str, task: str = "weather.1.{agent}.1", token: str = "") -> Place:
-    """The workspace as a run of an agent sees it."""
+    """The workspace as a run of an agent sees it, which is under way."""
     place, named = hall.place, task.format(agent=agent)
+    _begin(place, agent, named)
     owner, number, _, attempt = named.rsplit(".", 3)
     real = run_token(run_key(place.paths), owner, int(number), agent, int(attempt))
     own = {"COUNCIL_AGENT": agent, "COUNCIL_TASK_ID": named, "COUNCIL_TOKEN": token or real}
     return Place(place.root, {**place.environ, **own}, place.fixed_now)
+
+
+def _begin(place: Place, agent: str, task: str) -> None:
+    """Let the room that a task names have it under way."""
+    under_way = Task(
+        id=task, agent=agent, tour=1, attempt=1, state=TaskState.R, at=place.now(), driver="command"
+    )
+    owner = task.rsplit(".", 3)[0]
+    if rooms.channels(place).exists(owner):
+
+        def rule(_session: object, step: ChannelStep) -> ChannelStep:
+            channel = step.channel.copy(tasks={**step.channel.tasks, task: under_way})
+            return step.then(ChannelStep(channel=channel))
+
+        rooms.change(place, owner, place.now(), rule)
 
 
 @pytest.mark.req("XC-014")
