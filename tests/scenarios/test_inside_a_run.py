@@ -228,14 +228,14 @@ GUARDED = {"OPENCLAW_SHELL": "exec"}
         ("agent", "call", "--to", "fox", "--as", "owl", "--trace", "t1", "Is it so?"),
         ("heartbeat",),
         ("doctor", "--probe"),
-        ("channel", "post", "wood", "Is it so?"),
+        ("channel", "post", "wood", "Is it so?", "--as", "paul"),
     ],
     ids=" ".join,
 )
 def test_what_may_not_start_agents_starts_none_and_loses_nothing(council, words):
-    seat(council, fox=SPEAKS, gecko="")
+    seat(council, fox=SPEAKS, gecko=SPEAKS)
     started = council.root / "started-fox"
-    assert council("channel", "create", "chat", "wood", "--participants", "fox").code == 0
+    assert council("channel", "create", "chat", "wood", "--participants", "fox,gecko").code == 0
     if words == ("heartbeat",):
         assert council("convene", "Snow?", "--agents", "fox,gecko", env=GUARDED).code == 0
 
@@ -255,8 +255,8 @@ def test_what_may_not_start_agents_starts_none_and_loses_nothing(council, words)
 @pytest.mark.req("SC-006")
 def test_an_answer_from_such_a_shell_goes_on_and_leaves_the_starting_to_others(council):
     seat(council, gecko="", fox=SPEAKS)
-    words = ("convene", "Snow?", "--agents", "gecko,fox", "--procedure", "deliberation")
-    assert council(*words, "--order", "fixed", "--name", "snow").code == 0
+    words = ("convene", "Snow?", "--agents", "gecko,fox", "--name", "snow")
+    assert council(*words, env=GUARDED).code == 0
 
     assert council("respond", "It snows.", "--as", "gecko", "--name", "snow", env=GUARDED).code == 0
     at_rest(council.root)
