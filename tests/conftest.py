@@ -22,6 +22,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from council.core.ids import is_name
+from council.core.trust import run_claim
+from council.store.keys import run_key
+from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
 from tests.shown_requirements import ShownRequirements, note_citations
 
@@ -143,6 +146,9 @@ class Council:
             clean["TMPDIR"] = os.environ["TMPDIR"]
         if now is not None:
             clean["COUNCIL_NOW"] = now.isoformat() if isinstance(now, datetime) else now
+            if env and "COUNCIL_TASK_ID" in env:  # a run is claimed with the clock that it gets
+                key = run_key(Workspace(str(self.root)))
+                clean["COUNCIL_CLAIM"] = run_claim(key, {**clean, **env})
         return {**clean, **(env or {})}
 
 

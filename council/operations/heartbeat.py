@@ -76,7 +76,7 @@ def beat_in_turn(place: Place) -> None:
 
 def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False) -> Report:
     now = place.now()
-    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark))
+    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.host_guard)
     surveys = [] if only else _surveys(place, now, report)
     looks = _looks(place, only, surveys, now)
     for look in looks:

@@ -19,6 +19,7 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.telling.trace_context import parse_traceparent
 from council.core.times import render_instant
+from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
@@ -26,6 +27,7 @@ from council.operations.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
 from council.store.files import make_folder, replace
+from council.store.keys import run_key
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -192,15 +194,19 @@ def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
 def _run(place: Place, wanted: Launch) -> Answer:
     agent = wanted.agent
     prompt_file = place.paths.run_file(wanted.task, "prompt.md")
+    cwd = os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root
+    environ = dict(place.environ)
+    if place.fixed_now is not None:
+        environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    claimed = {**environ, "COUNCIL_AGENT": agent.id}
+    claimed.update(COUNCIL_TASK_ID=wanted.task, COUNCIL_CWD=cwd)
     try:
+        claim = run_claim(run_key(place.paths), claimed)
         make_folder(place.paths.runs, mode=0o700)
         state = make_run_state(place.paths, agent.id)
         replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
     except CouncilError as error:
         return failed(error.message)
-    environ = dict(place.environ)
-    if place.fixed_now is not None:
-        environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
     reports = wanted.max_tool_calls is not None or wanted.reports
     run = Run(
         agent=agent.id,
@@ -211,7 +217,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         tour=wanted.tour,
         prompt=wanted.prompt,
         prompt_file=prompt_file,
-        cwd=os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root,
+        cwd=cwd,
         root=place.root,
         workspace=agent.workspace,
         timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
@@ -219,7 +225,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         model=agent.model,
         token=wanted.token,
         traceparent=wanted.traceparent,
-        variables={"COUNCIL_AGENT_DIR": state, **wanted.variables},
+        variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables},
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
         max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),

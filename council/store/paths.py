@@ -36,6 +36,8 @@ _DEFAULTS = {
     "prompts": "prompts",
     "skills": "skills/council",
 }
+# What else belongs to council, or is read by the agents of all, below the root.
+_KEPT = (SETTINGS, "memory", "skills", ".council")
 # A link that is put there after the look at its folder is not seen, however short the time is;
 # this is short enough for a program that keeps its workspace open to see it with the next command.
 _ONE_COMMAND_S = 0.05
@@ -392,6 +394,20 @@ class Workspace:
     def open_names(self) -> str:
         """The folder that says which conversation each open name stands for."""
         return self._below_control("open")
+
+    def keeps(self, path: str) -> bool:
+        """Return true if a path without links is council's own, or lies below one that is.
+
+        Source: SC-002.
+        """
+        folder, name = os.path.split(path)
+        if self.conversation_name(name) and folder == os.path.realpath(
+            os.path.dirname(self._name_of("conversation"))
+        ):
+            return True
+        places = [*_KEPT, *(self._name_of(one) for one in _DEFAULTS), self.control]
+        real = [os.path.realpath(os.path.join(self.root, one)) for one in places]
+        return any(path == one or path.startswith(one.rstrip("/") + "/") for one in real)
 
     def agent(self, agent: str) -> str:
         """Return the folder of one agent."""

@@ -17,6 +17,19 @@ from council.core.events import Event
 from council.core.step import Step
 
 
+def is_under_way(state: Conversation, task: str) -> bool:
+    """Return true if the run of a task has yet to answer, or to complete what it has answered.
+
+    Source: SC-002.
+    """
+    known = state.tasks.get(task)
+    if known is None:
+        return False
+    participant = state.participants.get(known.agent)
+    asked_again = participant is not None and participant.again == known.tour == state.tour
+    return known.state is TaskState.R or (known.state is TaskState.D and asked_again)
+
+
 def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
     """Write down that an agent is due and waits for a place; its deadline stands still."""
     if wake.task in state.tasks:

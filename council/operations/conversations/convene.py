@@ -118,7 +118,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     """
     state = _conversation(place, invitation)
     routed = _routed_synthesizer(place, state)
-    warnings = _warnings(state)
+    warnings = _warnings(place, state)
     planned = machine.begin(state, place.now())
     runs = _most_runs(state)
     path = place.paths.conversation_file(state.name)
@@ -348,8 +348,10 @@ def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
     )
 
 
-def _warnings(state: Conversation) -> list[str]:
+def _warnings(place: Place, state: Conversation) -> list[str]:
     warnings = []
+    if place.host_guard:
+        warnings.append(f"{place.host_guard}; who is due waits for a heartbeat outside of it")
     model = only_model(state)
     if model:
         warnings.append(
