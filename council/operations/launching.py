@@ -25,7 +25,7 @@ from council.operations.detach import detach, write_down_failure
 from council.operations.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
-from council.store.files import make_folder, replace
+from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -196,6 +196,10 @@ def _run(place: Place, wanted: Launch) -> Answer:
         make_folder(place.paths.runs, mode=0o700)
         state = make_run_state(place.paths, agent.id)
         replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
+        if is_shared(place.paths.runs):
+            log = place.paths.run_file(wanted.task, "log")
+            with explaining("write", log):  # drivers know of no groups
+                os.close(opened(log, os.O_WRONLY, 0o600))
     except CouncilError as error:
         return failed(error.message)
     environ = dict(place.environ)
