@@ -12,7 +12,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from tests.cli.commands import at_rest
 from tests.conftest import BIN, Council, Ran
 
 GROUP = 61_000
@@ -28,34 +30,32 @@ class Member(Council):
         super().__init__(root, home)
         self.uid, self.gid, self.umask = uid, gid, 0o077
 
-    def __call__(self, *words: str | Path, **told: object) -> Ran:
+    def __call__(self, *words: str | Path, stdin: bytes = b"") -> Ran:  # type: ignore[override]
         """Run `council WORDS` as this user."""
-        stdin = told.get("stdin", b"")
-        given = told.get("env")
-        done = self.run(
-            *self.argv(*words),
-            stdin=stdin.encode() if isinstance(stdin, str) else bytes(stdin),  # type: ignore[call-overload]
-            env=dict(given) if isinstance(given, dict) else {},
-        )
+        done = self.run(*self.argv(*words), stdin=stdin)
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def run(
-        self, *argv: str, stdin: bytes = b"", env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
+    def start(self, *words: str | Path) -> subprocess.Popen[bytes]:  # type: ignore[override]
+        """Start `council WORDS` as this user."""
+        return subprocess.Popen(
+            self.argv(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **self._as_user()
+        )
+
+    def run(self, *argv: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Run any program as this user."""
         return subprocess.run(
-            argv,
-            input=stdin,
-            capture_output=True,
-            cwd=self.root,
-            env={**self.env(env=env), "PYTHONPATH": _path(), "PYTHONDONTWRITEBYTECODE": "1"},
-            user=self.uid,
-            group=self.gid,
-            extra_groups=[],
-            umask=self.umask,
-            timeout=120,
-            check=False,
+            argv, input=stdin, capture_output=True, timeout=120, check=False, **self._as_user()
         )
+
+    def _as_user(self) -> dict[str, Any]:
+        return {
+            "cwd": self.root,
+            "env": {**self.env(), "PYTHONPATH": _path(), "PYTHONDONTWRITEBYTECODE": "1"},
+            "user": self.uid,
+            "group": self.gid,
+            "extra_groups": [],
+            "umask": self.umask,
+        }
 
     def argv(self, *words: str | Path) -> list[str]:
         """Return the argv of the command for an interpreter that this user can read."""
@@ -116,5 +116,6 @@ def members(mode: int = 0o2775) -> Iterator[tuple[Member, Member]]:
             os.chown(home, uid, GROUP)
             made.append(Member(root, home, uid))
         yield made[0], made[1]
+        at_rest(above)
     finally:
         shutil.rmtree(above)

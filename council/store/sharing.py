@@ -9,6 +9,7 @@ Source: OP-009.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -19,7 +20,8 @@ from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
     from council.store.paths import Workspace
 
@@ -78,6 +80,27 @@ def share_all(workspace: Workspace) -> None:
             f"not all can be shared: {first.path} {first.what} and belongs to {owner}{more}",
             f"{owner}, as a member of the group, runs the same command, or root does",
         )
+
+
+def refuse_forbidden(workspace: Workspace, agents: Iterable[str], now: datetime) -> None:
+    """Refuse a user who may not write what opening a conversation needs, before that begins.
+
+    Raises:
+        RefusedError: Names the first file or folder, its owner and what to do.
+    """
+    places = [f"{workspace.places}/agent-{agent}" for agent in agents]
+    places += files.paths_in(workspace.places, "place-")
+    events = f"{workspace.events}/{now:%Y-%m-%d}.jsonl"
+    for path in (
+        *(workspace.shared, os.path.dirname(workspace.control), workspace.control),
+        *(workspace.open_names, workspace.events, events, workspace.heartbeat_lock),
+        *places,
+    ):
+        is_refused = os.path.lexists(path) and not os.access(path, os.W_OK)
+        if is_refused and not os.statvfs(path).f_flag & os.ST_RDONLY:
+            raise files.explained(
+                PermissionError(errno.EACCES, os.strerror(errno.EACCES), path), "write", path
+            )
 
 
 def _fault(facts: os.stat_result, group: int) -> str:
