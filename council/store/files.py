@@ -28,6 +28,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
 SETTLE_PAUSE_S = 0.005
 TEMPORARY = ".tmp-"
+_DRAWN_BYTES, _HEX = 8, "0123456789abcdef"
 # Between the writing of a file and its name lies less than that, however slow the disk.
 _ABANDONED_S = 600.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -301,7 +302,7 @@ def open_temporary(
         prefix: How its name begins.
         like: The file it will replace: permissions and owner are taken from it.
     """
-    path = os.path.join(folder, prefix + os.urandom(8).hex())
+    path = os.path.join(folder, prefix + os.urandom(_DRAWN_BYTES).hex())
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, mode)
     try:
@@ -333,6 +334,12 @@ def remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_temporary(path: str) -> bool:
+    """Return true if a file bears such a name as `open_temporary` draws, and a person would not."""
+    start, mark, drawn = os.path.basename(path).partition(TEMPORARY)
+    return not start and bool(mark) and len(drawn) == 2 * _DRAWN_BYTES and not drawn.strip(_HEX)
 
 
 def is_abandoned(path: str) -> bool:
