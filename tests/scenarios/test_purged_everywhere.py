@@ -70,7 +70,6 @@ def test_no_byte_of_a_council_a_room_and_a_split_request_is_left(busy):
     assert len(_found(root, *words)) > 20
     for done in (
         busy("cancel", "--name", "quokka"),
-        busy("ctx", "close", "S1"),
         busy("purge", "quokka", "--yes"),
         busy("purge", "narwhal", "--yes"),
         busy("purge", "S1", "--yes"),
