@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.members import ANNA, BERT, GROUP, STRANGER, Member, members, missing
+from tests.cli.commands import at_rest
+from tests.members import ANNA, BERT, GROUP, STRANGER, Member, interpreter, members, missing
 
 if missing():
     pytest.skip(missing(), allow_module_level=True)
@@ -254,3 +257,37 @@ def test_a_heartbeat_of_each_user_marks_that_it_ran(two: tuple[Member, Member]):
     os.utime(mark, (0, 0))
     _well(bert("heartbeat"))
     assert mark.stat().st_mtime > 1, "only the owner of a file may set its time"
+
+
+@pytest.mark.req("OP-009", "XC-014")
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv stands for sudo")
+def test_a_driver_may_run_its_program_as_another_user(two: tuple[Member, Member]):
+    """It answers by the tool as a member; as a stranger by its output, out of reach of the key."""
+    anna, bert = two
+    become = anna.root.parent / "become"  # does what sudo would
+    shutil.copy(shutil.which("setpriv") or "", become)
+    os.chown(become, 0, GROUP)
+    become.chmod(0o4750)
+
+    def of(group: int, script: str) -> str:
+        words = ("--reuid", str(STRANGER), "--regid", str(group), "--clear-groups")
+        return json.dumps([str(become), *words, "/bin/sh", "-c", script])
+
+    key = anna.root / CONTROL / "key"
+    respond = f"cat >/dev/null; echo By the tool. | {interpreter()} -m council respond -"
+    (anna.root / "council.toml").write_text(
+        "schemaVersion = 1\n"
+        f'[agents.tool]\nanswer = "tool"\nargv = {of(GROUP, respond)}\n'
+        'env = ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE"]\n'
+        f"[agents.says]\nargv = {of(STRANGER, f'id -u; cat {key} 2>&1; head -c 9')}\n"
+    )
+    _well(anna("convene", "Tea?", "--agents", "tool,says,owl", "--open"))
+    at_rest(anna.root)
+    said = {one["agent"]: one for one in bert("show", "--json").json()["contributions"]}
+    assert {one["origin"] for one in said.values()} == {"verified"}
+    assert said["tool"]["text"].strip() == "By the tool."
+    assert said["says"]["text"].split("\n") == [
+        str(STRANGER),
+        f"cat: {key}: Permission denied",
+        "# Council",
+    ]
