@@ -26,7 +26,7 @@ from council.operations.detach import detach, write_down_failure
 from council.operations.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
-from council.store.files import make_folder, replace
+from council.store.files import explaining, is_shared, make_folder, opened, replace
 from council.store.keys import run_key
 from council.store.slots import Slot
 
@@ -205,6 +205,10 @@ def _run(place: Place, wanted: Launch) -> Answer:
         make_folder(place.paths.runs, mode=0o700)
         state = make_run_state(place.paths, agent.id)
         replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
+        if is_shared(place.paths.runs):
+            log = place.paths.run_file(wanted.task, "log")
+            with explaining("write", log):  # drivers know of no groups
+                os.close(opened(log, os.O_WRONLY, 0o600))
     except CouncilError as error:
         return failed(error.message)
     reports = wanted.max_tool_calls is not None or wanted.reports

@@ -131,7 +131,7 @@ class Place:
         stamp = self.now().timestamp()
         try:
             os.utime(self.paths.beat_mark, (stamp, stamp))
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):  # only the owner of a file may set its time
             self._first_beat(stamp)
         except OSError:
             return  # a workspace that cannot be written still can be looked at

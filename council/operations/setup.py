@@ -20,9 +20,10 @@ from council.operations.telling.board import render_board
 from council.store import agent_folders
 from council.store.agents import default_emoji
 from council.store.conversations.naming import prepare_control
-from council.store.files import explaining, make_folder, write_new
+from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
+from council.store.sharing import share_all
 from council.store.souls import new_page
 
 TYPE_CHECKING = False
@@ -69,12 +70,21 @@ def set_up(
     lang: str,
     environ: Mapping[str, str],
     programs: tuple[str, ...] = (),
+    *,
+    shared: bool = False,
 ) -> SetUp:
     """Make a workspace in `directory`, or complete the one that is there.
 
-    New settings declare `programs`, each by its preset.
+    Args:
+        directory: Its root.
+        agents: Who gets a folder.
+        lang: The language of a new workspace, "" for none that is chosen.
+        environ: The environment.
+        programs: What new settings declare, each by its preset.
+        shared: Whether all users of the group of `directory` are to work in it (OP-009).
 
     Raises:
+        RefusedError: It cannot be shared: some of it belongs to other users.
         InvalidInputError: An agent's id is not legal, or the directory cannot be one.
         RefusedError: An agent's id is the moderator's.
         UsageError: There is no such language.
@@ -87,7 +97,13 @@ def set_up(
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")
     with explaining("write", root):
-        return _complete(root, agents, lang, environ, programs)
+        make_folder(root)
+        if shared and os.stat(root).st_uid == os.geteuid():
+            os.chmod(root, shared_mode(os.stat(root).st_mode))  # all that is made now follows it
+        done = _complete(root, agents, lang, environ, programs)
+        if shared:
+            share_all(_paths(root))
+        return done
 
 
 def _complete(
@@ -97,7 +113,6 @@ def _complete(
     environ: Mapping[str, str],
     declared: tuple[str, ...],
 ) -> SetUp:
-    make_folder(root)
     made: list[str] = []
     programs = _on_path(environ)
     _write(root, "council.toml", settings_text(lang, programs, declared), made)

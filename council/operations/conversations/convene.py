@@ -35,6 +35,7 @@ from council.operations.report import Report
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.settings import language
+from council.store.sharing import refuse_forbidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         NotFoundError: An agent is nowhere declared.
         InvalidInputError: The topic or the brief cannot be kept.
         ConflictError: A conversation of that name is open.
+        RefusedError: This user may not write what it takes; nothing was made.
     """
     state = _conversation(place, invitation)
     routed = _routed_synthesizer(place, state)
@@ -135,6 +137,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
             prompt_chars=prompts,
             warnings=warnings,
         )
+    refuse_forbidden(place.paths, state.participants, place.now())
     if place.settings.hooks:
         from council.operations.telling.hooks import begin_telling
 

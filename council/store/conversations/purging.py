@@ -275,8 +275,7 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     """
     # A publisher may wait for a long time for what comes next: `artifact gc` knows of those.
     for path in walked(workspace, {workspace.artifacts}):
-        is_torn = os.path.basename(path).startswith(files.TEMPORARY)
-        if is_torn and (files.is_abandoned(path) or contains(path, marks)):
+        if files.is_temporary(path) and (files.is_abandoned(path) or contains(path, marks)):
             files.remove(path)
 
 
