@@ -13,18 +13,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import benchmarks.week
 from benchmarks.week.machine import CAPABILITIES, MONDAY, Machine
 from benchmarks.week.people import People
-from benchmarks.week.promises import BEAT, Promises, is_awake
+from benchmarks.week.promises import BEAT, PROMISES, Promises, is_awake
 
 KEPT = Path(__file__).parent.parent / "WEEK.md"
-DAYS, COUNCILS, SEED = 7, 50, "1"
-PROMISES = ("not ended", "unnamed", "lost", "double", "wrong")
-_LONGEST_END = 3 * 48  # beats after the last day in which all has to end
-_SHOWN = 12
+USUAL = (7, 50, "1")
+_BEATS_A_DAY = 48
+_LONGEST_END = 3 * _BEATS_A_DAY  # after the last day, until all has ended
+_KILLED_BEATS = 0.12
 
 
 class Week:
@@ -34,135 +36,108 @@ class Week:
         self.machine = Machine(folder, seed)
         self.people = People(self.machine)
         self.promises = Promises(self.machine, self.people)
-        self.days = days
-        self.no_clock = (MONDAY, MONDAY)
-        self.growth: list[int] = []
-        self._plan(councils)
-
-    def _plan(self, councils: int) -> None:
-        people, chance, hours = self.people, self.machine.chance, self.days * 24
-
-        def at(hour: float) -> object:
-            return MONDAY + timedelta(minutes=round(hour * 60))
-
+        self.days, self.growth = days, [0.0]
+        people, machine, chance = self.people, self.machine, self.machine.chance
         for number in range(1, councils + 1):
-            when = at(chance.uniform(0.2, hours - 1))
+            when = self._at(chance.uniform(0, days - 0.1))
             people.at(when, lambda n=f"c{number:02}": people.begin_council(n))
-        for day in range(self.days):
-            people.at(at(day * 24 + 9), lambda n=f"room{day}": people.begin_room(n))
-            people.at(at(day * 24 + 13), lambda n=f"talk{day}": people.begin_discussion(n))
+        for day in range(days):
+            people.at(self._at(day + 0.4), lambda n=f"room{day}": people.begin_room(n))
+            people.at(self._at(day + 0.6), lambda n=f"talk{day}": people.begin_discussion(n))
             for number in range(4):
-                when = at(day * 24 + chance.uniform(1, 23))
-                people.at(when, lambda n=day * 10 + number: people.ask(n))
+                when = self._at(day + chance.random())
+                people.at(when, lambda n=day * 4 + number: people.ask(n))
         # Each fault has a day of its own; a week of one day has all of them in it.
-        part = hours / 7
-        machine = self.machine
         if machine.is_mounted:
-            self._fault(at(part * 1.5), 1, "disk-full", machine.fill, machine.make_room)
-        self._fault(at(part * 2.5), 1, "settings", self._spoil, self._mend)
-        people.at(at(part * 3.5), machine.move)
-        self._fault(at(part * 4.5), min(4, part), "halted", self._halt, self._resume)
-        self.no_clock = (at(part * 5.5), at(part * 5.5 + min(12, part)))
+            self._fault(1, 1, "disk-full", machine.fill, machine.make_room)
+        bad = machine.settings + "max_runs = = 3\n"
+        write, good = machine.write_settings, machine.settings
+        self._fault(2, 1, "settings", lambda: write(bad), lambda: write(good))
+        people.at(self._at(3.5 * days / 7), machine.move)
+        self._fault(
+            4, 3, "halted", lambda: machine.do("halt"), lambda: machine.do("resume", "--all")
+        )
+        self._fault(5, 12, "no clock", lambda: None, lambda: None)
 
-    def _fault(self, when, hours: float, name: str, begin, end) -> None:
-        def begins() -> None:
-            begin()
-            self.promises.fault = name
+    def _at(self, day: float) -> datetime:
+        return MONDAY + timedelta(minutes=round(day * 24 * 60))
 
-        def ends() -> None:
-            self.promises.fault = ""
-            end()
+    def _fault(
+        self,
+        day: int,
+        hours: int,
+        name: str,
+        begin: Callable[[], object],
+        end: Callable[[], object],
+    ) -> None:
+        def becomes(fault: str, what: Callable[[], object]) -> None:
+            self.promises.fault = fault
+            what()
 
-        self.people.at(when, begins)
-        self.people.at(when + timedelta(hours=hours), ends)
-
-    def _spoil(self) -> None:
-        self.machine.write_settings(self.machine.settings + "max_runs = = 3\n")
-
-    def _mend(self) -> None:
-        self.machine.write_settings(self.machine.settings)
-
-    def _halt(self) -> None:
-        self.machine.do("halt", "--reason", "the bill")
-
-    def _resume(self) -> None:
-        self.machine.do("resume", "--all")
+        first = self._at((day + 0.5) * self.days / 7)
+        last = first + timedelta(hours=min(hours, 24 * self.days / 7))
+        self.people.at(first, lambda: becomes(name, begin))
+        self.people.at(last, lambda: becomes("", end))
 
     def live(self) -> None:
         """Live all days, and then as long as it takes until everything has ended."""
+        machine, people, promises = self.machine, self.people, self.promises
         for agent in CAPABILITIES:
-            self.machine.do("agent", "join", "--as", agent)
-        beats = self.days * 48
-        for number in range(1, beats + _LONGEST_END):
-            if number > beats and not self.people.means_to() and not self._is_open():
+            machine.do("agent", "join", "--as", agent)
+        last = self.days * _BEATS_A_DAY
+        for number in range(1, last + _LONGEST_END):
+            people.live_until(MONDAY + number * BEAT)
+            beaten = promises.fault != "no clock" and self._beat()
+            people.look_around(promises.look_at_stalls(beaten=beaten), machine.runs())
+            if number % _BEATS_A_DAY == 0:
+                promises.look_at_texts(at_the_end=False)
+                self._tell(number // _BEATS_A_DAY)
+            if number >= last and not people.has_plans and not self._is_open():
                 break
-            self.people.live_until(MONDAY + number * BEAT)
-            beaten = self._beat()
-            status = self.promises.look_at_stalls(beaten=beaten)
-            self.people.look_around(status)
-            self.people.catch_up(self.machine.runs())
-            if number % 48 == 0 or number == beats:
-                self.promises.look_at_texts(at_the_end=False)
-                self.growth.append(self.machine.kept_bytes())
-                self._tell(number // 48)
-        self.promises.look_at_the_end()
+        promises.look_at_the_end()
+
+    def _beat(self) -> bool:
+        """Let cron beat; return true if nothing was killed meanwhile."""
+        chance = self.machine.chance
+        self.machine.counts["beats"] += 1
+        if chance.random() >= _KILLED_BEATS:
+            self.machine.do("heartbeat")
+            return True
+        share = chance.choice((0.3, 0.6, 1.0))
+        self.machine.do("heartbeat", kill_in=chance.uniform(0.02, 0.6), share=share)
+        return False
 
     def _is_open(self) -> bool:
         status = self.machine.look("status").json()
         rooms = [one for one in status["channels"] if is_awake(one)]
         return bool(status["conversations"] or rooms or status["tasks"])
 
-    def _beat(self) -> bool:
-        machine, promises = self.machine, self.promises
-        if self.no_clock[0] <= machine.now < self.no_clock[1]:
-            if machine.now - self.no_clock[0] > timedelta(hours=1):
-                promises.fault = promises.fault or "old-heartbeat"
-            return False
-        if promises.fault == "old-heartbeat":
-            promises.fault = ""
-        machine.counts["beats"] += 1
-        killed = machine.chance.random() < 0.12
-        share = machine.chance.choice((0.3, 0.6, 1.0))
-        if killed:
-            machine.beat_and_kill(machine.chance.uniform(0.02, 0.6), share)
-        else:
-            machine.do("heartbeat")
-        return not killed
-
     def _tell(self, day: int) -> None:
+        self.growth.append(self.machine.kept_mb())
         broken = ", ".join(f"{len(self.promises.broken[one])} {one}" for one in PROMISES)
-        counts = self.machine.counts
-        line = f"week: day {day} of {self.days}: {len(self.people.councils)} councils, "
-        line += f"{len(self.machine.runs())} runs, {counts['commands']} commands; {broken}\n"
-        sys.stderr.write(line)
-        sys.stderr.flush()
+        line = f"week: day {day}: {len(self.people.councils)} councils, "
+        sys.stderr.write(f"{line}{len(self.machine.runs())} runs: {broken}\n")
 
     def figures(self, took_s: float) -> list[tuple[str, str]]:
         """Return what was done and found, as rows of a table."""
-        machine, people = self.machine, self.people
-        verdicts: Counter[str] = Counter()
-        for name in people.councils:
-            shown = machine.look("show", name).json()
-            verdicts[str(shown.get("closedReason") or shown.get("status"))] += 1
-        does = Counter(one["does"] for one in machine.runs())
-        counts = machine.counts
-        growth = " → ".join(f"{one / 2**20:.1f}" for one in self.growth)
-        disk = "" if machine.is_mounted else " (the full disk was left out: mounting needs root)"
+        machine, people, counts = self.machine, self.people, self.machine.counts
+        shown = [machine.look("show", name).json() for name in people.councils]
+        verdicts = Counter(str(one.get("closedReason") or "open") for one in shown)
+        no_disk = "" if machine.is_mounted else ", no full disk: mounting needs root"
         return [
-            ("simulated days", f"{self.days}{disk}"),
-            ("heartbeats", str(counts["beats"])),
-            ("commands", str(counts["commands"])),
-            ("runs of agents", ", ".join(f"{n} {one}" for one, n in sorted(does.items()))),
+            ("simulated days", f"{self.days}{no_disk}"),
+            ("heartbeats, commands in all", f"{counts['beats']}, {counts['commands']}"),
+            ("what runs of agents did", _counted(Counter(one["does"] for one in machine.runs()))),
             ("processes killed", str(counts["processes killed"])),
-            ("commands killed and repeated", str(counts["commands repeated"])),
-            ("runs without an end", str(counts["runs without an end"])),
-            ("councils", ", ".join(f"{n} {one}" for one, n in sorted(verdicts.items()))),
+            ("commands killed and given again", str(counts["commands repeated"])),
+            ("runs that had no end", str(counts["runs without an end"])),
+            ("councils, how they closed", _counted(verdicts)),
             ("rooms, requests", f"{len(people.rooms)}, {len(people.asked)}"),
-            ("acknowledged texts of people", str(len(people.said))),
-            ("stalls looked at", str(self.promises.counts["stalls"])),
-            *((one, str(len(self.promises.broken[one]))) for one in PROMISES),
-            ("MB in `.council` after each day", growth),
-            ("largest process, MB", f"{machine.most_memory() / 2**20:.0f}"),
+            ("texts that were acknowledged", str(len(people.said))),
+            ("stalls", str(len(self.promises.stalls))),
+            *((f"**{one}**", str(len(self.promises.broken[one]))) for one in PROMISES),
+            ("MB in `.council`, day by day", " ".join(f"{one:.1f}" for one in self.growth)),
+            ("largest process, MB", f"{machine.most_memory_mb():.0f}"),
             ("wall time, s", f"{took_s:.0f}"),
         ]
 
@@ -173,7 +148,6 @@ def main(argv: list[str]) -> int:
     began_at = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="council-week-") as name:
         folder = Path(options.keep or name).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
         week = Week(folder, options.days, options.councils, options.seed)
         try:
             week.live()
@@ -181,35 +155,28 @@ def main(argv: list[str]) -> int:
         finally:
             if not options.keep:
                 week.machine.leave()
-    width = max(len(key) for key, _ in rows)
-    print("\n".join(f"{key:<{width}}  {value}" for key, value in rows))
-    broken = week.promises.broken
-    for promise in PROMISES:
-        for where, what in list(broken[promise].items())[: 1000 if options.keep else _SHOWN]:
-            print(f"{promise}: {where}: {what}")
+    for key, value in rows:
+        print(f"{key:<34}{value}")
     for line, times in sorted(week.people.refused.items()):
         print(f"refused {times} times: {line}")
-    if (options.days, options.councils, options.seed) == (DAYS, COUNCILS, SEED):
-        KEPT.write_text(_markdown(rows), encoding="utf-8")
-    return 1 if any(broken.values()) else 0
+    if (options.days, options.councils, options.seed) == USUAL:
+        table = "\n".join(f"| {key} | {value} |" for key, value in rows)
+        where = f"Python {platform.python_version()} · {platform.system()}"
+        about = f"# A simulated week\n\n{benchmarks.week.__doc__}\n{where}\n\n"
+        KEPT.write_text(f"{about}| | |\n|---|---|\n{table}\n", encoding="utf-8")
+    return 1 if any(week.promises.broken.values()) else 0
 
 
-def _markdown(rows: list[tuple[str, str]]) -> str:
-    about = (__import__("benchmarks.week").week.__doc__ or "").partition("\n\n")[2].strip()
-    where = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()}"
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows)
-    head = f"# A simulated week\n\nMade by `make week`: {where}.\n\n{about}"
-    return f"{head}\n\n| | |\n|---|---|\n{table}\n"
+def _counted(what: Counter[str]) -> str:
+    return ", ".join(f"{times} {one}" for one, times in sorted(what.items()))
 
 
 def _options(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.week", description=__doc__)
-    parser.add_argument("--days", type=int, default=DAYS)
-    parser.add_argument("--councils", type=int, default=COUNCILS)
-    parser.add_argument("--seed", default=SEED)
-    parser.add_argument(
-        "--keep", metavar="DIR", help="live there, leave it, show all that is wrong"
-    )
+    parser.add_argument("--days", type=int, default=USUAL[0])
+    parser.add_argument("--councils", type=int, default=USUAL[1])
+    parser.add_argument("--seed", default=USUAL[2])
+    parser.add_argument("--keep", metavar="DIR", help="live in this new folder, and leave it")
     return parser.parse_args(argv)
 
 

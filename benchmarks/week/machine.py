@@ -20,14 +20,12 @@ from typing import Any, NamedTuple
 
 from council.cli.app import run
 
-AGENT = Path(__file__).with_name("agent.py")
-COUNCIL = str(Path(sys.executable).parent / "council")
 AGENTS = ("good", "crash", "hang", "babble", "limit", "costs", "late", "mute")
 CAPABILITIES = {"good": "weather", "crash": "prices", "babble": "colour", "limit": "travel"}
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 
-_DISK = "size=96m"
-_PAGE = 4096
+_AGENT = Path(__file__).with_name("agent.py")
+_COUNCIL = str(Path(sys.executable).parent / "council")
 _LONGEST_REST_S = 60
 
 
@@ -47,33 +45,31 @@ class Ran(NamedTuple):
 
 
 class Machine:
-    """A workspace on a disk of its own, and a clock that is set.
+    """A workspace on a small disk of its own, where we may mount one, and a clock that is set.
 
     Attributes:
         now: The simulated time.
-        record: The file in which agents say what they do.
-        killed: The tasks whose processes were killed, or those who watched over them.
+        killed: The tasks whose processes, or those that watched over them, were killed.
         shaken_at: When something was killed last.
         counts: How often each thing was done.
     """
 
     def __init__(self, folder: Path, seed: str) -> None:
-        self.disk, self.record = folder / "disk", folder / "runs.jsonl"
-        self.now = MONDAY
-        self.chance = random.Random(seed)
+        self.now, self.chance = MONDAY, random.Random(seed)
         self.killed: set[str] = set()
         self.shaken_at: datetime | None = None
         self.counts: Counter[str] = Counter()
-        self.disk.mkdir()
-        mounting = ["mount", "-t", "tmpfs", "-o", _DISK, "tmpfs", str(self.disk)]
+        self.folder, self._disk, self._record = folder, folder / "disk", folder / "runs.jsonl"
+        self._disk.mkdir(parents=True)
+        mounting = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(self._disk)]
         self.is_mounted = os.geteuid() == 0 and _succeeds(mounting)
-        self.root = self.disk / "work"
+        self.root = self._disk / "work"
         (self.root / "memory" / "shared").mkdir(parents=True)
-        self._env = {"PATH": f"{Path(COUNCIL).parent}:{os.defpath}", "HOME": str(folder)}
-        self._env |= {"LANG": "C.UTF-8", "TERM": "dumb"}
+        path = f"{Path(_COUNCIL).parent}:{os.defpath}"
+        self._env = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "dumb"}
         self.settings = "schemaVersion = 1\n[limits]\nmax_runs_per_council = 30\n"
         for one in AGENTS:
-            argv = [sys.executable, str(AGENT), str(self.record), seed, one]
+            argv = [sys.executable, str(_AGENT), str(self._record), seed, one]
             self.settings += f"[agents.{one}]\nargv = {json.dumps(argv)}\n"
             self.settings += f'capabilities = ["{CAPABILITIES.get(one, one)}"]\n'
             self.settings += 'timeout = "1s"\n' if one == "hang" else ""
@@ -81,14 +77,10 @@ class Machine:
 
     def leave(self) -> None:
         """Give the disk back."""
+        self._kill(1)
+        self._rest()
         if self.is_mounted:
-            self.kill(1)
-            self.rest()
-            _succeeds(["umount", str(self.disk)])
-
-    def write_settings(self, text: str) -> None:
-        """Save `council.toml`."""
-        (self.root / "council.toml").write_text(text, encoding="utf-8")
+            _succeeds(["umount", str(self._disk)])
 
     @property
     def instant(self) -> str:
@@ -97,43 +89,28 @@ class Machine:
 
     # Commands
 
-    def do(self, *words: str, kill_in: float | None = None) -> Ran:
-        """Run `council WORDS` as a process, killed after `kill_in` seconds, until nothing runs."""
-        ran = self._do(words, kill_in)
-        self.rest()
-        return ran
+    def do(self, *words: str, kill_in: float | None = None, share: float = 1) -> Ran:
+        """Run `council WORDS` as a process, until nothing runs any more.
 
-    def _do(self, words: tuple[str, ...], kill_in: float | None) -> Ran:
+        Args:
+            words: The command.
+            kill_in: After how many seconds something is killed, None for never.
+            share: Which share of all that runs then is killed.
+        """
         self.counts["commands"] += 1
-        seen = len(self.runs())
-        child = self._start(words)
-        try:
-            out, err = child.communicate(timeout=kill_in)
-        except subprocess.TimeoutExpired:
-            self.kill(1)
-            self.shaken_at = self.now
-            child.kill()
-            out, err = child.communicate()
-            self.killed |= {one["task"] for one in self.runs()[seen:]}
-        return Ran(child.returncode, out, err)
-
-    def _start(self, words: tuple[str, ...]) -> subprocess.Popen[str]:
+        runs = len(self.runs())
         env = {**self._env, "COUNCIL_ROOT": str(self.root), "COUNCIL_NOW": self.instant}
-        argv, pipe = [COUNCIL, *words], subprocess.PIPE
-        return subprocess.Popen(argv, cwd=self.root, env=env, stdout=pipe, stderr=pipe, text=True)
-
-    def beat_and_kill(self, seconds: float, share: float) -> None:
-        """Beat, and after a while kill that share of all that runs then."""
-        self.counts["commands"] += 1
-        seen = len(self.runs())
-        child = self._start(("heartbeat",))
-        time.sleep(seconds)
-        if self.kill(share):
-            self.shaken_at = self.now
-        child.communicate()
-        self.rest()
-        if self.shaken_at == self.now:  # a run may have lost who watches over it
-            self.killed |= {one["task"] for one in self.runs()[seen:]}
+        argv, pipe = [_COUNCIL, *words], subprocess.PIPE
+        child = subprocess.Popen(argv, cwd=self.root, env=env, stdout=pipe, stderr=pipe, text=True)
+        if kill_in is not None:
+            time.sleep(kill_in)
+            if self._kill(share):
+                self.shaken_at = self.now
+        out, err = child.communicate()
+        self._rest()
+        if self.shaken_at == self.now:
+            self.killed |= {one["task"] for one in self.runs()[runs:]}
+        return Ran(child.returncode, out, err)
 
     def surely(self, *words: str) -> Ran:
         """Run a command as a person does: killed at times, and then given again."""
@@ -146,91 +123,82 @@ class Machine:
 
     def look(self, *words: str) -> Ran:
         """Run a command that only reads, in this process: it is loaded already."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         where = ["--root", str(self.root), "--now", self.instant, "--json"]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run([*words, *where])
-        texts = []
-        for one in (out, err):
-            one.flush()
-            texts.append(one.buffer.getvalue().decode())  # type: ignore[attr-defined]
-        return Ran(code, *texts)
+        out.seek(0)
+        err.seek(0)
+        return Ran(code, out.read(), err.read())
 
     # Processes
 
-    def rest(self) -> None:
+    def _rest(self) -> None:
         """Wait until nothing of this workspace runs any more."""
         ends_at = time.monotonic() + _LONGEST_REST_S
         while self._processes() or self._processes():  # who was just begun is seen the second time
             if time.monotonic() > ends_at:
                 self.counts["runs without an end"] += 1
-                self.kill(1)
+                self._kill(1)
             time.sleep(0.01)
 
-    def kill(self, share: float) -> int:
+    def _kill(self, share: float) -> int:
         """Kill that share of what runs here, none of it asked first."""
-        mine = self._processes()
-        chosen = [one for one in mine if self.chance.random() < share]
-        for process, task in chosen:
+        chosen = [one for one in self._processes() if self.chance.random() < share]
+        for process in chosen:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-                self.killed |= {task} - {""}
-                self.counts["processes killed"] += 1
+        self.counts["processes killed"] += len(chosen)
         return len(chosen)
 
-    def _processes(self) -> list[tuple[int, str]]:
-        """Return the processes of this workspace, each with the task it works for."""
+    def _processes(self) -> list[int]:
         mine = f"COUNCIL_ROOT={self.root}".encode()
         found = []
-        for name in os.listdir("/proc"):
-            if not name.isdigit():
-                continue
-            try:
-                environ = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if mine in environ:
-                tasks = [one[16:] for one in environ if one.startswith(b"COUNCIL_TASK_ID=")]
-                found.append((int(name), tasks[0].decode() if tasks else ""))
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):  # it is over, or another user's
+                if mine in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
+                    found.append(int(name))
         return found
 
     # What befalls it
 
+    def write_settings(self, text: str) -> None:
+        """Save `council.toml`."""
+        (self.root / "council.toml").write_text(text, encoding="utf-8")
+
     def fill(self) -> None:
         """Leave no room on the disk."""
-        with (self.disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(bytes(_PAGE * 16)):
+        with (self._disk / "filler").open("wb", 0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(65536)):
                 pass
 
     def make_room(self) -> None:
         """Remove what filled the disk."""
-        (self.disk / "filler").unlink(missing_ok=True)
+        (self._disk / "filler").unlink()
 
     def move(self) -> None:
         """Give the folder of the workspace another name."""
-        elsewhere = self.disk / "moved"
-        self.root.rename(elsewhere)
-        self.root = elsewhere
+        self.root = self.root.rename(self._disk / "moved")
 
     # Figures
 
     def runs(self) -> list[dict[str, Any]]:
         """Return what agents said they were about to do, in order."""
-        if not self.record.exists():
+        if not self._record.exists():
             return []
-        return [json.loads(one) for one in self.record.read_text().splitlines()]
+        return [json.loads(one) for one in self._record.read_text().splitlines()]
 
-    def kept_bytes(self) -> int:
+    def kept_mb(self) -> float:
         """Return how much `.council` holds."""
-        control = self.root / "memory" / "shared" / ".council"
-        return sum(one.lstat().st_size for one in control.rglob("*") if one.is_file())
+        files = (self.root / "memory" / "shared" / ".council").rglob("*")
+        return sum(one.lstat().st_size for one in files if one.is_file()) / 2**20
 
     @staticmethod
-    def most_memory() -> int:
-        """Return the bytes of the largest process that was waited for."""
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    def most_memory_mb() -> float:
+        """Return the size of the largest process that was waited for."""
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def _succeeds(argv: list[str]) -> bool:
-    program = shutil.which(argv[0])
-    return bool(program) and not subprocess.run(argv, capture_output=True, check=False).returncode
+    is_there = shutil.which(argv[0]) is not None
+    return is_there and subprocess.run(argv, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""What the people of the week do: ada gives commands, bea edits files as vim does."""
+"""What the two people of the week do: ada gives commands, bea edits files as vim does."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import heapq
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.week.machine import AGENTS, CAPABILITIES, Machine
 
 PEOPLE = ("ada", "bea")
-_NEVER = 0.25
+
+_NEVER, _GUIDES = 0.25, 0.3  # how often a person never answers; how often ada adds guidance
 _TRIES = 4
 _SHAPES = (
     ("--phases", "collect,synthesize"),
@@ -24,32 +26,25 @@ _SHAPES = (
     ("--procedure", "deliberation", "--order", "fixed", "--anonymous", "--max-rounds", "3"),
 )
 
-
-class Said(NamedTuple):
-    """Something that was acknowledged: its mark, its author, where it was said, and how."""
-
-    mark: str
-    who: str
-    where: str
-    how: str
+Json = dict[str, Any]
 
 
 class People:
-    """Two people, and what they still mean to do.
+    """Two people, what they have said, and what they still mean to do.
 
     Attributes:
-        said: What was acknowledged.
-        asked: The contexts of requests that were taken.
-        refused: The last words of commands that were refused, with how often.
+        said: What was acknowledged: its mark, its author, where it was said.
+        councils, rooms, asked: What was acknowledged to be open, by name.
+        refused: What commands said that were refused, with how often.
     """
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.chance = machine, machine.chance
-        self.said: list[Said] = []
-        self.asked: set[str] = set()
-        self.refused: dict[str, int] = {}
+        self.said: list[tuple[str, str, str]] = []
         self.councils: list[str] = []
         self.rooms: list[str] = []
+        self.asked: set[str] = set()
+        self.refused: Counter[str] = Counter()
         self._later: list[tuple[datetime, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._met: set[tuple[object, ...]] = set()
@@ -59,46 +54,50 @@ class People:
         heapq.heappush(self._later, (when, next(self._order), what))
 
     def live_until(self, end: datetime) -> None:
-        """Do all that was meant to be done before `end`, each at its time."""
+        """Do all that was meant to be done until `end`, each at its time."""
         while self._later and self._later[0][0] <= end:
             when, _, what = heapq.heappop(self._later)
             self.machine.now = max(when, self.machine.now)
             try:
                 what()
-            except OSError:  # their own programs have no room either
+            except OSError:  # an editor has no room either
                 self.at(when + timedelta(hours=1), what)
         self.machine.now = end
 
-    def means_to(self) -> bool:
-        """Return true if anything is still to be done."""
+    @property
+    def has_plans(self) -> bool:
+        """Whether anything is still meant to be done."""
         return bool(self._later)
 
     def _in(self, least_h: float, most_h: float) -> datetime:
-        hours = self.chance.uniform(least_h, most_h)
-        return self.machine.now + timedelta(minutes=int(hours * 60))
+        minutes = int(self.chance.uniform(least_h, most_h) * 60)
+        return self.machine.now + timedelta(minutes=minutes)
 
-    def _mark(self, *of: object) -> str:
-        return f"{'-'.join(map(str, of))}-{self.chance.getrandbits(32):08x}"
+    def _is_new(self, *what: object) -> bool:
+        is_new = what not in self._met
+        self._met.add(what)
+        return is_new
 
-    def _try(self, words: list[str], taken: Callable[[dict[str, Any]], None], left: int = _TRIES):
-        """Give a command; where the machine refuses it, again in an hour."""
+    def _try(self, words: list[str], taken: Callable[[Json], object], left: int = _TRIES) -> None:
+        """Give a command; where the machine is not well, again in an hour."""
         ran = self.machine.surely(*words, "--json")
         if ran.code == 0 or ran.json().get("outcome") == "late":
             taken(ran.json())
             return
-        why = re.sub(r"[\d'].*", "…", (ran.err.strip() or ran.out.strip()).partition("\n")[0])
-        self.refused[f"{words[0]}: exit {ran.code}: {why[:90]}"] = (
-            self.refused.get(f"{words[0]}: exit {ran.code}: {why[:90]}", 0) + 1
-        )
-        if ran.code in (1, 3) and left > 1:  # not for what was said: the machine is not well
-            self.at(
-                self.machine.now + timedelta(hours=1), lambda: self._try(words, taken, left - 1)
-            )
+        said = (ran.err.strip() or ran.out.strip()).partition("\n")[0]
+        self.refused[f"{words[0]}: exit {ran.code}: {re.sub(r'[0-9/].*', '…', said)}"] += 1
+        if ran.code in (1, 3) and left > 1:
+            self.at(self._in(1, 1), lambda: self._try(words, taken, left - 1))
+
+    def _say(self, words: list[str], text: str, who: str, where: str) -> None:
+        mark = f"{who}-{where}-{self.chance.getrandbits(32):08x}"
+        words = [words[0], *words[1:], f"{text} [k:{mark}]", "--as", who]
+        self._try(words, lambda _: self.said.append((mark, who, where)))
 
     # What they begin
 
     def begin_council(self, name: str) -> None:
-        """Convene one of several shapes, with three to five who take part."""
+        """Convene one of several shapes, with two to six who take part."""
         shape = self.chance.choice(_SHAPES)
         agents = self.chance.sample(AGENTS, self.chance.randint(2, 4))
         agents += self.chance.sample(PEOPLE, self.chance.choice((0, 1, 1, 2)))
@@ -109,24 +108,25 @@ class People:
         self._try(words, lambda _: self.councils.append(name))
 
     def begin_room(self, name: str) -> None:
-        """Make a room and say something there a few times in the next hours."""
+        """Make a room; something is said there a few times in the next hours."""
         members = ",".join([*self.chance.sample(AGENTS, 3), "ada"])
-        words = ["channel", "create", "chat", name, "--participants", members, "--as", "ada"]
 
-        def made(_: dict[str, Any]) -> None:
+        def made(_: Json) -> None:
             self.rooms.append(name)
+            words = ["channel", "post", name]
             for _ in range(3):
-                self.at(self._in(0, 8), lambda: self._post(name))
+                self.at(self._in(0, 8), lambda: self._say(words, "What about rain?", "ada", name))
 
+        words = ["channel", "create", "chat", name, "--participants", members, "--as", "ada"]
         self._try(words, made)
 
     def begin_discussion(self, name: str) -> None:
-        """Open a discussion of agents."""
-        guide = self.machine.disk / f"{name}.md"
+        """Open a discussion of agents; ada is to sum it up."""
+        guide = self.machine.folder / "guide.md"
         guide.write_text("# Topic\nRain.\n\n# Goals\nA plan.\n\n# Completion criteria\nAgreed.\n")
-        members = ",".join(self.chance.sample(AGENTS, 3))
         words = ["discussion", "create", name, "--as", "ada", "--guide", str(guide)]
-        self._try([*words, "--participants", members], lambda _: self.rooms.append(name))
+        words += ["--participants", ",".join(self.chance.sample(AGENTS, 3))]
+        self._try(words, lambda _: self.rooms.append(name))
 
     def ask(self, number: int) -> None:
         """Request something of the workers."""
@@ -136,88 +136,58 @@ class People:
 
     # What they do when they find that something waits for them
 
-    def look_around(self, status: dict[str, Any]) -> None:
-        """See what waits for a person, and mean to do it hours later, or never."""
+    def look_around(self, status: Json, runs: list[Json]) -> None:
+        """See what waits for somebody, who means to do it hours later, or never."""
         for one in status.get("conversations", []):
-            for who in PEOPLE:
-                if who in one["waiting"] and self._is_new(one["name"], one["tour"], who):
-                    answer = self._edit if who == "bea" else self._respond
-                    task = f"{one['conversationId']}.{one['tour']}.{who}.1"
-                    self._perhaps(lambda a=answer, o=one, w=who, t=task: a(o, w, t))
-            if self._is_new(one["name"], "guidance") and self.chance.random() < 0.3:
-                self.at(self._in(0, 3), lambda n=one["name"]: self._guide(n))
+            name, tour = one["name"], one["tour"]
+            if "ada" in one["waiting"] and self._is_new(name, tour, "ada"):
+                task = f"{one['conversationId']}.{tour}.ada.1"
+                form = one["procedure"] == "deliberation"
+                self._perhaps(lambda n=name, t=task, f=form: self._respond("ada", n, t, f))
+            if "bea" in one["waiting"] and self._is_new(name, tour, "bea"):
+                self._perhaps(lambda n=name, t=tour: self._edit(n, t))
+            if self._is_new(name, "guidance") and self.chance.random() < _GUIDES:
+                words = ["say", "--to", name]
+                guide = lambda w=words, n=name: self._say(w, "Mind the budget.", "ada", n)  # noqa: E731
+                self.at(self._in(0, 3), guide)
         for one in status.get("tasks", []):
-            asks = one["waitsFor"] == "User" and not one["closed"]
-            if asks and self._is_new(one["context"], one["task"]):
-                where = f"{one['context']}/{one['task']}"
-                self._perhaps(
-                    lambda w=where: self._try(["msg", "answer", w, "red"], lambda _: None)
-                )
+            where = f"{one['context']}/{one['task']}"
+            if one["waitsFor"] == "User" and self._is_new(where):
+                words = ["msg", "answer", where, "red"]
+                self._perhaps(lambda w=words: self._try(w, lambda _: None))
         for one in status.get("channels", []):
-            if one.get("waitsForSummaryOf") == "ada" and self._is_new(one["channelId"]):
-                self._perhaps(lambda n=one["channelId"]: self.complete(n))
-
-    def catch_up(self, runs: list[dict[str, Any]]) -> None:
-        """Let the agent that is always late answer, hours after its run."""
-        for one in runs:
+            if one["waitsForSummaryOf"] and self._is_new(one["channelId"]):
+                self._perhaps(lambda n=one["channelId"]: self._sum_up(n))
+        for one in runs:  # the agent that is always late answers by a command, too
             if one["does"] == "late" and self._is_new(one["task"]):
-                council = {"name": one["name"], "procedure": "council"}
-                if one["phase"] in ("DELIBERATE", "VOTE"):
-                    council["procedure"] = "deliberation"
-                self.at(
-                    self._in(0.2, 5), lambda o=one, c=council: self._respond(c, "late", o["task"])
-                )
-
-    def _is_new(self, *what: object) -> bool:
-        is_new = what not in self._met
-        self._met.add(what)
-        return is_new
+                of, form = (one["name"], one["task"]), one["phase"] in ("DELIBERATE", "VOTE")
+                self.at(self._in(0.2, 5), lambda o=of, f=form: self._respond("late", *o, f))
 
     def _perhaps(self, what: Callable[[], None]) -> None:
         if self.chance.random() >= _NEVER:
             self.at(self._in(0.1, 5), what)
 
-    def _respond(self, council: dict[str, Any], who: str, task: str) -> None:
-        name = council["name"]
-        mark = self._mark(who, name)
-        words = ["respond", f"I have thought about it. [k:{mark}]", "--as", who, "--name", name]
-        if council["procedure"] == "deliberation":
-            words += ["--position", "We should do it.", "--confidence", "4"]
-        said = lambda _: self.said.append(Said(mark, who, name, "respond"))  # noqa: E731
-        self._try([*words, "--task", task], said)
+    def _respond(self, who: str, name: str, task: str, is_form: bool) -> None:
+        words = ["respond", "--name", name, "--task", task]
+        words += ["--position", "We should do it.", "--confidence", "4"] if is_form else []
+        self._say(words, "I have thought about it.", who, name)
 
-    def _edit(self, council: dict[str, Any], who: str, _task: str) -> None:
-        """Write below her name and save: a new file takes the place of the old one."""
-        name = council["name"]
+    def _edit(self, name: str, tour: int) -> None:
+        """Write below bea's name and save: a new file takes the place of the old one."""
         live = self.machine.root / "memory" / "shared" / f"council-{name}-conversation.md"
-        state = self.machine.look("show", name).json()
-        if not live.exists() or state.get("tour") != council["tour"]:
+        if not live.exists() or self.machine.look("show", name).json().get("tour") != tour:
             return  # it has gone on without her
-        mark = self._mark(who, name)
+        mark = f"bea-{name}-{self.chance.getrandbits(32):08x}"
         text = live.read_text(encoding="utf-8")
-        headings = list(re.finditer(rf"^### .*{who.capitalize()}\n", text, re.MULTILINE))
-        if not headings:
-            return
-        end = headings[-1].end()
+        end = [one.end() for one in re.finditer(r"^### .*Bea\n", text, re.MULTILINE)][-1]
         text = f"{text[:end]}It seems right to me. [k:{mark}]\n{text[end:]}"
-        text = text.replace(f"(agent:{who}): WAITING", f"(agent:{who}): RESPONDED")
+        text = text.replace("(agent:bea): WAITING", "(agent:bea): RESPONDED")
         beside = live.with_name(f".{live.name}.swp")
         beside.write_text(text, encoding="utf-8")
         os.replace(beside, live)
-        self.said.append(Said(mark, who, name, "edit"))
+        self.said.append((mark, "bea", name))
 
-    def _guide(self, name: str) -> None:
-        mark = self._mark("guide", name)
-        words = ["say", f"Mind the budget. [k:{mark}]", "--to", name, "--as", "ada"]
-        self._try(words, lambda _: self.said.append(Said(mark, "ada", name, "say")))
-
-    def _post(self, room: str) -> None:
-        mark = self._mark("post", room)
-        words = ["channel", "post", room, f"What about rain? [k:{mark}]", "--as", "ada"]
-        self._try(words, lambda _: self.said.append(Said(mark, "ada", room, "post")))
-
-    def complete(self, room: str) -> None:
-        """Complete a discussion with a summary."""
+    def _sum_up(self, room: str) -> None:
         folder = self.machine.root / "memory" / "shared" / "discussion-summary"
         folder.mkdir(exist_ok=True)
         (folder / f"{room}.md").write_text("# Summary\nIt will rain.\n")
