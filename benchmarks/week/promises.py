@@ -98,8 +98,8 @@ class Promises:
             does = self._truth(agent, runs.get((name, agent, one["tour"])))
             self.stalls.add((name, str(one["tour"]), agent, does, self.fault))
             expected = {_TRUE.get(does, ""), *_KEPT_BACK} if agent not in PEOPLE else {"by-hand"}
-            if does in ("nothing", "says") and self.machine.shaken_at:
-                expected.add("lost")
+            if self.machine.shaken_at and agent not in PEOPLE:
+                expected.add("lost")  # perhaps before its program had begun
             if self.fault in ("halted", "disk-full"):
                 expected = {self.fault}
             named = {what for who, what in said if who in (agent, None)}
