@@ -91,7 +91,7 @@ class People:
 
     def _say(self, words: list[str], text: str, who: str, where: str) -> None:
         mark = f"{who}-{where}-{self.chance.getrandbits(32):08x}"
-        words = [words[0], *words[1:], f"{text} [k:{mark}]", "--as", who]
+        words = [*words, f"{text} [k:{mark}]", "--as", who]
         self._try(words, lambda _: self.said.append((mark, who, where)))
 
     # What they begin
