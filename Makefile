@@ -6,7 +6,7 @@ BIN := .venv/bin
 unexport PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test slow test-all check bench bench-answers bench-judgement faults fuzz fmt clean venv venv-demo fault-tools
+.PHONY: help demo test slow test-all check bench bench-answers bench-judgement week faults fuzz fmt clean venv venv-demo fault-tools
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ bench-answers: venv ## Read answers as language models write them, and count wha
 
 bench-judgement: venv ## Simulate what listening does to a verdict
 	@$(BIN)/python -m benchmarks.judgement
+
+week: venv ## Live a simulated week: real processes, kills, a full disk, people who come late
+	@$(BIN)/python -m benchmarks.week
 
 # Every how many points one is tried; how long the codec is fuzzed.
 EVERY ?= 1
