@@ -95,13 +95,23 @@ def launch(
     def work() -> None:
         _supervise(place, wanted, settle, afterwards)
 
+    def not_started(error: OSError) -> None:
+        settle(failed(f"cannot start a run: {error.strerror or error}"))
+
+    def not_started_later(error: OSError) -> None:
+        not_started(error)
+        afterwards(place)
+
     try:
-        detach(work, log_file=place.paths.failure_log, keep=wanted.slot.descriptors)
+        detach(
+            work,
+            log_file=place.paths.failure_log,
+            keep=wanted.slot.descriptors,
+            otherwise=not_started_later,
+        )
         return True
     except OSError as error:  # the system has no room for another process
-        settle(failed(f"cannot start a run: {error.strerror or error}"))
-    finally:
-        wanted.slot.release()
+        not_started(error)
     return False
 
 
@@ -135,8 +145,13 @@ def _supervise(
         give_back()
         afterwards(place)
     if settled.retry_s > 0 and place.fixed_now is None:
-        time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))
-        afterwards(place)
+        pause_s = min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S)
+
+        def try_again() -> None:
+            time.sleep(pause_s)
+            afterwards(place)
+
+        detach(try_again, log_file=place.paths.failure_log)
 
 
 def _nobody_is_left() -> bool:
