@@ -40,6 +40,7 @@ from council.operations.conversations import prompting
 from council.operations.conversations.prompting import turn_prompt
 from council.operations.conversations.recording import record_answer
 from council.operations.gate import heard_at
+from council.operations.gone_runs import without_gone_runs
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
@@ -326,7 +327,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     """Take the steps that are due in one conversation, and archive it when it has ended."""
 
     def change(state: Conversation) -> Step:
-        step = _up_to_ceiling(place, machine.advance(state, now), now)
+        step = machine.advance(without_gone_runs(place, state, now), now)
+        step = _up_to_ceiling(place, step, now)
         fresh = seen_of(seen.name, state, step)
         for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
             setattr(seen, field, getattr(fresh, field))
@@ -335,7 +337,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     # With many conversations in the queue, most want a place and nothing else.
     view = place.conversations.page(seen.name, now)
     stands = not place.conversations.must_settle(view) and view.state.finished_at is None
-    if stands and not _up_to_ceiling(place, machine.advance(view.state, now), now).events:
+    step = machine.advance(without_gone_runs(place, view.state, now), now)
+    if stands and not _up_to_ceiling(place, step, now).events:
         return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev
