@@ -387,9 +387,7 @@ def _conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)
-    silent = [
-        one.reason for one in played if reason != CEILING and everybody <= set(one.absent)
-    ]
+    silent = [one.reason for one in played if reason != CEILING and everybody <= set(one.absent)]
     by_hand = state.status
     if PROCEDURES[state.procedure].verdict == "stances":
         agreed = state.has_consensus  # a status set by hand ends the rounds and is no verdict
