@@ -175,7 +175,10 @@ def _count(place: Place, wanted: Launch, answer: Answer, failure: str) -> None:
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
     if failure:
-        note_failure(place, wanted.agent.id, failure, wanted.owner, trace)
+        from council.operations.telling.run_logs import reason_with_output
+
+        why = reason_with_output(place, wanted.task, failure)
+        note_failure(place, wanted.agent.id, why, wanted.owner, trace)
     else:
         note_success(place, wanted.agent.id, wanted.owner, trace)
 
