@@ -147,19 +147,27 @@ def with_settings(text: str) -> Callable[[Case], None]:
     return prepare
 
 
-def denied(case: Case) -> None:
-    limits = "retry_backoff = []\n[limits]\nfailures_before_rest = 1\n"
-    case.settings(f'{limits}[agents.owl]\nargv = ["/bin/sh", "-c", "{DENIED}"]\n')
-    case.convene()
-    wait_until(lambda: "rests" in case.causes("problems"))
+def denied(code: str, limits: str = "") -> Callable[[Case], None]:
+    """Return what makes runs of owl fail, until the cause is seen."""
+
+    def prepare(case: Case) -> None:
+        agent = f'[agents.owl]\nargv = ["/bin/sh", "-c", "{DENIED}"]\n'
+        case.convene(f'retry_backoff = ["1h"]\n{limits}{agent}')
+        wait_until(lambda: code in case.causes("problems"))
+
+    return prepare
 
 
 def homeless(case: Case) -> None:
-    case.settings(
-        'retry_backoff = ["1s"]\n[agents.owl]\nargv = ["/bin/echo", "Yes."]\nworkspace = "gone"\n'
-    )
-    case.convene()
+    agent = '[agents.owl]\nargv = ["/bin/echo", "Yes."]\n'
+    gone = case.root.parent / "gone"
+    gone.mkdir()
+    case.run("halt")
+    case.convene('retry_backoff = ["1s"]\n' + agent, "--cwd", str(gone))
+    gone.rmdir()
+    case.run("resume", "--all")
     wait_until(lambda: "no-folder" in case.causes("problems"))
+    case.run("halt")
 
 
 def halted(case: Case) -> None:
@@ -229,11 +237,13 @@ def mend_and_probe(case: Case, said: dict[str, str]) -> None:
 def make_folder(case: Case, said: dict[str, str]) -> None:
     path = said["said"].rpartition(": ")[2]
     assert f"mkdir -p {path}" in said["fix"]
-    case.shell(f"mkdir -p {path}")
+    case.shell(f"mkdir -p {path}; council resume --all")
     case.now += timedelta(minutes=5)
     wait_until(lambda: case.shell("council heartbeat") or "no-folder" not in case.causes("explain"))
 
 
+_ONE = "[limits]\nfailures_before_rest = 1\n"
+_REPAIR = "council doctor --repair"
 Cure = str | Callable[[Case, dict[str, str]], None]
 # Cause; how it comes about; a word of the way out; the way out, as a line of shell or by hand.
 FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
@@ -278,10 +288,15 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         "[agents.owl]",
         put_right("council.toml", '[agents.owl]\ndriver = "manual"\n'),
     ),
-    ("rests", denied, "council doctor --probe", mend_and_probe),
+    (
+        "rests",
+        denied("rests", "[limits]\nfailures_before_rest = 1\n"),
+        "council doctor --probe",
+        mend_and_probe,
+    ),
     (
         "exit",
-        denied,
+        denied("exit"),
         'council respond --as owl --name active "…"',
         'council respond --as owl --name active "Yes."',
     ),
@@ -294,14 +309,9 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
         "raise it under [limits]",
         put_right("council.toml", "[limits]\nmax_runs_per_day = 9\n"),
     ),
-    (
-        "broken-file",
-        overwritten("no council\n"),
-        "council doctor --repair",
-        "council doctor --repair",
-    ),
-    ("broken-file", overwritten(""), "council doctor --repair", "council doctor --repair"),
-    ("broken-file", missing, "council doctor --repair", "council doctor --repair"),
+    ("broken-file", overwritten("no council\n"), _REPAIR, _REPAIR),
+    ("broken-file", overwritten(""), _REPAIR, _REPAIR),
+    ("broken-file", missing, _REPAIR, _REPAIR),
     ("key", key_for_all, "chmod 600", "chmod 600 memory/shared/.council/key"),
     (
         "counts",
@@ -334,7 +344,7 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
 @pytest.mark.parametrize(
     ("code", "prepare", "way", "cure"),
     FAULTS,
-    ids=[f"{one[0]}-{n}" for n, one in enumerate(FAULTS)],
+    ids=[one[0] for one in FAULTS],
 )
 def test_four_commands_name_one_cause_and_the_way_out_they_name_works(
     case: Case, code: str, prepare: Callable[[Case], None], way: str, cure: Cure
@@ -390,7 +400,7 @@ def test_a_fault_of_the_settings_is_said_by_every_command_that_reads_them(case: 
     case.convene("max_rums = 2\n")
     said = "council: council.toml: no setting is called max_rums\n"
 
-    for words in (["list"], ["show"], ["agents", "--json"], ["check"]):
+    for words in (["list"], ["show"], ["agent", "query"], ["check"]):
         assert case.run(*words)[2].count(said) == 1, words
     for words in (["heartbeat"], ["context", "--as", "owl"], ["respond", "--as", "owl", "Yes."]):
         assert council(*words, now=case.now).err.count(said) == 1, words

@@ -19,14 +19,14 @@ PATIENCE = frozenset((*_BY_HAND, "asleep", "no-turns", "no-place", "busy", "lock
 OVERDUE = frozenset(("overdue", "not-woken", "late-task"))
 
 # What the file or the program that is at fault has said for itself, with its own way out.
-_SAID = ("{message}", "{message}", "{hint}", "{hint}")
+_SAID = ("{message}", "{message}", "{hint}")
 
-# Cause: what is said in English and in French, and the way out in English and in French.
-CAUSES: dict[str, tuple[str, str, str, str]] = {
+# Cause: what is said in English and in French, and the way out in English and, where it is no
+# mere command, in French.
+CAUSES: dict[str, tuple[str, ...]] = {
     "halted": (
         "the workspace is halted[ since {since}][: {reason}]: no run is started",
         "l'espace est arrêté[ depuis {since}][ : {reason}] : rien n'est lancé",
-        "council resume --all",
         "council resume --all",
     ),
     "no-heartbeat": (
@@ -57,12 +57,10 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "the folder is missing",
         "le dossier manque",
         "council doctor --repair",
-        "council doctor --repair",
     ),
     "folder-closed": (
         "the folder cannot be written",
         "le dossier ne peut être écrit",
-        "chmod u+rwx {path}",
         "chmod u+rwx {path}",
     ),
     "setting": (
@@ -83,12 +81,10 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "its mode is {mode}: it must be read by its owner, and by no one else",
         "son mode est {mode} : seul son propriétaire doit la lire",
         "chmod 600 {path}",
-        "chmod 600 {path}",
     ),
     "counts": (
         "{path} cannot be read; counts of runs begin anew",
         "{path} est illisible ; les comptes recommencent",
-        "council doctor --repair",
         "council doctor --repair",
     ),
     "work-failed": (
@@ -133,7 +129,6 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "the program of {agent} may not be executed: {program}",
         "le programme de {agent} n'est pas exécutable : {program}",
         "chmod +x {program}",
-        "chmod +x {program}",
     ),
     "no-folder": (
         "the folder in which {agent} is to run is not there: {program}",
@@ -173,7 +168,6 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "Python recompile council à chaque commande, ce qui prend plusieurs fois plus "
         "longtemps : {why}",
         "{fix}",
-        "{fix}",
     ),
     "broken-file": (
         "its file is not in order: {message}",
@@ -198,8 +192,8 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         'remettez memory/shared/channels/{name}.jsonl, ou continuez : council say "…" --to {name}',
     ),
     "lock-stuck": (
-        "{holder} has held a lock for {age}, and others wait for it",
-        "{holder} tient un verrou depuis {age}, et d'autres l'attendent",
+        "{holder} has held a lock for more than a minute",
+        "{holder} tient un verrou depuis plus d'une minute",
         "if that process hangs, end it: the lock ends with it",
         "si ce processus est bloqué, arrêtez-le : le verrou disparaît avec lui",
     ),
@@ -283,12 +277,10 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "{agent} has the floor and was to be woken {late} ago",
         "{agent} a la parole et devait être réveillé il y a {late}",
         "council heartbeat",
-        "council heartbeat",
     ),
     "late-task": (
         "{task} is over for {late}",
         "{task} est hors délai depuis {late}",
-        "council heartbeat",
         "council heartbeat",
     ),
     "by-hand": (
@@ -319,7 +311,6 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
         "the user has not chosen yet: {question}[ ({options})]",
         "l'utilisateur n'a pas encore choisi : {question}[ ({options})]",
         "council msg answer {task} OPTION",
-        "council msg answer {task} OPTION",
     ),
     "no-worker": (
         "no worker for {task}[: {reason}]",
@@ -347,7 +338,6 @@ CAUSES: dict[str, tuple[str, str, str, str]] = {
     "is-paused": (
         "it is paused since {since}",
         "en pause depuis {since}",
-        "council resume --name {name}",
         "council resume --name {name}",
     ),
     "asleep": (

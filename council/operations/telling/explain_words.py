@@ -107,8 +107,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "answer-to-user": ("the answer to the user", "la réponse à l'utilisateur"),
     "closing": ("somebody to close it (it is kept open)", "sa fermeture (il reste ouvert)"),
     "no-clock": ("no clock runs it", "aucune horloge ne le lance"),
-    **{code: words[:2] for code, words in CAUSES.items()},
-    **{f"fix-{code}": words[2:] for code, words in CAUSES.items()},
+    **{code: (words[0], words[1]) for code, words in CAUSES.items()},
+    **{f"fix-{code}": (words[2], words[-1]) for code, words in CAUSES.items()},
     # What comes next
     "next-heartbeat": (
         "the next heartbeat starts {agents}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import timedelta
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-_HELD_LONG = timedelta(minutes=1)
+_HELD_LONG_S = 60
 
 # How the reasons of failed runs begin, and which sentence tells of them.
 _BEGINNINGS = (
@@ -96,9 +95,9 @@ def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
 
     if os.path.exists(lock) and is_held(lock):
         # Whoever takes it writes its name there, by the clock of the machine.
-        age = timedelta(seconds=max(0, int(time.time() - os.stat(lock).st_mtime)))
-        code = code if age < _HELD_LONG else "lock-stuck"
-        found.hinder(code, holder=holder_of(lock) or "?", age=age)
+        if time.time() - os.stat(lock).st_mtime > _HELD_LONG_S:
+            code = "lock-stuck"
+        found.hinder(code, holder=holder_of(lock) or "?")
 
 
 def of_refusals(place: Place, found: Explained, owner: str, asked: dict[str, datetime]) -> None:
