@@ -12,7 +12,7 @@ from council.core.agents import ANSWER_TOOL
 from council.core.conversations import owed
 from council.core.conversations.conversation import Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.telling import meanings
 from council.core.telling.trace_context import context_of
 from council.operations.place import Place
@@ -49,10 +49,10 @@ def explain_conversation(place: Place, about: Subject, *, brief: bool = False) -
         RefusedError: It is anonymous, and a run asks.
     """
     live = place.paths.conversation_file(about.name)
-    if about.name not in place.conversations.names():
-        return _archived(place, about)
     try:
         state = place.conversations.read(about.name)
+    except NotFoundError:
+        return _archived(place, about)
     except CouncilError as error:
         from council.operations.telling.explained import broken
 
