@@ -98,7 +98,7 @@ def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
 
     def rested() -> bool:
         council("heartbeat", now=now)
-        return "resting" in problems(council, now)
+        return "rests" in problems(council, now)
 
     wait_until(rested)
     found = problems(council, now)
@@ -141,8 +141,8 @@ def test_many_councils_take_a_line_each_and_alike_problems_are_told_once(council
         council, 80, "status", "--problems", "--root", str(council.root), "--now", late
     )
 
-    assert "7 open · 7 overdue !" in lines
-    assert sum("question-" in line for line in lines) == 7
+    table = lines[lines.index("7 open · 7 overdue !") :]
+    assert sum("question-" in line for line in table) == 7
     assert max(map(len, lines + wrong)) <= 80
     assert "overdue (7)" in wrong
     assert sum("over for 1h" in line for line in wrong) == 1
@@ -152,8 +152,10 @@ def test_many_councils_take_a_line_each_and_alike_problems_are_told_once(council
 def test_status_is_shown_live_until_it_is_stopped(opened):
     watcher = opened.start("status", "--watch")
     try:
-        first = watcher.stdout.readline().decode()
-        assert "Shall we build a weather bot?" in first
+        first = ""
+        while "Shall we build a weather bot?" not in first:
+            first = watcher.stdout.readline().decode()
+            assert first
         assert opened("pause").code == 0
         seen = b""
         while b"paused" not in seen:

@@ -9,6 +9,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
+from council.core.bounds import NOT_STARTED
 from council.core.conversations import owed
 from council.core.conversations.conversation import Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
@@ -183,7 +184,9 @@ def of_agent(
         retry_at: When another attempt is owed to it, None for never.
     """
     last = tasks[-1] if tasks else None
-    failed = [one for one in tasks if one.state is TaskState.F]
+    failed = [
+        one for one in tasks if one.state is TaskState.F and not one.reason.startswith(NOT_STARTED)
+    ]
     by_tool = place.settings.agent(agent).answer == ANSWER_TOOL
     for one in failed[-1:] if last is None or last.state is not TaskState.R else []:
         of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)
