@@ -9,9 +9,8 @@ Source: P8-011, P8-021, P8-024, P8-026, P8-061, `cli.md` sections 1 and 2.
 from __future__ import annotations
 
 import json
-import os
 
-from council.cli.edge import Output, read_text
+from council.cli.edge import Output, open_workspace, read_text
 from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
     CouncilError,
@@ -22,7 +21,7 @@ from council.core.errors import (
 )
 from council.core.plain_text import plain_line
 from council.operations.delegation.handing_over import Answered, Request
-from council.operations.place import Place, open_place
+from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def call(values: dict[str, Any]) -> Output:
 
 
 def _place(values: dict[str, Any]) -> Place:
-    place = open_place(values["root"], values["now"], os.environ)
+    place = open_workspace(values["root"], values["now"])
     place.refuse_newer_settings()
     return place
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from council.operations.place import Place
+
 INTERRUPTED = 130
 
 
@@ -39,6 +41,20 @@ class Output(Record):
     notes: list[str] = []  # noqa: RUF012 - Record copies it
     code: int = 0
     verbatim: bool = False
+
+
+def open_workspace(root: str, now: str) -> Place:
+    """Open the workspace that a command means; what is wrong in its settings is said (OP-011)."""
+    from council.operations.place import open_place
+
+    return with_faults_said(open_place(root, now, os.environ))
+
+
+def with_faults_said(place: Place) -> Place:
+    """Return an open workspace, after a line on standard error for each fault of its settings."""
+    for fault in place.settings.faults:
+        sys.stderr.write(_one_line(f"council: {fault}") + "\n")
+    return place
 
 
 def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json: bool) -> int:

@@ -60,8 +60,8 @@ def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> s
     if found.hindrances:
         body: list[str] = []
         for one in found.hindrances:
-            body += _wrapped(one.cause.text(lang), "  ! ", width)
-            body += _wrapped(one.fix.text(lang), "    -> ", width)
+            body += _wrapped(one.line(lang, found.name), "  ! ", width)
+            body += _wrapped(one.fix(lang), "    -> ", width)
         part("hindrances", body)
     if found.tried:
         newest = {one.agent: one.task for one in found.tried}

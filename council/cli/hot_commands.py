@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.edge import Output, read_text
+from council.cli.edge import Output, open_workspace, read_text
 from council.core.errors import ConflictError, CouncilError, NotFoundError
-from council.operations.place import Place, conversation_name, open_place, speaker
+from council.operations.place import Place, conversation_name, speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ NOTHING_OPEN = "nothing is open; start with: council convene"
 
 
 def _place(values: dict[str, Any]) -> Place:
-    return open_place(values["root"], values["now"], os.environ)
+    return open_workspace(values["root"], values["now"])
 
 
 def respond(values: dict[str, Any], *, only: str = "") -> Output:

@@ -13,10 +13,10 @@ from typing import Any
 import typer
 
 from council.cli import options
-from council.cli.edge import Output, carry_out
+from council.cli.edge import Output, carry_out, open_workspace, with_faults_said
 from council.cli.options import Command, Option
 from council.core.errors import UsageError
-from council.operations.place import Place, open_place
+from council.operations.place import Place
 
 Work = Callable[..., Output | int | None]
 
@@ -152,10 +152,11 @@ def command(
 
 def _opened(given: dict[str, Any], *, needed: bool) -> Place | None:
     if needed:
-        return open_place(given["root"], given["now"], os.environ)
+        return open_workspace(given["root"], given["now"])
     from council.operations.protocol.messages import place_if_any
 
-    return place_if_any(given["root"], given["now"], os.environ)
+    place = place_if_any(given["root"], given["now"], os.environ)
+    return with_faults_said(place) if place else None
 
 
 def _for_typer(

@@ -39,15 +39,15 @@ def status(
             problems=problems,
         )
         return None
-    if problems:
-        from council.operations.examining.problems import find_problems
-
-        found = find_problems(place)
-        return Output(record=found.to_record(), text=problems_text(found))
+    from council.operations.examining.problems import find_problems
     from council.operations.view import status as look
 
     overview = look(place)
-    return Output(record=overview.to_record(), text=as_text(glance(overview, verbose=verbose)))
+    found = find_problems(place, overview)
+    if problems:
+        return Output(record=found.to_record(), text=problems_text(found))
+    record = {**overview.to_record(), "problems": found.to_record()["problems"]}
+    return Output(record=record, text=as_text(glance(overview, found, verbose=verbose)))
 
 
 @command("halt", 'council halt --reason "the bill"')

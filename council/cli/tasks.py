@@ -24,9 +24,9 @@ def list_(
     rows, wrong = listed(place, with_closed=with_all)
     record = {
         "tasks": [row.to_record() for row in rows],
-        "errors": [error.to_record() for error in wrong],
+        "errors": [error.to_record() for _, error in wrong],
     }
-    notes = [f"council: {error.message} ({error.hint})" for error in wrong]
+    notes = [f"council: {error.message} ({error.hint})" for _, error in wrong]
     code = InvalidStateError.exit_code if wrong else 0
     return Output(record=record, text=list_page(rows, place.now()), notes=notes, code=code)
 

@@ -6,12 +6,11 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 from __future__ import annotations
 
 import json
-import os
 
-from council.cli.edge import Output, read_text
+from council.cli.edge import Output, open_workspace, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.rooms.channels import is_asleep
-from council.operations.place import Place, open_place, speaker
+from council.operations.place import Place, speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _place(values: dict[str, Any]) -> Place:
-    place = open_place(values["root"], values["now"], os.environ)
+    place = open_workspace(values["root"], values["now"])
     if not values["channel"]:
         raise UsageError("which channel?", "give its id; see: council channel list")
     place.refuse_newer_settings()

@@ -239,11 +239,8 @@ def overview_view(overview: Overview, *, verbose: bool = False) -> RenderableTyp
 
 
 def beside_councils(overview: Overview) -> list[RenderableType]:
-    """Return what `status` shows besides conversations: what is broken, rooms, the last beat."""
-    parts: list[RenderableType] = [
-        Text(f"{name}: {error.message} ({error.hint})", style="red")
-        for name, error in overview.errors
-    ]
+    """Return what `status` shows besides conversations: rooms, the last beat."""
+    parts: list[RenderableType] = []
     rooms = rooms_view(overview.rooms, overview.now)
     if not (overview.standings or overview.errors or overview.tasks or rooms):
         parts.append(Text('nothing is open; start with: council convene "…"'))

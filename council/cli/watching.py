@@ -38,12 +38,11 @@ def show_live(
         active_interval: The same while something is.
         problems: Show only what is wrong.
     """
-    known_clocks = clocks(place) if problems else []
+    known_clocks = clocks(place)
 
     def view(overview: Overview) -> RenderableType:
-        if not problems:
-            return glance(overview)
-        return Text(problems_text(find_problems(place, overview, known_clocks)))
+        found = find_problems(place, overview, known_clocks)
+        return Text(problems_text(found)) if problems else glance(overview, found)
 
     overviews = watch(place, advance=advance, interval=interval, active_interval=active_interval)
     if not sys.stdout.isatty():

@@ -199,7 +199,10 @@ def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, count
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
     if settled.failure and counts:
-        note_failure(place, wanted.agent.id, settled.failure, wanted.owner, trace)
+        from council.operations.telling.run_logs import reason_with_output
+
+        why = reason_with_output(place, wanted.task, settled.failure)
+        note_failure(place, wanted.agent.id, why, wanted.owner, trace)
     elif not settled.failure:
         note_success(place, wanted.agent.id, wanted.owner, trace)
 

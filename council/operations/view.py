@@ -18,6 +18,7 @@ from council.core.errors import CouncilError, UsageError
 from council.core.record import Record
 from council.core.telling.trace_context import context_of
 from council.operations.place import Place
+from council.operations.telling.run_logs import reason_with_output
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -148,7 +149,7 @@ def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
     from council.operations.protocol.tasks import listed
 
     rows, wrong = listed(place)
-    return [row for row in rows if not row.task.is_over], [("tasks", one) for one in wrong]
+    return [row for row in rows if not row.task.is_over], wrong
 
 
 def standing(place: Place, state: Conversation) -> Standing:
@@ -160,7 +161,7 @@ def standing(place: Place, state: Conversation) -> Standing:
         for task in owed.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
-                failures[agent] = task.reason
+                failures[agent] = reason_with_output(place, task.id, task.reason)
                 log = place.paths.run_file(task.id, "log")
                 if os.path.isfile(log):
                     logs[agent] = log

@@ -79,7 +79,7 @@ def test_an_answer_to_the_probe_ends_a_rest(council, now):
     edit_tally(place.paths, fail)
     later = now + timedelta(minutes=1)
     findings = council("doctor", "--json", now=later).json()["findings"]
-    (rest,) = [one for one in findings if "rests after 3 failures" in one["found"]]
+    (rest,) = [one for one in findings if "failed 3 times in a row" in one["found"]]
     assert "--probe" in rest["fix"]
 
     assert all(one["ok"] for one in probed(council, now=later)["good"])

@@ -322,7 +322,7 @@ def test_a_call_that_was_left_is_a_problem_until_its_end_is_written(tmp_path: Pa
 
     (found,) = find_problems(table.place).found
 
-    assert (found.kind, found.where) == ("call", "t1")
+    assert (found.code, found.where) == ("left-over", "t1")
     table.beat()
     assert find_problems(table.place).found == []
     log = table.place.paths.run_file("call.t1.1.sage.1", "log")

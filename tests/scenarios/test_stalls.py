@@ -80,7 +80,7 @@ def test_an_agent_that_rests(council):
 
     assert "failed 3 times in a row" in story
     assert "owl rests until" in why
-    assert "it failed 3 times in a row (exit 3)" in why
+    assert "it failed 3 times in a row (exit 3: the model is not available)" in why
     assert "council doctor --probe" in why
 
 
@@ -130,7 +130,7 @@ def test_an_agent_that_answers_by_hand_and_has_not(council):
 
     assert "owl prompt handed over, to answer by hand" in story
     assert "no program answers for owl: it answers by hand, and has not" in why
-    assert "council respond --as owl --name active (its prompt: memory/agents/owl/tasks/" in why
+    assert 'council respond --as owl --name active "…" (its prompt: memory/agents/owl/tasks/' in why
     assert kinds(council) == ["by-hand"]
 
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError
+from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
 from council.core.protocol.registry import EntryStatus
-from council.core.rooms.identities import MODERATOR
-from council.core.times import render_duration
-from council.operations.examining.finding import Finding
+from council.operations.examining.causes import cause, refusal
+from council.operations.examining.finding import Finding, wrong
 from council.operations.place import Place
 from council.operations.protocol.exchanging import contexts
 from council.operations.rooms import rooms
-from council.store.agents import known_agents
 from council.store.delegation import artifact_care, artifacts, briefs
 from council.store.paths import record_files
 from council.store.protocol import protocol_registry
-from council.store.rooms import ego, identities
+from council.store.rooms import identities
 
 _READ_BYTES = 512 * 2**20
 
@@ -32,7 +30,7 @@ def examine_artifacts(place: Place, *, repair: bool = False) -> list[Finding]:
     try:
         return [*_contents(place), *_remains(place, repair), *_briefs(place)]
     except CouncilError as error:
-        return [Finding(what="artifacts", ok=False, found=error.message, fix=error.hint)]
+        return [wrong(refusal("artifact", "artifacts", error))]
 
 
 def _contents(place: Place) -> list[Finding]:
@@ -53,12 +51,12 @@ def _contents(place: Place) -> list[Finding]:
             artifacts.open_verified(place.paths, wanted, now=place.now()).close()
         except CouncilError as error:
             fix = f"publish the same bytes again, or remove it: rm -f {path}"
-            found.append(Finding(what=wanted[:16], ok=False, found=error.message, fix=fix))
+            found.append(wrong(cause("artifact", wanted[:16], message=error.message, hint=fix)))
     if not count:
         return []
     if not found:
         rest = f", {unread} by size alone: council artifact verify --all" if unread else ""
-        found.append(Finding(what="artifacts", ok=True, found=f"{count} verified{rest}"))
+        found.append(Finding(what="artifacts", found=f"{count} verified{rest}"))
     return found
 
 
@@ -82,149 +80,61 @@ def _remains(place: Place, repair: bool) -> list[Finding]:
         ),
     ]
     return [
-        Finding(what="artifacts", ok=False, found=f"{os.path.basename(path)}: {said}", fix=how)
+        wrong(cause("artifact", "artifacts", message=f"{os.path.basename(path)}: {said}", hint=how))
         for path, said, how in told
     ]
 
 
 def _briefs(place: Place) -> list[Finding]:
     return [
-        Finding(
-            what="briefs",
-            ok=False,
-            found=f"{os.path.relpath(path, place.root)} is no brief",
-            fix="correct it, or move it elsewhere",
+        wrong(
+            cause(
+                "brief",
+                "briefs",
+                message=f"{os.path.relpath(path, place.root)} is no brief",
+                hint="correct it, or move it elsewhere",
+            )
         )
         for path in briefs.damaged(place.paths)
     ]
 
 
-# --- Rooms: those that cannot be read, and who may not be what they seem
+# --- Rooms and messages: what is well, and what is over and cannot be read
 
 
 def examine_rooms(place: Place) -> list[Finding]:
-    """Look at channels, at the registry, and at the source from which it may be filled."""
-    return [*_channels(place), *_registry(place), *_moderator(place), *_source(place)]
-
-
-def _channels(place: Place) -> list[Finding]:
-    findings, well = [], 0
-    for channel_id in rooms.open_channels(place):
-        try:
-            rooms.look(place, channel_id, place.now())
-            seen = rooms.channels(place).see(channel_id)
-        except CouncilError as error:
-            fault = Finding(what=channel_id, ok=False, found=error.message, fix=error.hint)
-            findings.append(fault)
-        else:
-            if seen.newest < seen.channel.seen:
-                findings.append(_shortened(channel_id, seen.channel.seen, seen.newest))
-                continue
-            well += 1
-    if well:
-        findings.append(Finding(what="channels", ok=True, found=f"{well} well formed"))
-    return findings
-
-
-def _shortened(channel_id: str, seen: int, last: int) -> Finding:
-    return Finding(
-        what=channel_id,
-        ok=False,
-        found=f"its log of messages ends at {last}, though message {seen} was there",
-        fix=f"put memory/shared/channels/{channel_id}.jsonl back, or go on from {seen + 1}",
-    )
-
-
-def _registry(place: Place) -> list[Finding]:
-    path = place.paths.identities
-    if not os.path.lexists(path):
-        return []
-    where = os.path.relpath(path, place.root)
-    try:
-        registry = identities.load(place.paths)
-    except CouncilError as error:
-        return [Finding(what="identities", ok=False, found=error.message, fix=error.hint)]
-    return [
-        Finding(what="identities", ok=False, found=f"{where}: {fault}", fix="correct that entry")
-        for fault in registry.faults
-    ] or [
-        Finding(what="identities", ok=True, found=f"{len(registry.identities)} accounts are known")
-    ]
-
-
-def _moderator(place: Place) -> list[Finding]:
-    """Say that an agent is called as the moderator, for such a one never has a floor."""
-    if MODERATOR not in known_agents(place.root, place.settings):
-        return []
-    return [
-        Finding(
-            what="moderator",
-            ok=False,
-            found="an agent has the id of who moderates rooms, and can be in none",
-            fix=f"rename its folder below {os.path.relpath(place.paths.agents, place.root)}/ "
-            f"and its table in council.toml",
-        )
-    ]
-
-
-def _source(place: Place) -> list[Finding]:
-    path = place.paths.ego
-    if not os.path.lexists(path):
-        return []
-    try:
-        ego.read(path)
-    except CouncilError as error:
-        fix = error.hint or "correct it there; what was taken over stays"
-        return [Finding(what="identity source", ok=False, found=error.message, fix=fix)]
-    return [Finding(what="identity source", ok=True, found=f"read from {path}")]
-
-
-# --- The registry of those who exchange messages
+    """Look at channels, and at the accounts that are known."""
+    seen, _ = rooms.each(place, lambda here, one: rooms.channels(here).see(one))
+    found = []
+    if seen:
+        found.append(Finding(what="channels", found=f"{len(seen)} can be read"))
+    if os.path.lexists(place.paths.identities):
+        with ignoring(CouncilError):
+            count = len(identities.load(place.paths).identities)
+            found.append(Finding(what="identities", found=f"{count} accounts are known"))
+    if os.path.lexists(place.paths.ego):
+        found.append(Finding(what="identity source", found=f"read from {place.paths.ego}"))
+    return found
 
 
 def examine_protocol(place: Place) -> list[Finding]:
-    """Look at the registry of the protocol and at its contexts."""
-    return [*_members(place), *_contexts(place)]
-
-
-def _contexts(place: Place) -> list[Finding]:
-    """Name each context that cannot be read, also among those that are over."""
-    store = contexts(place)
-    findings: list[Finding] = []
+    """Look at the registry of the protocol, and at contexts that are over."""
+    store, found = contexts(place), []
+    if record_files(protocol_registry.registry_path(place.paths)):
+        with ignoring(CouncilError):
+            here = protocol_registry.load(place.paths).here()
+            active = [one for one in here if one.status is EntryStatus.ACTIVE and one.seen_at]
+            said = f"{len(active)} agents can be given work"
+            found.append(Finding(what="protocol", found=said))
     try:
-        names = [*store.ids(), *store.closed_ids()]
+        closed = store.closed_ids()
     except CouncilError as error:
-        return [Finding(what="contexts", ok=False, found=error.message, fix=error.hint)]
-    for name in names:
+        return [*found, wrong(refusal("context", "contexts", error))]
+    for name in closed:
         try:
             store.read(name)
         except NotFoundError:
             continue  # forgotten meanwhile
         except CouncilError as error:
-            findings.append(
-                Finding(what=f"context {name}", ok=False, found=error.message, fix=error.hint)
-            )
-    return findings
-
-
-def _members(place: Place) -> list[Finding]:
-    """Look at the registry; where nobody has joined there is nothing to say."""
-    if not record_files(protocol_registry.registry_path(place.paths)):
-        return []
-    try:
-        here = protocol_registry.load(place.paths).here()
-    except CouncilError as error:
-        return [Finding(what="protocol", ok=False, found=error.message, fix=error.hint)]
-    silent = [
-        Finding(
-            what=f"protocol {one.id}",
-            ok=False,
-            found=f"no sign of life for {render_duration(place.now() - one.seen_at)}",
-            fix=f"start it again, then: council agent liveness {one.id} --load 0",
-        )
-        for one in here
-        if one.status is EntryStatus.UNAVAILABLE and one.seen_at is not None
-    ]
-    active = sum(1 for one in here if one.status is EntryStatus.ACTIVE and one.seen_at is not None)
-    joined = Finding(what="protocol", ok=True, found=f"{active} agents can be given work")
-    return [joined, *silent]
+            found.append(wrong(refusal("context", name, error)))
+    return found

@@ -15,9 +15,11 @@ from council.core.errors import CouncilError
 from council.core.times import render_duration
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Run
-from council.operations.examining.finding import Finding
+from council.operations.examining.causes import cause
+from council.operations.examining.finding import Finding, wrong
 from council.operations.gate import is_halted, note_success
 from council.operations.place import Place
+from council.operations.telling.run_logs import reason_with_output
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.files import make_folder, remove, replace
@@ -39,17 +41,20 @@ def probe(place: Place) -> list[Finding]:
 def _probed(place: Place, agent: Agent) -> Finding:
     if is_halted(place):
         fix = "council resume --all, then try again"
-        return Finding(what=agent.id, ok=False, found="not tried: halted", fix=fix)
+        return _failed(agent, "not tried: halted", fix)
     if place.host_guard:
-        fix = "try from another shell"
-        return Finding(what=agent.id, ok=False, found=f"not tried: {place.host_guard}", fix=fix)
+        return _failed(agent, f"not tried: {place.host_guard}", "try from another shell")
     slot = Slots(place.paths.places, place.settings.max_runs).take(agent.id)
     if slot is None:
-        return Finding(what=agent.id, ok=True, found="not tried: it runs, or all places are taken")
+        return Finding(what=agent.id, found="not tried: it runs, or all places are taken")
     try:
         return _run(place, agent)
     finally:
         slot.release()
+
+
+def _failed(agent: Agent, said: str, fix: str) -> Finding:
+    return wrong(cause("probe", "", agent.id, message=said, hint=fix))
 
 
 def _run(place: Place, agent: Agent) -> Finding:
@@ -60,7 +65,7 @@ def _run(place: Place, agent: Agent) -> Finding:
         make_folder(place.paths.runs, mode=0o700)
         replace(prompt_file, PROMPT.encode("utf-8"), mode=0o600)
     except CouncilError as error:
-        return Finding(what=agent.id, ok=False, found=error.message, fix=error.hint)
+        return _failed(agent, error.message, error.hint)
     remove(log)
     wanted = Run(
         agent=agent.id,
@@ -83,14 +88,15 @@ def _run(place: Place, agent: Agent) -> Finding:
     remove(prompt_file)
     if not answer.ok:
         shown = os.path.relpath(log, place.root)
+        reason = reason_with_output(place, task, answer.reason)
         fix = f"see {shown}; correct [agents.{agent.id}], or its program, keys and network"
         if answer.timed_out:
             fix = f"it had {render_duration(limit)}; {fix}"
-        return Finding(what=agent.id, ok=False, found=f"failed: {answer.reason}", fix=fix)
+        return _failed(agent, f"failed: {reason}", fix)
     note_success(place, agent.id, "")
     if agent.settings.answer == ANSWER_TOOL:
         said = "ran; whether it can call `council respond` shows in a council"
-        return Finding(what=agent.id, ok=True, found=said)
+        return Finding(what=agent.id, found=said)
     line = " ".join(answer.text.split())
     short = line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
-    return Finding(what=agent.id, ok=True, found=f"answered: {short}")
+    return Finding(what=agent.id, found=f"answered: {short}")

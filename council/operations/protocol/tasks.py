@@ -108,7 +108,9 @@ class Row(Record):
         }
 
 
-def listed(place: Place, *, with_closed: bool = False) -> tuple[list[Row], list[CouncilError]]:
+def listed(
+    place: Place, *, with_closed: bool = False
+) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
     """Return the tasks of the open contexts in the order in which they are served.
 
     Args:
@@ -116,18 +118,18 @@ def listed(place: Place, *, with_closed: bool = False) -> tuple[list[Row], list[
         with_closed: Whether those of closed contexts are listed, too.
 
     Returns:
-        The tasks, and what is wrong with contexts that cannot be read.
+        The tasks, and which contexts cannot be read, with the reason.
     """
     store = contexts(place)
     rows: list[Row] = []
-    wrong: list[CouncilError] = []
+    wrong: list[tuple[str, CouncilError]] = []
     for context in [*store.ids(), *(store.closed_ids() if with_closed else [])]:
         try:
             kept = store.read(context)
         except NotFoundError:
             continue
         except CouncilError as error:
-            wrong.append(error)
+            wrong.append((context, error))
             continue
         rows += [
             Row(context=context, task=task, is_closed=not kept.exchange.is_open)

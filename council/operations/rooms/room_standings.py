@@ -18,6 +18,7 @@ from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep, is_awai
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.rooms import rooms
+from council.operations.telling.run_logs import reason_with_output
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
@@ -98,7 +99,7 @@ def standing(place: Place, channel_id: str) -> RoomStanding:
     logs: dict[str, str] = {}
     for task in tasks:
         if task.state is TaskState.F:
-            failures[task.agent] = task.reason
+            failures[task.agent] = reason_with_output(place, task.id, task.reason)
             log = place.paths.run_file(task.id, "log")
             if os.path.isfile(log):
                 logs[task.agent] = log

@@ -1,7 +1,7 @@
 """The sentences of explanations, English and French.
 
 `{field}` is filled in; what stands in square brackets is left out where one of
-its fields is empty. What may stand in the way is told in `hindrance_words`.
+its fields is empty. What may stand in the way is told in `examining/cause_words`.
 
 Source: XC-012, `cli.md` section 2 (`explain`).
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.times import render_duration, render_instant
+from council.operations.examining.cause_words import CAUSES
 from council.operations.telling.event_words import LANGUAGES, filled
-from council.operations.telling.hindrance_words import HINDERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "worker-answer": ("an answer of {agent} to {task}", "une réponse de {agent} pour {task}"),
     "answer-to-user": ("the answer to the user", "la réponse à l'utilisateur"),
     "closing": ("somebody to close it (it is kept open)", "sa fermeture (il reste ouvert)"),
-    **HINDERED,
+    "no-clock": ("no clock runs it", "aucune horloge ne le lance"),
+    **{code: (words[0], words[1]) for code, words in CAUSES.items()},
+    **{f"fix-{code}": (words[2], words[-1]) for code, words in CAUSES.items()},
     # What comes next
     "next-heartbeat": (
         "the next heartbeat starts {agents}",

@@ -12,16 +12,21 @@ from datetime import datetime
 
 from council.core.reading import written_instant
 from council.core.record import Record
+from council.operations.examining.causes import Cause, cause
 from council.operations.telling.explain_words import say, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.core.errors import CouncilError
+    from council.core.telling.stories import Subject
+    from council.operations.place import Place
+
 
 # How an agent answers by hand, by the kind of what it answers.
 _REPLIES = {
-    "conversation": "council respond --as {agent} --name {name}",
+    "conversation": 'council respond --as {agent} --name {name} "…"',
     "channel": 'council turn end {name} --as {agent} --run-id hand --post --text "…"',
     "context": "council msg inbox --as {agent}",
     "trace": "",
@@ -71,14 +76,6 @@ class Tried(Record):
     log: str = ""
 
 
-class Hindrance(Record):
-    """What stands in the way, and the way out: `fix` is a sentence of its own."""
-
-    cause: Said
-    fix: Said
-    agent: str = ""
-
-
 class Next(Record):
     """What happens next, and when; None where it is not a matter of time."""
 
@@ -90,7 +87,8 @@ class Explained(Record):
     """Why something stands where it stands.
 
     `status` is its own word, `meaning` what that means beside other kinds. `where`
-    tells the phase and round, cycle or state of its task.
+    tells the phase and round, cycle or state of its task. One that is `brief` is wanted for its
+    causes alone: for those the logs of events and runs need not be read, which may be long.
     """
 
     kind: str
@@ -103,22 +101,29 @@ class Explained(Record):
     meaning: str = ""
     where: Said | None = None
     path: str = ""
+    brief: bool = False
     waits: list[Wait] = []  # noqa: RUF012 - Record copies it
-    hindrances: list[Hindrance] = []  # noqa: RUF012 - Record copies it
+    hindrances: list[Cause] = []  # noqa: RUF012 - Record copies it
     tried: list[Tried] = []  # noqa: RUF012 - Record copies it
     nexts: list[Next] = []  # noqa: RUF012 - Record copies it
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over yet."""
+        return bool(self.waits or self.hindrances) and "over" not in {
+            x.said.kind for x in self.nexts
+        }
+
+    @property
+    def agents(self) -> set[str]:
+        """The agents that are waited for, tried, or in the way."""
+        return {one.agent for many in (self.waits, self.hindrances, self.tried) for one in many}
+
     def hinder(self, kind: str, agent: str = "", **values: Any) -> None:
         """Add what stands in the way, once; the way out is the sentence `fix-<kind>`."""
-        if agent:
-            values["agent"] = agent
         values.setdefault("name", self.name)
         values.setdefault("reply", _REPLIES[self.kind].format(**{"agent": agent, **values}))
-        found = Hindrance(
-            cause=Said(kind=kind, values=values),
-            fix=Said(kind=f"fix-{kind}", values=values),
-            agent=agent,
-        )
+        found = cause(kind, self.name, agent, **values)
         if found not in self.hindrances:
             self.hindrances.append(found)
 
@@ -156,15 +161,7 @@ class Explained(Record):
                 }
                 for one in self.waits
             ],
-            "hindrances": [
-                {
-                    "what": one.cause.kind,
-                    "agentId": one.agent or None,
-                    "said": one.cause.text(lang),
-                    "fix": one.fix.text(lang),
-                }
-                for one in self.hindrances
-            ],
+            "hindrances": [one.to_record(lang) for one in self.hindrances],
             "tried": [
                 {
                     **one.as_json(
@@ -180,3 +177,21 @@ class Explained(Record):
                 for one in self.nexts
             ],
         }
+
+
+def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Explained:
+    """Explain something whose file cannot be read."""
+    found = Explained(
+        kind=about.kind,
+        id=about.id,
+        name=about.name,
+        now=place.now(),
+        trace=about.trace,
+        path=path,
+    )
+    if about.kind == "conversation":
+        found.hinder("broken-file", message=error.message)
+    else:
+        found.hinder("broken-document", message=error.message)
+    found.then("next-person")
+    return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
+from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.rooms import channel_owed
@@ -18,12 +19,14 @@ from council.core.rooms.channel_tasks import tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep
 from council.core.telling import meanings
 from council.core.telling.stories import Subject
+from council.operations.examining.cause_words import OVERDUE
+from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
 from council.operations.rooms import rooms
 from council.operations.telling.explained import Explained, Said
 from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.explaining_conversations import of_agent, tried
-from council.operations.telling.hindrances import of_lock, of_workspace
+from council.operations.telling.explaining_conversations import LATE_PHASE, of_agent, tried
+from council.operations.telling.run_causes import of_lock
 from council.operations.telling.story import subject
 from council.store.rooms.channel_places import ChannelPlaces
 
@@ -55,9 +58,25 @@ def explain(place: Place, wanted: str) -> Explained:
             f"nothing that is open is called {wanted!r}",
             f"see: council status; what happened tells: council events story {wanted}",
         )
-    if about.owner:
-        return _of_turn(place, about)
-    return _of_owner(place, about)
+    found = _of_turn(place, about) if about.owner else _of_owner(place, about)
+    if found.is_open:
+        add_common(place, found)
+    return found
+
+
+def add_common(place: Place, found: Explained) -> None:
+    """Add to an explanation what is in the way of the workspace, or of an agent waited for."""
+    local = {(one.code, one.agent) for one in found.hindrances}
+    overdue = any(one.code in OVERDUE for one in found.hindrances)
+    common = [*of_workspace(place), *of_clock(place, overdue=overdue)]
+    found.hindrances += [
+        one
+        for one in common
+        if one.agent in ("", *found.agents) and (one.code, one.agent) not in local
+    ]
+    if overdue or any(one.said.kind in ("start", "minutes") for one in found.waits):
+        of_lock(found, place.paths.heartbeat_lock, "beat-locked")
+    found.hindrances.sort(key=lambda one: one.order)
 
 
 def _the_open_one(place: Place) -> str:
@@ -103,14 +122,14 @@ def _of_turn(place: Place, about: Subject) -> Explained:
     called = {one.agent for one in waits}
     return whole.copy(
         waits=waits,
-        hindrances=[one for one in whole.hindrances if concerns(one.agent, one.cause.values)],
+        hindrances=[one for one in whole.hindrances if concerns(one.agent, one.values)],
         tried=[one for one in whole.tried if one.agent in {mine, *called}],
     )
 
 
 def _of_owner(place: Place, about: Subject) -> Explained:
     found = _look(place, about)
-    if any(one.cause.kind == "lost" for one in found.hindrances):
+    if any(one.code == "lost" for one in found.hindrances):
         # Its state was read before its place was seen free: meanwhile the run may have ended.
         return _look(place, about)
     return found
@@ -135,7 +154,7 @@ def _look(place: Place, about: Subject) -> Explained:
 _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
-def explain_room(place: Place, about: Subject) -> Explained:
+def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explained:
     """Explain a channel.
 
     Raises:
@@ -145,8 +164,9 @@ def explain_room(place: Place, about: Subject) -> Explained:
     shown = os.path.relpath(places.live, place.root)
     try:
         outlook = rooms.look(place, about.id, place.now())
+        seen = rooms.channels(place).see(about.id)
     except CouncilError as error:
-        from council.operations.telling.explaining_faults import broken
+        from council.operations.telling.explained import broken
 
         return broken(place, about, error, shown)
     channel = outlook.channel
@@ -162,7 +182,10 @@ def explain_room(place: Place, about: Subject) -> Explained:
             kind="where-channel", values={"mode": str(channel.mode), "cycle": channel.cycle}
         ),
         path=shown,
+        brief=brief,
     )
+    if seen.newest < seen.channel.seen:
+        found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
     _discussion(found, channel, outlook.owed)
     if channel.state not in TAKES_TURNS:
         _still(found, channel)
@@ -170,7 +193,6 @@ def explain_room(place: Place, about: Subject) -> Explained:
         _asleep(found, channel)
     else:
         _speaking(place, found, channel, outlook.owed)
-    of_workspace(place, found, starts=any(isinstance(one, Wake | Archive) for one in outlook.owed))
     of_lock(found, places.lock)
     found.nexts.sort(key=lambda one: one.at or found.now)
     return found
@@ -224,7 +246,7 @@ def _speaking(
     tasks = tasks_of_turn(channel)
     since = channel.began_at or channel.turn_at
     until = since + rules.turn_timeout if since is not None else None
-    found.tried += [tried(place, one) for one in tasks]
+    found.tried += [] if found.brief else [tried(place, one) for one in tasks]
     if channel.began_at is not None and not tasks:
         found.wait_for("turn-end", agent, channel.began_at, until)
         found.hinder("turn-open", agent, run=channel.run)
@@ -240,6 +262,10 @@ def _speaking(
             due_now=any(isinstance(one, Wake) for one in owed),
             retry_at=_retry_at(place, channel),
         )
+    due = next((one.due_at for one in owed if isinstance(one, Wake)), None)
+    waits = tasks and tasks[-1].state is TaskState.N
+    if due is not None and due + LATE_PHASE <= found.now and not waits:
+        found.hinder("not-woken", agent, late=found.now - due)
     of_calls(place, found, channel.channel_id)
     if until is not None:
         found.then("next-pass", until, agent=agent)

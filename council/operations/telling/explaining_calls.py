@@ -18,7 +18,7 @@ from council.core.telling import meanings
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
 from council.operations.telling.explained import Explained, Said, Tried
-from council.operations.telling.hindrances import of_failure, of_places
+from council.operations.telling.run_causes import of_failure, of_places
 from council.operations.telling.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.delegation.traces import held_notes, read_trace, traces

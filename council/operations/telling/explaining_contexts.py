@@ -14,8 +14,8 @@ from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
 from council.operations.telling.explained import Explained, Said, Tried
 from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.explaining_conversations import MANUAL
-from council.operations.telling.hindrances import of_bounds, of_failure, of_places, of_workspace
+from council.operations.telling.explaining_conversations import LATE_PHASE, MANUAL
+from council.operations.telling.run_causes import of_cap, of_failure, of_places
 from council.operations.telling.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.protocol.task_settings import task_rules
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from council.core.telling.stories import Subject
 
 
-def explain_context(place: Place, about: Subject) -> Explained:
+def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Explained:
     """Explain a context, open or closed."""
     from council.store.protocol.contexts import Contexts
 
@@ -38,7 +38,7 @@ def explain_context(place: Place, about: Subject) -> Explained:
     except NotFoundError:
         raise
     except CouncilError as error:
-        from council.operations.telling.explaining_faults import broken
+        from council.operations.telling.explained import broken
 
         return broken(place, about, error, "")
     found = Explained(
@@ -48,6 +48,7 @@ def explain_context(place: Place, about: Subject) -> Explained:
         now=place.now(),
         trace=exchange.trace_id or about.trace,
         ctx=exchange.context,
+        brief=brief,
         status=str(exchange.status),
         meaning=_meaning(exchange),
         where=Said(
@@ -67,8 +68,6 @@ def explain_context(place: Place, about: Subject) -> Explained:
     of_calls(place, found, exchange.context)
     if exchange.ends_at is not None:
         found.then("next-close", exchange.ends_at)
-    starts = any(one.said.kind in ("start", "minutes", "answer-to-user") for one in found.waits)
-    of_workspace(place, found, starts=starts)
     found.nexts.sort(key=lambda one: one.at or found.now)
     return found
 
@@ -99,7 +98,7 @@ def only_task(whole: Explained, task: str) -> Explained:
         kind="task",
         id=f"{whole.id}/{task}",
         waits=[one for one in whole.waits if concerns(one.said.values)],
-        hindrances=[one for one in whole.hindrances if concerns(one.cause.values)],
+        hindrances=[one for one in whole.hindrances if concerns(one.values)],
         tried=[one for one in whole.tried if one.task in ("", task)],
         nexts=[one for one in whole.nexts if concerns(one.said.values)],
     )
@@ -173,6 +172,8 @@ def _task(
     if not task.hops and question is None:
         found.wait_for("worker", "", task.at, task.ends_at, **told)
     if task.ends_at is not None and question is None:  # else its time stands still
+        if task.ends_at + LATE_PHASE <= found.now:
+            found.hinder("late-task", late=found.now - task.ends_at, **told)
         found.then("next-task-timeout", task.ends_at, **told)
 
 
@@ -186,8 +187,8 @@ def _hop(
 ) -> None:
     again, last = hop.again, hop.attempt
     runs = _runs_for(exchange, told["tid"], hop)
-    for one in hop.attempts:
-        found.tried.append(_tried(place, runs, one, told["tid"], names))
+    if not found.brief:
+        found.tried += [_tried(place, runs, one, told["tid"], names) for one in hop.attempts]
     failed = [one for one in hop.attempts if one.state is TaskState.F]
     for one in failed[-1:]:
         agent = names.get(one.worker, one.worker)
@@ -247,7 +248,7 @@ def _attempt(
         found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
         if last.worker not in names or agent_of(place.root, place.settings, agent).driver == MANUAL:
             found.hinder("worker-by-hand", agent, **told)
-    of_bounds(place, found, exchange.context, agent, found.now)
+    of_cap(place, found, exchange.context)
     if last.ends_at is not None:
         found.then("next-worker-timeout", last.ends_at, agent=agent, tid=told["tid"])
 

@@ -6,25 +6,26 @@ Source: `cli.md` section 2 (`explain`), C0-026, C0-035, C0-076, XC-016, XC-102.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from council.core.agents import ANSWER_TOOL
+from council.core.bounds import NOT_STARTED
 from council.core.conversations import owed
 from council.core.conversations.conversation import Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.telling import meanings
 from council.core.telling.trace_context import context_of
 from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.telling.explained import Explained, Said, Tried
 from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.hindrances import (
-    of_bounds,
+from council.operations.telling.run_causes import (
+    of_cap,
     of_failure,
     of_lock,
     of_places,
     of_refusals,
-    of_workspace,
 )
 from council.operations.telling.run_logs import read_run_log
 from council.store.agents import agent as agent_of
@@ -32,27 +33,30 @@ from council.store.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.core.conversations.conversation import Task
     from council.core.telling.stories import Subject
     from council.operations.telling.run_logs import RunLog
 
 MANUAL = "manual"
+LATE_PHASE = timedelta(minutes=1)
 _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
-def explain_conversation(place: Place, about: Subject) -> Explained:
+def explain_conversation(place: Place, about: Subject, *, brief: bool = False) -> Explained:
     """Explain a conversation, open or archived.
 
     Raises:
         RefusedError: It is anonymous, and a run asks.
     """
     live = place.paths.conversation_file(about.name)
-    if about.name not in place.conversations.names():
-        return _archived(place, about)
     try:
         state = place.conversations.read(about.name)
+    except NotFoundError:
+        return _archived(place, about)
     except CouncilError as error:
-        from council.operations.telling.explaining_faults import broken
+        from council.operations.telling.explained import broken
 
         return broken(place, about, error, os.path.relpath(live, place.root))
     if place.is_in_run:
@@ -60,11 +64,11 @@ def explain_conversation(place: Place, about: Subject) -> Explained:
 
         refuse_names(state)
     found = _frame(place, state, about.trace, live)
+    found.brief = brief
     _of_file(place, found)
     if state.finished_at is not None:
         found.wait_for("minutes", since=state.finished_at)
         found.then("next-minutes")
-        of_workspace(place, found, starts=True)
     elif state.paused_at is not None:
         found.wait_for("resumption", since=state.paused_at)
         found.hinder("is-paused", since=state.paused_at)
@@ -132,8 +136,8 @@ def _under_way(place: Place, found: Explained, state: Conversation) -> None:
     }
     for agent in owing:
         tasks = owed.tasks_of(state, agent)
-        for task in tasks:
-            found.tried.append(tried(place, task))
+        if not found.brief:
+            found.tried += [tried(place, task) for task in tasks]
         of_agent(
             place,
             found,
@@ -145,10 +149,13 @@ def _under_way(place: Place, found: Explained, state: Conversation) -> None:
             due_now=agent in due,
             retry_at=_retry_at(place, state, agent),
         )
+    queued = any(one.state is TaskState.N for one in state.tasks.values() if one.agent in owing)
+    if state.timeout_at + LATE_PHASE <= found.now and not queued:
+        told: dict[str, Any] = {"phase": state.phase, "tour": state.tour, "agents": few(owing)}
+        found.hinder("overdue", late=found.now - state.timeout_at, **told)
     asked = {one: _asked_at(state, one) for one in owing}
     of_refusals(place, found, state.conversation_id, asked)
     of_calls(place, found, state.conversation_id)
-    of_workspace(place, found, starts=bool(due) or state.timeout_at <= found.now)
     _what_next(found, state, owing)
 
 
@@ -178,30 +185,31 @@ def of_agent(
         retry_at: When another attempt is owed to it, None for never.
     """
     last = tasks[-1] if tasks else None
-    failed = [one for one in tasks if one.state is TaskState.F]
-    known = agent_of(place.root, place.settings, agent)
-    driver, by_tool = known.driver, known.settings.answer == "tool"
-    for one in failed[-1:]:
+    failed = [
+        one for one in tasks if one.state is TaskState.F and not one.reason.startswith(NOT_STARTED)
+    ]
+    by_tool = place.settings.agent(agent).answer == ANSWER_TOOL
+    for one in failed[-1:] if last is None or last.state is not TaskState.R else []:
         of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)
     if last is not None and last.state is TaskState.R:
         _of_run(place, found, agent, last, until)
     elif last is not None and last.state is TaskState.N:
         found.wait_for("place", agent, last.at)
         of_places(place, found, agent)
-        of_bounds(place, found, owner, agent, found.now)
+        of_cap(place, found, owner)
         found.then("next-place")
     elif due_now:
         found.wait_for("start", agent, asked_at, until)
-        if driver != MANUAL:
-            of_bounds(place, found, owner, agent, found.now)
+        if agent_of(place.root, place.settings, agent).driver != MANUAL:
+            of_cap(place, found, owner)
         found.then("next-heartbeat", agents=[agent])
     elif retry_at is not None:
         found.wait_for("retry", agent, last.at if last else asked_at, until)
-        of_bounds(place, found, owner, agent, found.now)
+        of_cap(place, found, owner)
         found.then("next-retry", retry_at, agent=agent)
     else:
         found.wait_for("answer", agent, asked_at, until)
-        of_bounds(place, found, owner, agent, found.now)
+        of_cap(place, found, owner)
 
 
 def _of_run(place: Place, found: Explained, agent: str, task: Task, until: datetime | None) -> None:
@@ -246,6 +254,11 @@ def _came_back(task: Task, log: RunLog) -> str:
     if task.state is TaskState.D:
         return log.outcome or "@answered"
     return "@handed" if task.driver == MANUAL else "@under-way-run" if task.state == "R" else ""
+
+
+def few(agents: tuple[str, ...]) -> str:
+    """Return the names of agents; of many, the first."""
+    return ", ".join(agents[:3]) + (f" (+{len(agents) - 3})" if len(agents) > 3 else "")
 
 
 def _prompt_of(place: Place, agent: str, task: str) -> str:

@@ -60,6 +60,14 @@ def read_run_log(place: Place, task: str) -> RunLog:
     )
 
 
+def reason_with_output(place: Place, task: str, reason: str) -> str:
+    """Return why a run failed, with the last line that its program printed, where it told why."""
+    if not reason.startswith(("exit ", "ended by ")):
+        return reason
+    output = read_run_log(place, task).output
+    return f"{reason}: {output[-1]}" if output else reason
+
+
 def _ends_of(path: str) -> str:
     """Return the beginning and the end of a file, which may be long in between."""
     with open(path, "rb") as file:

@@ -121,8 +121,9 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
     for name in place.conversations.names():
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
-        if conversation_id and (folded(wanted) == name or wanted == conversation_id):
-            return _of_owner("conversation", conversation_id, name, _trace_of(place, name))
+        if folded(wanted) == name or (conversation_id and wanted == conversation_id):
+            known = conversation_id or name
+            return _of_owner("conversation", known, name, _trace_of(place, name))
     try:
         found = recall(place, wanted).state
     except CouncilError:

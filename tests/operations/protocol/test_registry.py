@@ -249,11 +249,11 @@ def test_what_is_wrong_with_those_who_exchange_messages_is_a_problem(place: Plac
     Path(protocol_registry.registry_path(place.paths)).write_text("{")
     broken = find_problems(place).found
 
-    assert [(one.kind, one.where, one.said) for one in silent] == [
+    assert [(one.code, one.where, one.said()) for one in silent] == [
         ("silent", "W1", "no sign of life for 2h")
     ]
-    assert [one.kind for one in broken] == ["registry"]
-    assert not examined["protocol W1"].ok
+    assert [one.code for one in broken] == ["registry"]
+    assert not examined["W1"].ok
     assert examined["protocol"].found == "0 agents can be given work"
     assert not next(one for one in examine(place) if one.what == "protocol").ok
 

@@ -41,7 +41,7 @@ def row(hall: Hall, name: str) -> list[str]:
 
 def problems(hall: Hall) -> list[tuple[str, str]]:
     found = find_problems(hall.place, known_clocks=["systemd"]).found
-    return [(one.kind, one.where) for one in found if one.kind != "heartbeat"]
+    return [(one.code, one.where) for one in found if not one.code.endswith("-heartbeat")]
 
 
 @pytest.mark.req("DG-137", "DG-096")
@@ -75,9 +75,9 @@ def test_failed_runs_are_shown_with_their_log_and_are_a_problem_that_says_what_t
     assert row(hall, "weather")[3] == "failed: exit 3"
     (standing,) = status(hall.place).rooms
     assert Path(standing.logs["owl"]).read_text()
-    (problem,) = [one for one in find_problems(hall.place).found if one.kind == "floor"]
-    assert (problem.where, problem.said) == ("weather", "owl, cycle 1: exit 3")
-    assert problem.log == standing.logs["owl"]
+    (problem,) = [one for one in find_problems(hall.place).found if one.code == "exit"]
+    assert problem.line() == "weather: the program of owl failed: exit 3"
+    assert str(hall.root / problem.log) == standing.logs["owl"]
     assert "turn end" in problem.to_record()["fix"]
 
 
@@ -98,7 +98,7 @@ def test_a_speaker_whom_no_heartbeat_wakes_is_a_problem_after_a_minute(hall: Hal
 
     hall.now += MINUTE
 
-    assert problems(hall) == [("waits", "weather")]
+    assert problems(hall) == [("not-woken", "weather")]
     hall.beat()
     assert problems(hall) == []
 
@@ -109,7 +109,7 @@ def test_an_idle_discussion_waits_for_its_summary_and_says_so(hall: Hall):
     all_is_quiet()
 
     assert row(hall, "umbrellas")[3] == "idle: waits for the summary of owl"
-    assert problems(hall) == [("idle", "umbrellas")]
+    assert problems(hall) == [("not-completed", "umbrellas")]
     assert status(hall.place).rooms[0].to_record()["waitsForSummaryOf"] == "owl"
 
 
@@ -132,7 +132,7 @@ def test_a_room_that_cannot_be_read_is_told_of(hall: Hall):
 
     assert [name for name, _ in overview.errors] == ["weather"]
     assert [one.channel.channel_id for one in overview.rooms] == ["other"]
-    assert ("file", "weather") in problems(hall)
+    assert ("broken-document", "weather") in problems(hall)
 
 
 def test_the_command_shows_rooms_and_says_nothing_is_open_only_where_nothing_is(council):

@@ -13,7 +13,7 @@ from council.operations.telling.event_words import LANGUAGES
 from council.operations.telling.explain_words import SENTENCES, say, worded
 
 PACKAGE = Path(council.__file__).parent
-MODULES = ("explaining*", "hindrances")
+MODULES = ("explain*", "run_causes")
 AFTER = {"hinder": 0, "wait_for": 0, "then": 0}
 
 
@@ -42,7 +42,7 @@ def test_all_that_is_said_has_a_sentence_in_both_languages():
 
 
 def test_every_cause_has_its_way_out():
-    from council.operations.telling.hindrances import _BEGINNINGS
+    from council.operations.telling.run_causes import _BEGINNINGS
 
     causes = used()["hinder"] | {kind for _, kind in _BEGINNINGS} | {"attempt-failed"}
 

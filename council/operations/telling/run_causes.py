@@ -1,6 +1,6 @@
-"""What in a workspace keeps runs from being started or answers from being taken in.
+"""What is in the way of a run, or of what it answers: why it failed, what it waits for.
 
-Each finding is added to an explanation with its way out. Nothing is changed.
+Each cause is added to an explanation. Nothing is changed.
 
 Source: `trust.md` (bounds), `cli.md` section 2 (`explain`).
 """
@@ -8,7 +8,7 @@ Source: `trust.md` (bounds), `cli.md` section 2 (`explain`).
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+import time
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-STALE_BEAT = timedelta(minutes=45)
-LITTLE_ROOM_BYTES = 1024 * 1024
-_LAST_LINE_CHARS = 160
+_HELD_LONG_S = 60
 
 # How the reasons of failed runs begin, and which sentence tells of them.
 _BEGINNINGS = (
@@ -45,36 +43,19 @@ _BEGINNINGS = (
 )
 
 
-def of_workspace(place: Place, found: Explained, *, starts: bool) -> None:
-    """Add what stands in everybody's way; `starts` tells that a heartbeat is owed here."""
-    from council.operations.halting import read_halt
+def of_cap(place: Place, found: Explained, owner: str) -> None:
+    """Add the cap on runs or tokens of one council that is reached.
 
-    halt = read_halt(place)
-    if halt is not None:
-        found.hinder("halted", since=halt.at, reason=halt.reason)
-    if starts:
-        _of_clock(place, found)
-        _of_beat(place, found)
-    _of_disk(place, found)
-    log = place.paths.failure_log
-    try:
-        if os.path.getsize(log):
-            found.hinder("work-failed", last=_last_line(log), log=os.path.relpath(log, place.root))
-    except OSError:
-        pass  # nothing has failed
-
-
-def of_bounds(place: Place, found: Explained, owner: str, agent: str, now: datetime) -> None:
-    """Add the cap that is reached, and the rest of an agent, where they hold now."""
-    tally = read_tally(place.paths)
-    cap = bounds.reached(tally, place.settings.limits, owner, now)
-    if cap is not None:
-        found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
-    lapse = bounds.resting(tally, agent, now)
-    if lapse is not None:
-        found.hinder(
-            "rests", agent, until=lapse.until, failures=lapse.failures, reason=lapse.reason
-        )
+    Daily caps, and agents that rest, are causes of the whole workspace.
+    """
+    limits = place.settings.limits
+    own = {
+        one: limits[one] for one in bounds.CAPS if one.endswith("_per_council") and one in limits
+    }
+    if own:
+        cap = bounds.reached(read_tally(place.paths), own, owner, place.now())
+        if cap is not None:
+            found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
 
 
 def of_failure(
@@ -85,7 +66,7 @@ def of_failure(
     `by_tool` says that its answer is not what it prints.
     """
     if reason.startswith(NOT_STARTED):
-        return  # a bound: told by `of_bounds`, as it stands now
+        return  # a bound: said as it stands now
     known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
     beginning, kind = next(known, ("", "attempt-failed"))
     if kind == "no-answer" and by_tool:
@@ -99,7 +80,7 @@ def of_places(place: Place, found: Explained, agent: str, **told: str) -> None:
     """Add who takes the places that a run waits for; `told` goes with it."""
     slots = Slots(place.paths.places, place.settings.max_runs)
     running = slots.running_agents()
-    where = _runs_of(place, running)
+    where = {} if found.brief else _runs_of(place, running)
     if slots.taken() >= slots.max_runs:
         runs = [where.get(one, one) for one in running]
         found.hinder("no-place", places=slots.max_runs, runs=runs, **told)
@@ -107,13 +88,16 @@ def of_places(place: Place, found: Explained, agent: str, **told: str) -> None:
         found.hinder("busy", agent, runs=where.get(agent, ""), **told)
 
 
-def of_lock(found: Explained, lock: str, kind: str = "locked") -> None:
-    """Add who holds a lock just now."""
+def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
+    """Add who holds a lock just now; one that is held for long is something to look into."""
     from council.store.lock import holder_of
     from council.store.slots import is_held
 
     if os.path.exists(lock) and is_held(lock):
-        found.hinder(kind, holder=holder_of(lock) or "?")
+        # Whoever takes it writes its name there, by the clock of the machine.
+        if time.time() - os.stat(lock).st_mtime > _HELD_LONG_S:
+            code = "lock-stuck"
+        found.hinder(code, holder=holder_of(lock) or "?")
 
 
 def of_refusals(place: Place, found: Explained, owner: str, asked: dict[str, datetime]) -> None:
@@ -125,6 +109,8 @@ def of_refusals(place: Place, found: Explained, owner: str, asked: dict[str, dat
         owner: The conversation.
         asked: The agents that owe an answer, and since when.
     """
+    if found.brief:
+        return
     refused: dict[str, str] = {}
     for event in tail(place.paths):
         agent = str(event.get("agentId") or "")
@@ -168,39 +154,3 @@ def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
                 age = "?"
             found[agent] = f"{agent} in {names.get(owner, owner)} ({age})"
     return found
-
-
-def _of_clock(place: Place, found: Explained) -> None:
-    beat = place.last_beat()
-    age = place.now() - beat if beat is not None else None
-    if age is not None and age <= STALE_BEAT:
-        return
-    from council.operations.schedule import clocks
-
-    clock = "" if clocks(place) else "@no-clock"
-    if age is None:
-        found.hinder("no-heartbeat", clock=clock)
-    else:
-        found.hinder("old-heartbeat", clock=clock, age=age)
-
-
-def _of_beat(place: Place, found: Explained) -> None:
-    """Add who holds the lock of all heartbeats: while one hangs, nobody else starts a run."""
-    of_lock(found, place.paths.heartbeat_lock, "beat-locked")
-
-
-def _of_disk(place: Place, found: Explained) -> None:
-    try:
-        facts = os.statvfs(place.paths.shared)
-    except OSError:
-        return
-    free = facts.f_bavail * facts.f_frsize
-    if free < LITTLE_ROOM_BYTES:
-        found.hinder("disk-full", free=free)
-
-
-def _last_line(path: str) -> str:
-    with open(path, "rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
-        lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:_LAST_LINE_CHARS] if lines else ""

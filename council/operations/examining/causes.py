@@ -1,0 +1,390 @@
+"""What may be in the way: how each cause is seen, for everybody who says it.
+
+`status`, `status --problems`, `explain`, `doctor` and the live view say what is found here, in the
+words of `cause_words`. A cause of the whole workspace is a line of `FINDERS`; one of a
+conversation, room or context is found by the module that explains it (`telling/explaining*`),
+which calls `Explained.hinder`. Nothing is changed, no lock is taken.
+
+Source: OP-011, `trust.md` (bounds), `cli.md` section 2.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import sys
+from datetime import timedelta
+from importlib.util import cache_from_source
+
+import council
+from council.core.bounds import LIMITS
+from council.core.delegation.delegation import DEFAULTS
+from council.core.errors import CouncilError
+from council.core.record import Record
+from council.core.rooms.identities import MODERATOR
+from council.core.times import render_duration
+from council.drivers.presets import PRESETS
+from council.drivers.registry import DRIVERS
+from council.operations.examining.cause_words import CAUSES, PATIENCE
+from council.operations.place import Place
+from council.operations.telling.explain_words import say
+from council.store.agents import agent as agent_of
+from council.store.agents import known_agents
+from council.store.delegation.traces import held_notes
+from council.store.files import is_shared
+from council.store.paths import record_files
+from council.store.tally import is_damaged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from council.core.agents import Agent
+
+STALE_BEAT = timedelta(minutes=45)
+LATE_BEAT = timedelta(minutes=15)
+_LITTLE_ROOM_MIB = 64
+_LAST_LINE_CHARS = 160
+_ORDER = {code: number for number, code in enumerate(CAUSES)}
+
+
+class Cause(Record):
+    """Something that is in the way.
+
+    Attributes:
+        code: Which one, as `CAUSES` names it.
+        where: The conversation, room, context, file or folder it is about, "" for none.
+        agent: The agent it is about, "" for none.
+        values: What stands in its sentences.
+        log: Where to read more, "" for nowhere.
+    """
+
+    code: str
+    where: str = ""
+    agent: str = ""
+    values: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    log: str = ""
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether somebody has to do something; otherwise it is waited for in good order."""
+        return self.code not in PATIENCE
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """How it is sorted among others: what keeps most things from going on comes first."""
+        return _ORDER[self.code], self.where, self.agent
+
+    def said(self, lang: str = "en") -> str:
+        """Return the sentence that says it."""
+        return say(self.code, lang, self.values)
+
+    def fix(self, lang: str = "en") -> str:
+        """Return the way out."""
+        return say(f"fix-{self.code}", lang, self.values)
+
+    def line(self, lang: str = "en", about: str = "") -> str:
+        """Return the sentence with what it is about, unless that is `about`."""
+        said = self.said(lang)
+        return said if self.where in ("", about) else f"{self.where}: {said}"
+
+    def to_record(self, lang: str = "en") -> dict[str, Any]:
+        """Return the JSON object of a cause, the same in every command."""
+        return {
+            "what": self.code,
+            "where": self.where or None,
+            "agentId": self.agent or None,
+            "said": self.said(lang),
+            "fix": self.fix(lang),
+            "log": self.log or None,
+        }
+
+
+def cause(code: str, where: str = "", agent: str = "", **values: Any) -> Cause:
+    """Return a cause; its agent stands in its sentences, too."""
+    if agent:
+        values["agent"] = agent
+    return Cause(code=code, where=where, agent=agent, values=values, log=values.get("log", ""))
+
+
+def refusal(code: str, where: str, error: CouncilError, hint: str = "") -> Cause:
+    """Return the cause that an unreadable file is; `hint` where it says no way out itself."""
+    return cause(code, where, message=error.message, hint=error.hint or hint)
+
+
+def of_workspace(place: Place) -> list[Cause]:
+    """Return everything that is in the way of the whole workspace, or of one of its agents.
+
+    The clock is not among it: that is in the way only of what is open (`of_clock`).
+    """
+    return [one for find in FINDERS for one in find(place)]
+
+
+def of_clock(place: Place, *, overdue: bool, known_clocks: list[str] | None = None) -> list[Cause]:
+    """Return what is wrong with the clock, where something is open.
+
+    A heartbeat of late shows a clock that is not known, unless something is overdue.
+
+    Args:
+        place: The workspace.
+        overdue: Whether a heartbeat should have done something since.
+        known_clocks: The clocks that are in place, None to look for them.
+    """
+    beat = place.last_beat()
+    age = place.now() - beat if beat is not None else None
+    if age is not None and age <= LATE_BEAT and not overdue:
+        return []
+    from council.operations.schedule import clocks
+
+    in_place = clocks(place) if known_clocks is None else known_clocks
+    clock = "" if in_place else "@no-clock"
+    if age is None:
+        return [cause("no-heartbeat", clock=clock), *old_clocks(place)]
+    if age <= STALE_BEAT and in_place:
+        return []
+    return [cause("old-heartbeat", clock=clock, age=max(age, timedelta(0))), *old_clocks(place)]
+
+
+def old_clocks(place: Place) -> list[Cause]:
+    """Return the clocks that serve a folder which is gone, as after a move (OP-010)."""
+    from council.operations.schedule import SYSTEMD, astray, clocks, unit_name
+
+    if clocks(place):
+        return []
+    found = []
+    for kind, root in astray(place):
+        unit = f"systemctl --user disable --now {unit_name(root)}.timer"
+        old = unit if kind == SYSTEMD else "crontab -e"
+        found.append(cause("old-clock", "clock", kind=kind, root=root, old=old))
+    return found
+
+
+# --- Causes of the whole workspace, a function each
+
+
+def _halt(place: Place) -> Iterator[Cause]:
+    from council.operations.halting import read_halt
+
+    halt = read_halt(place)
+    if halt is not None:
+        yield cause("halted", since=halt.at, reason=halt.reason)
+
+
+def _disk(place: Place) -> Iterator[Cause]:
+    free = free_mib(place)
+    if free is not None and free < _LITTLE_ROOM_MIB:
+        yield cause("disk-full", free=str(free))
+
+
+def free_mib(place: Place) -> int | None:
+    """Return how many MiB are left for the workspace, None where that cannot be told."""
+    try:
+        return shutil.disk_usage(place.paths.shared).free // 2**20
+    except OSError:
+        return None
+
+
+def folders(place: Place) -> tuple[str, ...]:
+    """Return the folders that every workspace has."""
+    return place.paths.shared, place.paths.minutes, place.paths.agents
+
+
+def _folders(place: Place) -> Iterator[Cause]:
+    for folder in folders(place):
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+            where = f"{os.path.relpath(folder, place.root)}/"
+            yield cause("folder-closed", where, path=shlex.quote(folder))
+
+
+def _key(place: Place) -> Iterator[Cause]:
+    try:
+        mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
+    except OSError:
+        return
+    if mode & ~key_mode(place) or not mode & 0o400:
+        wanted = f"{key_mode(place):o}"
+        yield cause(
+            "key", "run key", mode=f"{mode:o}", wanted=wanted, path=shlex.quote(place.paths.key)
+        )
+
+
+def key_mode(place: Place) -> int:
+    """Return which rights the key may have: its owner's, in a shared workspace its group's, too."""
+    return 0o660 if is_shared(os.path.dirname(place.paths.key)) else 0o600
+
+
+def _settings(place: Place) -> Iterator[Cause]:
+    from council.operations.telling.hooks import plan_of
+
+    for fault in place.settings.faults:
+        yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
+    for name in place.settings.limits:
+        if name not in LIMITS and name not in DEFAULTS:
+            yield cause("no-such-limit", "limits", limit=name, known=[*LIMITS, *DEFAULTS])
+    if place.settings.hooks:
+        for fault in plan_of(place.settings.hooks).faults:
+            yield cause("hook", "hooks", message=fault, hint="correct it in council.toml")
+
+
+_ROUTING_FIXES = {
+    "ambiguous": "make one more specific, or take one out; see: council route explain",
+    "missing-agent": "correct agent in ‹‹bindings›› of council.toml, or: council agent add ID",
+    "dm-scope": "name account or channel in the rule, or set dm_scope under ‹routing›",
+}
+
+
+def _routing(place: Place) -> Iterator[Cause]:
+    if not place.settings.bindings and not place.settings.routing:
+        return
+    from council.operations.delegation.routing import rules, warnings
+
+    try:
+        rules(place)
+        for one in warnings(place):
+            yield cause("routing", "routing", message=one.said, hint=_ROUTING_FIXES[one.kind])
+    except CouncilError as error:
+        yield refusal("routing", "routing", error)
+
+
+def _agents(place: Place) -> Iterator[Cause]:
+    known = known_agents(place.root, place.settings)
+    for agent_id in known:
+        agent = agent_of(place.root, place.settings, agent_id)
+        for fault in agent.faults:
+            yield cause("soul", "", agent_id, message=fault)
+        yield from _driver(place, agent)
+    if MODERATOR in known:
+        yield cause("moderator", MODERATOR, path=os.path.relpath(place.paths.agents, place.root))
+
+
+def _driver(place: Place, agent: Agent) -> Iterator[Cause]:
+    if agent.driver not in DRIVERS:
+        yield cause("no-driver", "", agent.id, driver=agent.driver, known=list(DRIVERS))
+    elif agent.driver == "command":
+        program, path = program_of(place, agent)
+        if not program:
+            yield cause("no-command", "", agent.id)
+        elif not path:
+            there = os.path.isfile(program) and os.sep in program
+            yield cause("no-right" if there else "no-program", "", agent.id, program=program)
+
+
+def program_of(place: Place, agent: Agent) -> tuple[str, str]:
+    """Return the program of an agent, and the path where it is found; "" for what there is not."""
+    argv = agent.settings.argv
+    if not argv and agent.settings.preset in PRESETS:
+        argv = PRESETS[agent.settings.preset].command(agent.model)
+    program = argv[0] if argv else ""
+    if os.sep in program:  # as the driver reads it
+        program = os.path.join(place.root, program)
+    found = shutil.which(program, path=place.environ.get("PATH")) if program else None
+    return program, found or ""
+
+
+def _bounds(place: Place) -> Iterator[Cause]:
+    from council.operations.gate import reached_today, resting_agents
+
+    for agent, lapse in resting_agents(place).items():
+        told = {"until": lapse.until, "failures": lapse.failures, "reason": lapse.reason}
+        yield cause("rests", "", agent, **told)
+    for cap in reached_today(place):
+        yield cause("cap", cap=cap)
+    if is_damaged(place.paths):
+        yield cause("counts", "counts", path=os.path.relpath(place.paths.tally, place.root))
+
+
+def _calls(place: Place) -> Iterator[Cause]:
+    """Say which calls and messages their processes left behind."""
+    for note in held_notes(place.paths, held=False):
+        line = note.get("line")
+        where = str(note.get("trace") or (line.get("trace") if isinstance(line, dict) else ""))
+        yield cause("left-over", where, kind=note.get("kind"))
+
+
+def _registry(place: Place) -> Iterator[Cause]:
+    """Say who of those that exchange messages fell silent, or what is wrong with their list."""
+    if not record_files(f"{place.paths.protocol}/registry.jsonl"):
+        return
+    from council.core.protocol.registry import EntryStatus
+    from council.store.protocol.protocol_registry import load
+
+    hint = "put back a copy of memory/shared/protocol/registry.jsonl, or move it away"
+    try:
+        entries = load(place.paths).here()
+    except CouncilError as error:
+        yield refusal("registry", "protocol", error, hint)
+        return
+    for one in entries:
+        if one.status is EntryStatus.UNAVAILABLE and one.seen_at is not None:
+            where = f"{one.id} ({one.agent})" if one.agent else one.id
+            age = render_duration(place.now() - one.seen_at)
+            yield cause("silent", where, one.agent, age=age, id=one.id)
+
+
+def _identities(place: Place) -> Iterator[Cause]:
+    from council.store.rooms import ego, identities
+
+    if os.path.lexists(place.paths.identities):
+        where = os.path.relpath(place.paths.identities, place.root)
+        try:
+            for fault in identities.load(place.paths).faults:
+                said = f"{where}: {fault}"
+                yield cause("identities", "identities", message=said, hint="correct that entry")
+        except CouncilError as error:
+            yield refusal("identities", "identities", error)
+    if os.path.lexists(place.paths.ego):
+        try:
+            ego.read(place.paths.ego)
+        except CouncilError as error:
+            hint = "correct it there; what was taken over stays"
+            yield refusal("identity-source", "identity source", error, hint)
+
+
+def _failures(place: Place) -> Iterator[Cause]:
+    log = place.paths.failure_log
+    try:
+        if os.path.getsize(log):
+            shown = os.path.relpath(log, place.root)
+            yield cause("work-failed", "detached work", last=_last_line(log), log=shown)
+    except OSError:
+        return  # nothing has failed
+
+
+def _last_line(path: str) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+        lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:_LAST_LINE_CHARS] if lines else ""
+
+
+def _bytecode(_place: Place) -> Iterator[Cause]:
+    """Say when Python cannot keep what it compiled; where it can, it kept this module just now."""
+    kept = cache_from_source(__file__)
+    if os.path.exists(kept):
+        return
+    why = f"it cannot write in {os.path.dirname(kept)}"
+    source = shlex.quote(os.path.dirname(council.__file__))
+    fix = f"as a user that may write there: {sys.executable} -m compileall -q {source}"
+    if sys.dont_write_bytecode:
+        why, fix = "PYTHONDONTWRITEBYTECODE or -B forbids it", "unset PYTHONDONTWRITEBYTECODE"
+    yield cause("bytecode", "start-up", why=why, fix=fix)
+
+
+FINDERS = (
+    _halt,
+    _disk,
+    _folders,
+    _key,
+    _settings,
+    _routing,
+    _agents,
+    _bounds,
+    _calls,
+    _registry,
+    _identities,
+    _failures,
+    _bytecode,
+)

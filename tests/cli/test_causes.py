@@ -1,0 +1,418 @@
+"""Twenty faults and more: four commands name the same cause and the same way out, which works.
+
+Each fault is prepared with real files and programs. `status`, `status --problems`, `explain` and
+`doctor` are asked; then the way out that they name is taken, and the cause is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from council.cli.app import run
+from council.core import bounds
+from council.operations.place import Place
+from council.store.tally import edit_tally
+from tests.cli.commands import wait_until
+
+COMMANDS = {
+    "status": ["status"],
+    "problems": ["status", "--problems"],
+    "explain": ["explain", "active"],
+    "doctor": ["doctor"],
+}
+DENIED = "echo 401 invalid api key >&2; exit 1"
+HOLDS = """
+import os, sys, time
+from council.store.lock import Lock
+with Lock(sys.argv[1]):
+    os.utime(sys.argv[1], (0, 0))
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+class Case:
+    """A workspace with an open council of owl and gecko, in which something is wrong."""
+
+    def __init__(self, council, capsys, patch) -> None:
+        self.council, self.root = council, council.root
+        self._capsys, self._patch = capsys, patch
+        self.now = datetime.now(UTC).replace(microsecond=0)
+        self.live = self.root / "memory/shared/council-active-conversation.md"
+        self.control = self.root / "memory/shared/.council"
+        for name, value in council.env().items():
+            patch.setenv(name, value)
+        patch.chdir(self.root)
+        assert self.run("init", "--agents", "owl,gecko")[0] == 0
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        """Run a command in this process: its exit code, what it printed and what it noted."""
+        self._patch.setenv("COUNCIL_NOW", self.now.isoformat())
+        code = run(list(words))
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def shell(self, line: str) -> None:
+        """Take a way out that is a command line, as somebody would who copies it."""
+        env = self.council.env(now=self.now)
+        done = subprocess.run(["/bin/sh", "-c", line], cwd=self.root, env=env, check=False)
+        assert done.returncode == 0, line
+
+    def settings(self, text: str) -> None:
+        (self.root / "council.toml").write_text(text)
+
+    def convene(self, settings: str = "", *words: str) -> None:
+        if settings:
+            self.settings(settings)
+        done = self.run("convene", "A bot?", "--agents", "owl,gecko", *words)
+        assert done[0] == 0, done
+
+    def causes(self, command: str) -> dict[str, dict[str, Any]]:
+        """Return what a command says in JSON, by the code of the cause."""
+        _, out, _ = self.run(*COMMANDS[command], "--json")
+        found = json.loads(out)
+        if command == "doctor":
+            return {
+                one["cause"]: {"said": one["found"], "fix": one["fix"]}
+                for one in found["findings"]
+                if one["cause"]
+            }
+        said = found["hindrances" if command == "explain" else "problems"]
+        return {one["what"]: {"said": one["said"], "fix": one["fix"]} for one in said}
+
+    def all_name(self, code: str) -> dict[str, str]:
+        """Return the sentence and the way out of a cause, after a look that all four say both."""
+        found = {command: self.causes(command).get(code) for command in COMMANDS}
+        first = found["status"]
+        assert first and all(one == first for one in found.values()), (code, found)
+        for command, words in COMMANDS.items():
+            _, out, _ = self.run(*words)
+            shown = " ".join(out.split())
+            assert first["said"] in shown, (command, first, out)
+            assert " ".join(first["fix"].split()) in shown, (command, first, out)
+        return first
+
+    def none_names(self, code: str) -> None:
+        assert [one for one in COMMANDS if code in self.causes(one)] == []
+
+
+@pytest.fixture
+def case(council, capsys, monkeypatch) -> Case:
+    return Case(council, capsys, monkeypatch)
+
+
+def hours_later(case: Case) -> None:
+    case.convene()
+    case.now += timedelta(hours=2)
+
+
+def never_beat(case: Case) -> None:
+    case.convene()
+    case.now += timedelta(hours=2)
+    (case.control / "last-heartbeat").unlink()
+
+
+def seat(program: str) -> Callable[[Case], None]:
+    """Return what gives owl a program once the council is open."""
+
+    def prepare(case: Case) -> None:
+        case.convene()
+        case.settings(f'[agents.owl]\nargv = ["{program}"]\n')
+
+    return prepare
+
+
+def not_executable(case: Case) -> None:
+    case.convene()
+    program = case.root / "agent.sh"
+    program.write_text("#!/bin/sh\necho yes\n")
+    case.settings(f'[agents.owl]\nargv = ["{program}"]\n')
+
+
+def with_settings(text: str) -> Callable[[Case], None]:
+    def prepare(case: Case) -> None:
+        case.convene()
+        case.settings(text)
+
+    return prepare
+
+
+def denied(code: str, limits: str = "") -> Callable[[Case], None]:
+    """Return what makes runs of owl fail, until the cause is seen."""
+
+    def prepare(case: Case) -> None:
+        agent = f'[agents.owl]\nargv = ["/bin/sh", "-c", "{DENIED}"]\n'
+        case.convene(f'retry_backoff = ["1h"]\n{limits}{agent}')
+        wait_until(lambda: code in case.causes("problems"))
+
+    return prepare
+
+
+def homeless(case: Case) -> None:
+    agent = '[agents.owl]\nargv = ["/bin/echo", "Yes."]\n'
+    gone = case.root.parent / "gone"
+    gone.mkdir()
+    case.run("halt")
+    case.convene('retry_backoff = ["1s"]\n' + agent, "--cwd", str(gone))
+    gone.rmdir()
+    case.run("resume", "--all")
+    wait_until(lambda: "no-folder" in case.causes("problems"))
+    case.run("halt")
+
+
+def halted(case: Case) -> None:
+    case.convene()
+    case.run("halt", "--reason", "the bill")
+
+
+def paused(case: Case) -> None:
+    case.convene()
+    case.run("pause")
+
+
+def capped(case: Case) -> None:
+    case.convene()
+    case.settings("[limits]\nmax_runs_per_day = 1\n")
+    place = Place(str(case.root), {}, case.now)
+    edit_tally(place.paths, lambda one: bounds.spend(one, "x", case.now, runs=1, tokens=0))
+
+
+def overwritten(text: str) -> Callable[[Case], None]:
+    def prepare(case: Case) -> None:
+        case.convene()
+        case.live.write_text(text)
+
+    return prepare
+
+
+def missing(case: Case) -> None:
+    case.convene()
+    case.live.unlink()
+
+
+def written(path: str, text: str) -> Callable[[Case], None]:
+    def prepare(case: Case) -> None:
+        case.convene()
+        (case.root / path).write_text(text)
+
+    return prepare
+
+
+def key_for_all(case: Case) -> None:
+    case.convene()
+    (case.control / "key").touch()
+    (case.control / "key").chmod(0o644)
+
+
+def put_right(path: str, text: str) -> Callable[[Case, dict[str, str]], None]:
+    """Return what follows a way out that is a sentence: to correct a file."""
+
+    def cure(case: Case, said: dict[str, str]) -> None:
+        (case.root / path).write_text(text)
+
+    return cure
+
+
+def remove_log(case: Case, said: dict[str, str]) -> None:
+    (log,) = [word for word in said["fix"].replace(",", " ").split() if word.endswith(".log")]
+    (case.root / log).unlink()
+
+
+def mend_and_probe(case: Case, said: dict[str, str]) -> None:
+    assert "exit 1: 401 invalid api key" in said["said"]
+    case.settings('[agents.owl]\nargv = ["/bin/echo", "ready"]\n')
+    case.shell("council doctor --probe >/dev/null; true")
+
+
+def make_folder(case: Case, said: dict[str, str]) -> None:
+    path = said["said"].rpartition(": ")[2]
+    assert f"mkdir -p {path}" in said["fix"]
+    case.shell(f"mkdir -p {path}; council resume --all")
+    case.now += timedelta(minutes=5)
+    wait_until(lambda: case.shell("council heartbeat") or "no-folder" not in case.causes("explain"))
+
+
+_ONE = "[limits]\nfailures_before_rest = 1\n"
+_REPAIR = "council doctor --repair"
+Cure = str | Callable[[Case, dict[str, str]], None]
+# Cause; how it comes about; a word of the way out; the way out, as a line of shell or by hand.
+FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
+    ("old-heartbeat", hours_later, "council heartbeat", "council heartbeat"),
+    ("no-heartbeat", never_beat, "council heartbeat", "council heartbeat"),
+    ("overdue", hours_later, "council heartbeat", "council heartbeat"),
+    (
+        "overdue",
+        hours_later,
+        "council extend 30m --name active",
+        "council extend 30m --name active",
+    ),
+    ("setting", with_settings("max_rums = 2\n"), "delete that line", put_right("council.toml", "")),
+    (
+        "no-such-limit",
+        with_settings("[limits]\nmax_run_per_day = 3\n"),
+        "max_runs_per_day",
+        put_right("council.toml", "[limits]\nmax_runs_per_day = 3\n"),
+    ),
+    (
+        "hook",
+        with_settings('[hooks]\nopened = ["x"]\n'),
+        "correct it in council.toml",
+        put_right("council.toml", ""),
+    ),
+    (
+        "routing",
+        with_settings('[[bindings]]\nagent = "zed"\npeer = "zoe"\n'),
+        "council agent add ID",
+        "council agent add zed",
+    ),
+    (
+        "no-program",
+        seat("/opt/nope/agent"),
+        "correct argv of [agents.owl]",
+        put_right("council.toml", '[agents.owl]\nargv = ["/bin/echo"]\n'),
+    ),
+    ("no-right", not_executable, "chmod +x", "chmod +x agent.sh"),
+    (
+        "no-driver",
+        with_settings('[agents.owl]\ndriver = "telepathy"\n'),
+        "[agents.owl]",
+        put_right("council.toml", '[agents.owl]\ndriver = "manual"\n'),
+    ),
+    (
+        "rests",
+        denied("rests", "[limits]\nfailures_before_rest = 1\n"),
+        "council doctor --probe",
+        mend_and_probe,
+    ),
+    (
+        "exit",
+        denied("exit"),
+        'council respond --as owl --name active "…"',
+        'council respond --as owl --name active "Yes."',
+    ),
+    ("no-folder", homeless, "mkdir -p", make_folder),
+    ("halted", halted, "council resume --all", "council resume --all"),
+    ("is-paused", paused, "council resume --name active", "council resume --name active"),
+    (
+        "cap",
+        capped,
+        "raise it under [limits]",
+        put_right("council.toml", "[limits]\nmax_runs_per_day = 9\n"),
+    ),
+    ("broken-file", overwritten("no council\n"), _REPAIR, _REPAIR),
+    ("broken-file", overwritten(""), _REPAIR, _REPAIR),
+    ("broken-file", missing, _REPAIR, _REPAIR),
+    ("key", key_for_all, "chmod 600", "chmod 600 memory/shared/.council/key"),
+    (
+        "counts",
+        written("memory/shared/.council/tally.json", "{"),
+        "council doctor --repair",
+        "council doctor --repair",
+    ),
+    (
+        "identities",
+        written("memory/shared/identities.json", "{"),
+        "",
+        put_right("memory/shared/identities.json", "[]"),
+    ),
+    (
+        "soul",
+        written("memory/agents/owl/SOUL.md", "---\nname: [\n---\n"),
+        "correct it there",
+        put_right("memory/agents/owl/SOUL.md", "---\nname: Owl\n---\n"),
+    ),
+    (
+        "work-failed",
+        written("memory/shared/.council/failures.log", "it broke\n"),
+        "then delete it",
+        remove_log,
+    ),
+]
+
+
+@pytest.mark.req("OP-011")
+@pytest.mark.parametrize(
+    ("code", "prepare", "way", "cure"),
+    FAULTS,
+    ids=[one[0] for one in FAULTS],
+)
+def test_four_commands_name_one_cause_and_the_way_out_they_name_works(
+    case: Case, code: str, prepare: Callable[[Case], None], way: str, cure: Cure
+):
+    prepare(case)
+
+    said = case.all_name(code)
+    assert way in said["fix"]
+    if isinstance(cure, str):
+        case.shell(cure)
+    else:
+        cure(case, said)
+
+    case.none_names(code)
+
+
+@pytest.mark.req("OP-011")
+def test_a_lock_that_is_held_for_long_names_its_holder_and_is_free_once_that_is_ended(case: Case):
+    case.convene()
+    known = json.loads(case.run("status", "--json")[1])["conversations"][0]["conversationId"]
+    lock = f"{case.control}/{known}/lock"
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS, lock], stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+
+        said = case.all_name("lock-stuck")
+
+        assert f"pid {holder.pid}" in said["said"]
+        os.kill(holder.pid, signal.SIGTERM)
+    finally:
+        holder.kill()
+        holder.wait()
+    case.none_names("lock-stuck")
+
+
+@pytest.mark.req("OP-011")
+def test_settings_that_cannot_be_read_are_refused_alike_by_all_four(case: Case):
+    case.convene()
+    case.settings("max_runs =\n")
+
+    refused = {case.run(*words, "--json") for words in COMMANDS.values()}
+
+    ((code, out, err),) = refused
+    assert code == 3
+    assert "council.toml" in err and "line 1" in err
+    assert json.loads(out)["error"]["code"] == "invalid-input"
+    case.settings("max_runs = 2\n")
+    assert [case.run(*words)[0] for words in COMMANDS.values()] == [0, 0, 0, 0]
+
+
+@pytest.mark.req("OP-011")
+def test_a_fault_of_the_settings_is_said_by_every_command_that_reads_them(case: Case, council):
+    case.convene("max_rums = 2\n")
+    said = "council: council.toml: no setting is called max_rums\n"
+
+    for words in (["list"], ["show"], ["agent", "query"], ["check"]):
+        assert case.run(*words)[2].count(said) == 1, words
+    for words in (["heartbeat"], ["context", "--as", "owl"], ["respond", "--as", "owl", "Yes."]):
+        assert council(*words, now=case.now).err.count(said) == 1, words
+
+
+@pytest.mark.req("OP-011")
+def test_a_fresh_workspace_is_healthy(case: Case, tmp_path: Path):
+    fresh = str(tmp_path / "fresh")
+    assert case.run("init", fresh)[0] == 0
+
+    code, found, _ = case.run("doctor", "--root", fresh)
+    assert (code, "✗" in found) == (0, False), found
+    for root in (str(case.root), fresh):
+        assert case.run("status", "--problems", "--root", root)[1].startswith("nothing is wrong")
+    assert case.run("doctor")[0] == 0
