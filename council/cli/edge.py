@@ -166,14 +166,7 @@ def read_text(argument: str, file: str, max_bytes: int) -> str:
 
 
 def _read_file(path: str, max_bytes: int) -> bytes:
-    if is_inside(os.environ):
-        from council.operations.delegation.permitted import permitted
+    from council.operations.delegation.permitted import open_permitted
 
-        path = permitted(path, os.environ)
-    try:
-        with open(path, "rb") as file:
-            return file.read(max_bytes + 1)
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot read {path}: {error.strerror}", "give the path of a readable file"
-        ) from None
+    with open_permitted(path, os.environ) as file:
+        return file.read(max_bytes + 1)
