@@ -32,7 +32,7 @@ KNOWN = {
     "str_join": "joined",
 }
 FILTERS = ("default", "format", "join", "length", "sort")
-OUR_FILTERS = ("below", "fault", "line", "mark", "shell")
+OUR_FILTERS = ("below", "fault", "line", "mark", "name", "said", "shell")
 ROOT_FUNCTION = "def root(context, missing=missing, environment=environment):"
 
 

@@ -8,8 +8,6 @@ Source: P8-011, P8-021, P8-024, P8-026, P8-061, `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
-import json
-
 from council.cli.edge import Output, open_workspace, read_text
 from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
@@ -19,6 +17,7 @@ from council.core.errors import (
     TimedOutError,
     UsageError,
 )
+from council.core.nesting import TooDeepError, read_json
 from council.core.plain_text import plain_line
 from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
@@ -108,11 +107,11 @@ def _document(place: Place, values: dict[str, Any], known: set[str]) -> dict[str
 
 def _json(text: str, what: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
+    except TooDeepError:
+        raise InvalidInputError(f"{what} is nested too deeply", "make it flatter") from None
     except ValueError as error:
         raise InvalidInputError(f"{what} is not JSON: {error}", "correct it") from None
-    except RecursionError:
-        raise InvalidInputError(f"{what} is nested too deeply", "make it flatter") from None
 
 
 def _request(place: Place, values: dict[str, Any], given: dict[str, Any]) -> Request:

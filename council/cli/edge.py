@@ -13,6 +13,7 @@ import os
 import sys
 
 from council.core.errors import CouncilError, InvalidInputError, UsageError
+from council.core.plain_text import json_text, plain_text
 from council.core.record import Record
 from council.core.trust import is_inside, permit
 from council.store import outbox
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from council.operations.place import Place
 
 INTERRUPTED = 130
+# Stands for ESC in what we have drawn ourselves, such as colours; nobody else can know it.
+DRAWN = f"\x1b{os.urandom(8).hex()}"
 
 
 class Output(Record):
@@ -109,18 +112,28 @@ def _give_up_output() -> None:
 
 def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
-        sys.stderr.write(note + "\n")
+        sys.stderr.write(shown(note) + "\n")
     if as_json:
-        text = json.dumps(output.record, ensure_ascii=False, indent=None) + "\n"
+        text = json_text(output.record) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
-        if output.verbatim and sys.stdout.isatty():
-            from council.core.plain_text import plain_text
-
-            text = plain_text(text)
+        if not output.verbatim or sys.stdout.isatty():
+            text = shown(text)
     if text:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()
+
+
+def shown(text: str) -> str:
+    """Return a text as it may go to a terminal: no sign in it is obeyed but those of `DRAWN`.
+
+    All that is printed for people passes through here once, last of all.
+
+    Source: SC-005.
+    """
+    if text.isprintable():
+        return text
+    return "\x1b".join(plain_text(part) for part in text.split(DRAWN))
 
 
 def _one_line(text: str) -> str:
@@ -182,14 +195,7 @@ def read_text(argument: str, file: str, max_bytes: int) -> str:
 
 
 def _read_file(path: str, max_bytes: int) -> bytes:
-    if is_inside(os.environ):
-        from council.operations.delegation.permitted import permitted
+    from council.operations.delegation.permitted import open_permitted
 
-        path = permitted(path, os.environ)
-    try:
-        with open(path, "rb") as file:
-            return file.read(max_bytes + 1)
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot read {path}: {error.strerror}", "give the path of a readable file"
-        ) from None
+    with open_permitted(path, os.environ) as file:
+        return file.read(max_bytes + 1)

@@ -16,7 +16,7 @@ from typing import Any
 from council.cli.edge import Output
 from council.cli.parameters import JSON, LANG, argument, command, flag, option
 from council.core.errors import UsageError
-from council.core.plain_text import plain_line
+from council.core.plain_text import json_text, plain_line
 from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
 from council.store.events import tail
@@ -97,7 +97,7 @@ def _who(one: Told) -> str:
 
 def _print(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        line = json_format.dumps(record, ensure_ascii=False)
+        line = json_text(record)
     else:
         about = " ".join(
             f"{key}={_short(value)}"
@@ -172,7 +172,7 @@ def export(
 
 def as_json(record: object) -> str:
     """Return a record as one line of JSON."""
-    return json_format.dumps(record, ensure_ascii=False)
+    return json_text(record)
 
 
 @command("events schema", "council events schema > event.json", reads=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.edge import Output, open_workspace, read_text
+from council.cli.edge import Output, open_workspace, read_text, shown
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.operations.place import Place, conversation_name, speaker
 
@@ -255,7 +255,7 @@ def heartbeat(values: dict[str, Any]) -> Output:
 
 
 def _tell(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(shown(line) + "\n")
 
 
 RUN: dict[str, Callable[[dict[str, Any]], Output]] = {

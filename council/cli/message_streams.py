@@ -7,13 +7,14 @@ Source: `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from council.cli.edge import shown
 from council.core.errors import InvalidInputError, UsageError
+from council.core.plain_text import json_text
 from council.wire.messages import parse, unreadable
 from council.wire.parsed import Parsed
 from council.wire.streams import Splitter
@@ -98,6 +99,7 @@ def say(lines: Iterable[str]) -> None:
     """Print lines for a program or for people on standard output at once."""
     text = "".join(f"{line}\n" for line in lines)
     if text:
+        text = shown(text) if sys.stdout.isatty() else text
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()
 
@@ -106,7 +108,7 @@ def complain(lines: Iterable[str]) -> None:
     """Print lines for people on standard error at once."""
     text = "".join(f"council: {line}\n" for line in lines)
     if text:
-        sys.stderr.write(text.encode("utf-8", "replace").decode("utf-8"))
+        sys.stderr.write(shown(text).encode("utf-8", "replace").decode("utf-8"))
         sys.stderr.flush()
 
 
@@ -149,4 +151,4 @@ def is_alone(argument: str | None) -> bool:
 
 def as_json(record: Any) -> str:
     """Return one JSON object as one line."""
-    return json.dumps(record, ensure_ascii=False)
+    return json_text(record)

@@ -8,7 +8,6 @@ Source: PR-007, PR-303, PR-315, PR-547, PR-589, PR-601 to PR-610, `cli.md` secti
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
+from council.core.nesting import read_json
 from council.operations.place import Place
 
 _INVALID = InvalidInputError.exit_code
@@ -85,8 +85,8 @@ def _fields_of(given: list[str]) -> dict[str, Any]:
 def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | None]:
     """Return fields and version of one line of JSON: bare fields, or what `msg parse` answers."""
     try:
-        record = json.loads(given.data)
-    except (ValueError, RecursionError):
+        record = read_json(given.data)
+    except ValueError:
         record = None
     if given.too_long or not isinstance(record, dict):
         raise InvalidInputError(

@@ -13,13 +13,12 @@ import sys
 from datetime import datetime, timedelta
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
-from council.cli.views import as_text, markdown_view
+from council.cli.views import PlainConsole, as_text, markdown_view
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.owed import owing
@@ -96,7 +95,7 @@ class Stage:
     def __init__(self, *, quiet: bool, beside: bool = False) -> None:
         self.is_watched = (sys.stderr if beside else sys.stdout).isatty() and not quiet
         self.phases: list[dict[str, Any]] = []
-        self._console = Console(
+        self._console = PlainConsole(
             quiet=quiet, highlight=False, soft_wrap=not self.is_watched, stderr=beside
         )
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.

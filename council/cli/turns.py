@@ -5,10 +5,9 @@ Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 
 from __future__ import annotations
 
-import json
-
 from council.cli.edge import Output, open_workspace, read_text
 from council.core.errors import InvalidInputError, UsageError
+from council.core.nesting import read_json
 from council.core.rooms.channels import is_asleep
 from council.operations.place import Place, speaker
 
@@ -98,8 +97,8 @@ def _final_text(place: Place, values: dict[str, Any]) -> str:
     # A run holds the whole talk of its agent, not only what is said in the end.
     data = read_text("", values["messages"], 64 * most)
     try:
-        messages = json.loads(data)
-    except (ValueError, RecursionError):
+        messages = read_json(data)
+    except ValueError:
         raise InvalidInputError(
             "the messages of the run are no JSON", "give the list `event.messages`"
         ) from None

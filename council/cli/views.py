@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markdown import Markdown
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from council.cli.edge import DRAWN
 from council.core.conversations.conversation import Conversation, ParticipantStatus
 from council.core.conversations.owed import (
     current_phase,
@@ -127,21 +130,33 @@ _PIPE_WIDTH = 1000
 _MOST_TASKS = 20
 
 
+class PlainConsole(Console):
+    """A console that prints no sign which a terminal obeys but its own (SC-005)."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield what `renderable` comes to, its texts without control characters."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else plain_text(text), style, control)
+
+
 def console() -> Console:
     """Return the console of standard output; it knows `NO_COLOR` and pipes."""
     if sys.stdout.isatty():
-        return Console(highlight=False)
-    return Console(highlight=False, width=_PIPE_WIDTH)
+        return PlainConsole(highlight=False)
+    return PlainConsole(highlight=False, width=_PIPE_WIDTH)
 
 
 def as_text(shown: RenderableType) -> str:
     """Return what rich would print on the terminal, without colours when it is none."""
     if isinstance(shown, Text) and not sys.stdout.isatty():
-        return shown.plain  # a text of megabytes keeps rich busy for a minute
+        return plain_text(shown.plain)  # a text of megabytes keeps rich busy for a minute
     target = console()
     with target.capture() as captured:
         target.print(shown)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    drawn = captured.get().replace("\x1b", DRAWN)
+    return "\n".join(line.rstrip() for line in drawn.split("\n"))
 
 
 def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> RenderableType:
@@ -303,4 +318,4 @@ def minutes_view(rows: list[tuple[Any, ...]]) -> RenderableType:
 
 def markdown_view(text: str) -> RenderableType:
     """Return Markdown as the terminal can show it, or as it is when there is none."""
-    return Markdown(plain_text(text)) if sys.stdout.isatty() else Text(text)
+    return Markdown(plain_text(text), hyperlinks=False) if sys.stdout.isatty() else Text(text)

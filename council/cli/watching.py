@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from council.cli.edge import shown
 from council.cli.glance import glance, problems_text
 from council.cli.views import as_text, console
 from council.operations.examining.problems import find_problems
@@ -52,7 +53,7 @@ def show_live(
             phases += [(one.channel.channel_id, one.channel.rev) for one in overview.rooms]
             if repr(phases) != last:
                 last = repr(phases)
-                sys.stdout.write(as_text(view(overview)) + "\n")
+                sys.stdout.write(shown(as_text(view(overview))) + "\n")
                 sys.stdout.flush()
         return
     with Live(console=console(), auto_refresh=False, screen=True) as live:

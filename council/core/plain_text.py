@@ -9,8 +9,16 @@ Source: XC-005, `cli.md` section 1, `trust.md`.
 
 from __future__ import annotations
 
+import json
+import re
+
 # Emoji and some scripts are put together with these; they move nothing.
 _JOINERS = "\u200c\u200d"
+# What JSON leaves as it is though it is no letter: control, direction and half characters.
+_UNSEEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def plain_line(text: str) -> str:
@@ -23,6 +31,16 @@ def plain_text(text: str) -> str:
     if text.isprintable():
         return text
     return "\n".join(_cleaned(line, "\t") for line in text.split("\n"))
+
+
+def json_text(record: object) -> str:
+    """Return a record as one line of JSON in which no sign stands that a terminal could obey."""
+    text = json.dumps(record, ensure_ascii=False)
+    return text if text.isprintable() else _UNSEEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return json.dumps(found.group())[1:-1]
 
 
 def indented(text: str, indent: str) -> str:

@@ -10,6 +10,7 @@ import subprocess
 from datetime import timedelta
 
 from council.core.errors import CouncilError, NotFoundError
+from council.core.nesting import read_json
 from council.core.times import render_duration
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def known_ids(name: str, environ: Mapping[str, str]) -> list[str]:
     """
     said = call(["openclaw", "cron", "list", "--json"], environ)
     try:
-        listed = json.loads(said)
+        listed = read_json(said)
     except ValueError:
         raise CouncilError(
             "openclaw cron list did not answer JSON", "see: openclaw cron list"

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from council.core.errors import CouncilError
 from council.core.events import Event
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.operations.conversations.answer import wake_next
@@ -94,9 +95,9 @@ def read_halt(place: Place) -> Halt | None:
         return None
     try:
         reading = files.read_stable(place.paths.halt_mark)
-        mark = json.loads(reading.data) if reading is not None else {}
+        mark = read_json(reading.data) if reading is not None else {}
         return Halt(at=parse_instant(str(mark["at"])), reason=str(mark.get("reason") or ""))
-    except (CouncilError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (CouncilError, ValueError, KeyError, TypeError, AttributeError):
         return Halt()  # made by hand: that it is there is enough
 
 

@@ -10,12 +10,15 @@ Source: `cli.md` sections 1, 4 and 5.
 
 from __future__ import annotations
 
+import errno
 import os
-import stat
 
 from council.core.agents import ANSWER_TOOL, Agent, is_line
-from council.core.errors import CouncilError, InvalidInputError
+from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
 from council.core.ids import checked_name, is_name
+from council.core.nesting import TooDeepError
+from council.store import files
+from council.store.front_matter import parted
 from council.store.paths import Workspace
 
 TYPE_CHECKING = False
@@ -74,7 +77,7 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     """
     checked_name(agent_id, "agent id")
     try:
-        text = _soul_text(_soul_path(root, settings, agent_id))
+        text = _soul_text(_soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
         return settings.agent(agent_id).persona
     if text.startswith("---\n"):
@@ -92,7 +95,7 @@ def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
     if driver or not is_name(agent_id):
         return driver not in ("", "manual")
     try:
-        text = _soul_text(_soul_path(root, settings, agent_id))
+        text = _soul_text(_soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
         return False
     front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
@@ -167,19 +170,18 @@ def _soul(
     path = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
     try:
         path = _soul_path(root, settings, agent_id)
-        text = _soul_text(path)
+        text = _soul_text(path, root, settings)
         if not text.startswith("---"):
             return {}, text.strip()
-        import frontmatter
-
-        front, body = frontmatter.parse(text)
-        return dict(front), body.strip()
+        return parted(text)
     except FileNotFoundError:
         return {}, ""
     except CouncilError as error:
         said = error.message
     except OSError as error:
         said = f"cannot be read: {error.strerror or error}"
+    except TooDeepError as error:
+        said = f"has front matter {error}"
     # Any exception of a YAML parser means the same: this file's front matter is broken.
     except Exception as error:
         said = f"has front matter that is not YAML: {' '.join(str(error).split())[:200]}"
@@ -194,11 +196,18 @@ def _soul_path(root: str, settings: Settings, agent_id: str) -> str:
     return os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
 
 
-def _soul_text(path: str) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _soul_text(path: str, root: str, settings: Settings) -> str:
+    try:
+        descriptor = files.open_regular(path)
+    except InvalidStateError:
+        raise InvalidInputError("is not a plain file") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InvalidInputError("is a link: put the file itself there") from None
+        raise
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InvalidInputError("is not a plain file")
+        if files.is_also_in(Workspace(root, settings.paths).control, descriptor):
+            raise InvalidInputError("is a file of .council by another name")
         content = file.read(_MAX_SOUL_BYTES + 1)
     if len(content) > _MAX_SOUL_BYTES:
         raise InvalidInputError(f"is larger than {_MAX_SOUL_BYTES} bytes")

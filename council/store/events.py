@@ -16,6 +16,7 @@ import stat
 
 from council.core.errors import InvalidStateError
 from council.core.events import Event
+from council.core.nesting import read_json
 from council.core.telling.trace_context import trace_of
 from council.core.times import render_instant
 from council.store import files
@@ -184,8 +185,8 @@ def _size_of(descriptor: int, path: str) -> int:
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, None when it is torn or none."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = read_json(line)
+    except ValueError:
         return None
     if isinstance(record, dict) and isinstance(record.get("eventId"), str):
         return record

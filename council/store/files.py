@@ -471,15 +471,44 @@ def content_of(path: str) -> bytes:
     return b"" if reading is None else reading.data
 
 
-def _read_once(path: str) -> Reading:
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+def open_regular(path: str, *, follow: bool = False) -> int:
+    """Open a regular file for reading, and wait for nobody; return the open file.
+
+    Args:
+        path: Which.
+        follow: Whether a link will do, since it was a person who named it.
+
+    Raises:
+        InvalidStateError: It is a pipe, a device or a folder.
+        OSError: It is a link, or the system refuses.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidStateError(
+            f"{path} is not a regular file", "put the regular file back in its place"
+        )
+    return descriptor
+
+
+def is_also_in(folder: str, descriptor: int) -> bool:
+    """Return true if an open file lies somewhere below a folder, too, by another name."""
+    ours = os.fstat(descriptor)
+    if ours.st_nlink < 2:
+        return False
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with ignoring(OSError):
+                if os.path.samestat(ours, os.lstat(os.path.join(above, name))):
+                    return True
+    return False
+
+
+def _read_once(path: str) -> Reading:
+    descriptor = open_regular(path)
     try:
         before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            raise InvalidStateError(
-                f"{path} is not a regular file", "put the regular file back in its place"
-            )
         if before.st_size > MAX_FILE_BYTES:
             raise InvalidStateError(
                 f"{path} is larger than {MAX_FILE_BYTES // 2**20} MiB", "make it smaller"

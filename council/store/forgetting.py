@@ -15,6 +15,7 @@ import os
 from council.core.delegation.artifacts import PREFIX
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import is_name
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.conversations.erasing import Matter, erase_events
@@ -73,12 +74,12 @@ def read_note(workspace: Workspace, kind: str, name: str) -> Doom | None:
     if standing is None:
         return None
     try:
-        record = json.loads(standing.data)
+        record = read_json(standing.data)
         owners, traces = tuple(record["owners"]), tuple(record["traces"])
         return Doom(
             matter=matter(owners, traces), artifacts=[PREFIX + one for one in record["artifacts"]]
         )
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError):
         raise InvalidStateError(f"{path} is no note of a purge", "remove it") from None
 
 

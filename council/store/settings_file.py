@@ -16,6 +16,7 @@ import stat
 import time
 
 from council.core.errors import InvalidInputError
+from council.core.nesting import bounded_toml, read_json
 from council.store import files
 from council.store.paths import SETTINGS as SETTINGS_FILE
 
@@ -80,10 +81,10 @@ def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
     if len(content) > _MAX_FILE_BYTES:
         raise InvalidInputError(f"{SETTINGS_FILE} is larger than {_MAX_FILE_BYTES} bytes")
     try:
-        document = tomllib.loads(content.decode("utf-8-sig"))
+        document = tomllib.loads(bounded_toml(content.decode("utf-8-sig")))
     except UnicodeDecodeError:
         raise InvalidInputError(f"{SETTINGS_FILE} is not UTF-8", "save it as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"{SETTINGS_FILE} is not TOML: {error}", f"correct it in {SETTINGS_FILE}"
         ) from None
@@ -95,8 +96,8 @@ def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
 def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
     try:
         with open(os.open(cache, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            kept = json.loads(file.read())
-    except (OSError, ValueError, RecursionError):
+            kept = read_json(file.read())
+    except (OSError, ValueError):
         return None
     if not isinstance(kept, dict) or kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
         return None

@@ -15,6 +15,7 @@ import os
 import re
 
 from council.core.errors import InvalidStateError
+from council.core.nesting import bounded_yaml
 from council.store import files
 from council.store.agents import SOUL_FILE, agent_workspace
 from council.store.conversations.naming import prepare_control
@@ -131,8 +132,8 @@ def _read(head: str, path: str) -> dict[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(head)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        found = yaml.safe_load(bounded_yaml(head))
+    except (yaml.YAMLError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise _by_hand(path, f"has front matter that is not YAML: {said}") from None
     if not isinstance(found, dict | None):

@@ -13,6 +13,7 @@ import json
 import os
 
 from council.core.errors import CouncilError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.events import lines_from, parsed
@@ -40,12 +41,12 @@ def read_mark(path: str) -> Mark | None:
         reading = files.read_stable(path)
         if reading is None:
             return None
-        record = json.loads(reading.data)
+        record = read_json(reading.data)
         return Mark(
             offsets={str(day): int(size) for day, size in record["offsets"].items()},
             ids=[str(one) for one in record["ids"]],
         )
-    except (CouncilError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (CouncilError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

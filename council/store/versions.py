@@ -9,12 +9,12 @@ Source: XC-013, `trust.md` (over time).
 
 from __future__ import annotations
 
-import json
 import os
 
 from council.core import events
 from council.core.conversations import conversation
 from council.core.errors import CouncilError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files, settings
 from council.store.documents import journal, lines, version_one
@@ -156,8 +156,8 @@ def _of_events(path: str) -> int | None:
     found = set()
     for line in [] if reading is None else reading.data.split(b"\n"):
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = read_json(line)
+        except ValueError:
             continue
         number = _number(record.get("schemaVersion")) if isinstance(record, dict) else None
         if number is not None:

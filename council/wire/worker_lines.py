@@ -10,8 +10,7 @@ Source: HR-015, PR-537.
 
 from __future__ import annotations
 
-import json
-
+from council.core.nesting import read_json
 from council.core.protocol.messages import Message
 from council.core.reading_answers.protocol_lines import BARS, find_line, segments_of, unescaped
 from council.core.record import Record
@@ -286,7 +285,7 @@ def json_line(text: str, request: Message, *, worker: str, version: str, lang: s
     if shown[:1] != "{" or shown[-1:] != "}" or '"type"' not in low or '"data"' not in low:
         return None
     try:
-        told = json.loads(shown)
+        told = read_json(shown)
     except ValueError:
         return None
     named = {str(name).casefold(): value for name, value in told.items()}

@@ -98,7 +98,7 @@ def test_a_soul_without_front_matter_is_all_persona_and_costs_no_yaml(tmp_path):
     ("text", "said"),
     [
         ("---\nname: [\n---\n", "SOUL.md has front matter that is not YAML"),
-        ("---\n" + "[" * 5000 + "\n---\n", "SOUL.md has front matter that is not YAML"),
+        ("---\n" + "[" * 5000 + "\n---\n", "SOUL.md has front matter nested more than 100 deep"),
         (b"---\nname: \xff\n---\n", "SOUL.md is not UTF-8"),
         ("---\nname: {a: 1}\n---\n", "SOUL.md of sage: name is not a text of one line"),
         ('---\nname: "a\\nb"\n---\n', "SOUL.md of sage: name is not a text of one line"),

@@ -7,8 +7,7 @@ Source: DL-012, DL-026, HR-003.
 
 from __future__ import annotations
 
-import json
-
+from council.core.nesting import read_json
 from council.core.reading_answers.structure import plain
 
 TYPE_CHECKING = False
@@ -36,8 +35,8 @@ def json_object(text: str) -> dict[str, Any] | None:
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:
-        return json.loads(text, object_pairs_hook=_first_of_each)  # type: ignore[no-any-return]
-    except (ValueError, RecursionError):
+        return read_json(text, object_pairs_hook=_first_of_each)  # type: ignore[no-any-return]
+    except ValueError:
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 
+from council.core.nesting import read_json
 from council.core.reading_answers.cleaning import clean
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ def _plain_values(said: str) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for line in (said, *said.split("\n")[-_MOST_LOOKED_AT:]):
         try:
-            found.append((line.strip(), json.loads(line)))
+            found.append((line.strip(), read_json(line)))
         except ValueError:
             continue
     return found

@@ -15,6 +15,7 @@ import os
 
 from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, InvalidStateError
+from council.core.nesting import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -133,8 +134,8 @@ def read_note(path: str) -> Note | None:
     """Return a note, None where there is none that can be understood."""
     try:
         with open(path, "rb") as stream:
-            file, since, until = json.loads(stream.read())
-    except (OSError, ValueError, TypeError, RecursionError):
+            file, since, until = read_json(stream.read())
+    except (OSError, ValueError, TypeError):
         return None
     bounds = all(one is None or isinstance(one, int | float) for one in (since, until))
     if not isinstance(file, str) or "/" in file or not bounds:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
 _LINE_MAX_CHARS = 80
+_NO_MARKUP = dict.fromkeys(map(ord, '*`[]<>|#“”"«»'), " ")
+_NO_QUOTES = dict.fromkeys(map(ord, '“”"«»`'), "'")
 
 _environments: dict[bytes, SandboxedEnvironment] = {}
 
@@ -168,6 +170,8 @@ def _filters(language: str) -> dict[str, Callable[..., Any]]:
     """Return the filters that templates have besides those of the engine."""
     return {
         "line": _line,
+        "name": _name,
+        "said": _said,
         "below": _below,
         "shell": shell_word,
         "mark": lambda found: _QUOTATION_MARKS.get(found, "?"),
@@ -266,6 +270,22 @@ def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
     """Return a value on one line, without control characters, cut at `max_chars`."""
     plain = one_line(str(value))
     return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
+
+
+def _name(value: object) -> str:
+    """Return a name as it may stand in a sentence of ours, without what Markdown and marks use.
+
+    Source: SC-005.
+    """
+    return _line(_line(value).translate(_NO_MARKUP))
+
+
+def _said(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
+    """Return what somebody called himself or the matter, on one line and between quotation marks.
+
+    Source: SC-005.
+    """
+    return f"“{_line(value, max_chars).translate(_NO_QUOTES)}”"
 
 
 def _below(text: str, level: int) -> str:

@@ -33,7 +33,7 @@ from council.core.errors import (
 from council.core.record import Record
 from council.core.telling.trace_context import trace_around
 from council.core.times import render_duration
-from council.operations.delegation.permitted import permitted, tell_refusal
+from council.operations.delegation.permitted import open_permitted, permitted, tell_refusal
 from council.operations.place import Place, speaker
 from council.store import files
 from council.store.delegation import artifact_care, artifacts
@@ -85,7 +85,7 @@ def publish(
         CouncilError: It may not be read, or the system refuses.
     """
     who = _who(place, publisher)
-    with _opened(permitted(source, place.environ), source) as data:
+    with _opened(place, source) as data:
         made, is_new = artifacts.put(
             place.paths,
             data,
@@ -111,18 +111,10 @@ def _who(place: Place, given: str) -> str:
         return ""
 
 
-def _opened(path: str, given: str) -> BinaryIO:
-    if path == "-":
+def _opened(place: Place, given: str) -> BinaryIO:
+    if given == "-":
         return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-    try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
-    except FileNotFoundError:
-        raise NotFoundError(f"no such file: {given}", "name a file, or - for stdin") from None
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot read {given}: {error.strerror}", "name a file that can be read"
-        ) from None
-    return file
+    return open_permitted(given, place.environ, place)
 
 
 def _checked_type(given: str) -> str:

@@ -8,10 +8,9 @@ Source: HR-013, P8-027.
 
 from __future__ import annotations
 
-import json
-
 from council.core.delegation.delegation import ERROR, FORM, OK, SUMMARY_CHARS
 from council.core.errors import CouncilError, InvalidInputError
+from council.core.nesting import TooDeepError, read_json
 from council.core.reading_answers.cleaning import clean
 from council.operations.place import Place
 from council.store.delegation import artifacts
@@ -74,11 +73,11 @@ def fitting(text: str, schema: Any) -> tuple[str, str]:
 
 def _why_not_json(said: str) -> str:
     try:
-        json.loads(said)
+        read_json(said)
+    except TooDeepError:
+        return " that can be read: it is nested too deeply"
     except ValueError as error:
         return f": {_line(str(error))}"
-    except RecursionError:
-        return " that can be read: it is nested too deeply"
     return ""
 
 

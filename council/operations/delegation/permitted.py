@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import CouncilError, RefusedError, ignoring
+from council.core.errors import (
+    CouncilError,
+    InvalidInputError,
+    InvalidStateError,
+    NotFoundError,
+    RefusedError,
+    ignoring,
+)
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.trust import is_inside
+from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import BinaryIO
 
     from council.operations.place import Place
 
@@ -51,6 +60,44 @@ def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -
         tell_refusal(place, error)
         raise
     return real
+
+
+def open_permitted(given: str, environ: Mapping[str, str], place: Place | None = None) -> BinaryIO:
+    """Open a file that a command was given, which must be a regular file.
+
+    Args:
+        given: The file. A pipe is read from standard input (`-`) alone, as it may never end.
+        environ: The environment of the command.
+        place: The workspace, None to look for it inside a run alone.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InvalidInputError: It is no regular file, or cannot be read.
+        RefusedError: A run may not read it, or it belongs to the store by another name.
+    """
+    path = permitted(given, environ)
+    try:
+        file = open(files.open_regular(path, follow=True), "rb", buffering=0)  # noqa: SIM115
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {given}", "name a file, or - for stdin") from None
+    except InvalidStateError:
+        raise InvalidInputError(
+            f"{given} is not a regular file", "name a file, or give it by standard input: -"
+        ) from None
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {given}: {error.strerror}", "name a file that can be read"
+        ) from None
+    if place is None and is_inside(environ):
+        from council.operations.place import open_place
+
+        place = open_place("", "", environ)
+    if place is not None and files.is_also_in(place.paths.control, file.fileno()):
+        file.close()
+        refused = RefusedError(f"{given} is a file of .council", "name a file of your own")
+        tell_refusal(place, refused)
+        raise refused
+    return file
 
 
 def _check_written(place: Place, real: str, given: str) -> None:

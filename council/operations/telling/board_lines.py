@@ -16,6 +16,7 @@ from council import __version__
 from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
+from council.core.nesting import read_json
 from council.core.telling.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -233,9 +234,9 @@ def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
         standing = files.read_stable(path)
         if standing is None:
             return {}, 0
-        record = json.loads(standing.data)
+        record = read_json(standing.data)
         if record["version"] != __version__:
             return {}, 0
         return dict(record["lines"]), standing.modified_ns
-    except (CouncilError, ValueError, TypeError, KeyError, RecursionError):
+    except (CouncilError, ValueError, TypeError, KeyError):
         return {}, 0

@@ -7,10 +7,10 @@ Source: XC-017, `cli.md` section 5.
 
 from __future__ import annotations
 
-import json
 import os
 
 from council.core.errors import CouncilError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.operations.place import Place
 from council.store.files import explaining
@@ -82,7 +82,7 @@ def _as_command(argv: str) -> str:
     import shlex
 
     try:
-        words = json.loads(argv)
+        words = read_json(argv)
     except ValueError:
         return argv
     return shlex.join(map(str, words)) if isinstance(words, list) else argv

@@ -22,6 +22,7 @@ import time
 from binascii import crc32
 
 from council import __version__
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.notes import boot as _boot
@@ -99,10 +100,10 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > files.MAX_FILE_BYTES:
             return None
         head, _, body = files.read_all(descriptor, facts.st_size).partition(b"\n")
-        said = json.loads(head)
+        said = read_json(head)
         if (said["of"], said["sum"]) != (_of(rules), crc32(body)) or said["since"] > now:
             return None
-        names, ids, due, kind_of, kinds, looks = json.loads(body)
+        names, ids, due, kind_of, kinds, looks = read_json(body)
         return Note(
             names=names,
             ids=ids,
@@ -114,7 +115,7 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
             body=body,
             identity=_identity(facts),
         )
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+    except (OSError, ValueError, TypeError, LookupError):
         return None
     finally:
         os.close(descriptor)

@@ -22,6 +22,7 @@ from council.core.conversations.convergence import measure, raise_blockers
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import answer_op_id, split_task_id, text_digest
+from council.core.nesting import read_json
 from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations import sealed
@@ -340,9 +341,9 @@ def _rewrite(path: str, trail: Trail, done: Purged) -> None:
 def _data(data: bytes, trail: Trail) -> bytes:
     """Return what lies beside minutes for programs, with the hole."""
     try:
-        record = json.loads(data)
+        record = read_json(data)
         known = record["texts"][trail.new.id]
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError):
         return trail.cleaned(data)
     if known in [old.text for old in trail.olds]:
         record["texts"][trail.new.id] = trail.new.text

@@ -13,6 +13,7 @@ import json
 import os
 import stat
 
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 from council.store import events, files
@@ -167,8 +168,8 @@ def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
 
 def _is_about(line: bytes, matter: Matter) -> bool:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = read_json(line)
+    except ValueError:
         return line.startswith(b"{")  # torn: nobody can read it anyway
     return matter.is_about(record)
 
@@ -176,8 +177,8 @@ def _is_about(line: bytes, matter: Matter) -> bool:
 def _erased(line: bytes) -> bytes:
     """Return a line of the same length that is an event without content."""
     try:
-        at = str(json.loads(line)["at"])[:20]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        at = str(read_json(line)["at"])[:20]
+    except (ValueError, KeyError, TypeError):
         at = "1970-01-01T00:00:00Z"
     record = {
         "schemaVersion": 1,

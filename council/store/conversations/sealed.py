@@ -14,6 +14,7 @@ import json
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import Conversation, Origin, SealedText
 from council.core.errors import InvalidStateError, RefusedError, StorageError
+from council.core.nesting import read_json
 from council.core.times import parse_instant
 from council.store import files
 
@@ -72,7 +73,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
         standing = files.read_stable(f"{folder}/{digest}.json")
         if standing is None:
             return None
-        record = json.loads(standing.data)
+        record = read_json(standing.data)
         sealed = SealedText(
             agent=record["agent"],
             tour=record["tour"],
@@ -84,7 +85,7 @@ def _read_one(folder: str, digest: str) -> SealedText | None:
             task=record["task"],
             drafts=record.get("drafts") or [one for one in (record.get("draft"),) if one],
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidStateError):
+    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError):
         return None
     return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
 

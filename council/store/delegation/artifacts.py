@@ -29,6 +29,7 @@ from council.core.errors import (
     ignoring,
 )
 from council.core.events import Event
+from council.core.nesting import read_json
 from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.lock import Lock
@@ -194,8 +195,8 @@ def _metadata(path: str) -> Artifact | None:
     if standing is None:
         return None
     try:
-        return rules.artifact_of(json.loads(standing.data))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CouncilError):
+        return rules.artifact_of(read_json(standing.data))
+    except (ValueError, KeyError, TypeError, AttributeError, CouncilError):
         raise InvalidStateError(
             f"{path} cannot be understood", "publish the same bytes again: it is written anew"
         ) from None

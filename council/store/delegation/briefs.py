@@ -10,6 +10,7 @@ import os
 
 from council.core.delegation.briefs import Brief, brief_of, checked_brief, file_name
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.paths import Workspace, resolve_inside
@@ -103,8 +104,8 @@ def _read(workspace: Workspace, name: str) -> Kept:
     if standing is None:
         raise NotFoundError(f"{path} is gone", "see: council brief show")
     try:
-        return Kept(path=path, brief=brief_of(json.loads(standing.data)))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CouncilError):
+        return Kept(path=path, brief=brief_of(read_json(standing.data)))
+    except (ValueError, KeyError, TypeError, AttributeError, CouncilError):
         raise InvalidStateError(
             f"{path} is no brief", "correct it: it needs a goal, inputs, constraints and refs"
         ) from None

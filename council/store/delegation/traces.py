@@ -26,6 +26,7 @@ from council.core.delegation.delegation_records import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.documents.stored import Stored, lock_path
@@ -204,8 +205,8 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
     for path in _note_files(workspace, _END):
         try:
             standing = files.read_stable(path) if is_held(path) == held else None
-            record = json.loads(standing.data) if standing is not None else None
-        except (ValueError, RecursionError, CouncilError):
+            record = read_json(standing.data) if standing is not None else None
+        except (ValueError, CouncilError):
             continue
         if isinstance(record, dict):
             yield record
@@ -232,8 +233,8 @@ def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:
         return None
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
-        record = json.loads(files.read_all(descriptor, ours.st_size))
-    except (ValueError, RecursionError):
+        record = read_json(files.read_all(descriptor, ours.st_size))
+    except ValueError:
         record = None
     if not isinstance(record, dict):
         files.remove(path)

@@ -14,10 +14,9 @@ Source: XC-001, XC-013, `store.md` sections 2 and 9.
 
 from __future__ import annotations
 
-import json
-
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.nesting import TooDeepError, read_json
 from council.store import files
 from council.store.documents import journal, lines
 from council.store.lock import Lock
@@ -188,13 +187,13 @@ def understood(data: bytes, path: str, fix: str) -> Any:
         InvalidStateError: It is none; says where and what to do.
     """
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return read_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         what = "is not UTF-8"
+    except TooDeepError:
+        what = "is nested too deeply"
     except ValueError as error:
         what = f"is not JSON: {error}"
-    except RecursionError:
-        what = "is nested too deeply"
     raise InvalidStateError(f"{path} {what}", fix)
 
 

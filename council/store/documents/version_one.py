@@ -9,10 +9,10 @@ Source: XC-013, `store.md` sections 1 and 9.
 
 from __future__ import annotations
 
-import json
 import os
 
 from council.core.digests import sha256_hex
+from council.core.nesting import read_json
 from council.store import files
 from council.store.documents import lines
 from council.store.documents.lines import Line
@@ -101,7 +101,7 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
     if not key or rest != sha256_hex(body)[:_SUM_CHARS].encode() + b'"}':
         return None
     try:
-        record = json.loads(line)
+        record = read_json(line)
     except ValueError:
         return None
     return record if isinstance(record, dict) and "digest" in record else None

@@ -10,6 +10,7 @@ Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, HR-027, `cli.md` secti
 
 from __future__ import annotations
 
+import os
 from datetime import date, datetime
 
 from council.core.conversations.account import one_line
@@ -21,6 +22,7 @@ from council.core.excerpts import excerpt
 from council.core.ids import slug
 from council.core.record import Record
 from council.store import files
+from council.store.front_matter import parted
 from council.store.minutes.minute_data import data_path
 from council.store.minutes.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.store.minutes.minute_transcript import transcript
@@ -188,8 +190,12 @@ def minutes_head(path: str) -> dict[str, Any]:
     Raises:
         CouncilError: The system refuses.
     """
-    with files.explaining("read", path), open(path, "rb") as file:
-        return read_minutes_head(file.read(HEAD_BYTES))
+    with files.explaining("read", path):
+        descriptor = files.open_regular(path)
+        try:
+            return read_minutes_head(os.read(descriptor, HEAD_BYTES))
+        finally:
+            os.close(descriptor)
 
 
 def read_minutes_head(start: bytes) -> dict[str, Any]:
@@ -221,10 +227,8 @@ def _head_of(text: str) -> str | None:
 
 
 def _read_head(head: str) -> dict[str, Any]:
-    import frontmatter  # brings the YAML library
-
     try:
-        meta = frontmatter.loads(f"{_FENCE}\n{head}\n{_FENCE}\n").metadata
+        meta, _ = parted(f"{_FENCE}\n{head}\n{_FENCE}\n")
     except Exception:  # every fault of the YAML library, which has no one base for all of them
         return _plain_lines(head)
     return {str(key): _json_value(value) for key, value in meta.items()}

@@ -24,6 +24,7 @@ import time
 from binascii import crc32
 
 from council import __version__
+from council.core.nesting import read_json
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant
@@ -222,7 +223,7 @@ class ContextSurvey:
             return {}, b""
         try:
             data = files.read_all(descriptor, os.fstat(descriptor).st_size)
-            head = json.loads(data[:_HEAD_BYTES])
+            head = read_json(data[:_HEAD_BYTES])
             usable = head["of"] == self._rules and head["since"] <= self._now
             texts = (head["due"], head["folder"])
             numbers = (head["taken"], head["sum"])
@@ -230,7 +231,7 @@ class ContextSurvey:
             of_kind = of_kind and all(isinstance(one, int) for one in numbers)
             if not usable or not of_kind or crc32(data[_HEAD_BYTES:]) != head["sum"]:
                 return {}, b""
-        except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        except (OSError, ValueError, TypeError, LookupError):
             return {}, b""
         finally:
             os.close(descriptor)
@@ -239,7 +240,7 @@ class ContextSurvey:
     def _noted(self) -> list[Noted]:
         if not self._head:
             return []
-        contexts, due, found, waits, looks = json.loads(self._body)
+        contexts, due, found, waits, looks = read_json(self._body)
         data, size = bytes.fromhex(looks), _LOOK.size
         return [
             Noted(

@@ -14,6 +14,7 @@ import os
 
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import added_lines
 from council.store.paths import resolve_inside
@@ -130,8 +131,8 @@ def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:
 
 def _letter(line: bytes) -> Letter | None:
     try:
-        return letter_of(json.loads(line))
-    except (ValueError, RecursionError):
+        return letter_of(read_json(line))
+    except ValueError:
         return None
 
 

@@ -12,6 +12,7 @@ import json
 import os
 
 from council.core.errors import InvalidInputError
+from council.core.nesting import read_json
 from council.store import files
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def read_sidecar(path: str) -> list[dict[str, Any]]:
         records = [one for one in map(_record_of, lines) if one is not None]
         if all(isinstance(one[key], str) for one in records for key in KEYS):
             return records
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         pass
     raise InvalidInputError(f"{path} is no side-car", "name a file that `msg convert` has made")
 
@@ -46,7 +47,7 @@ def read_sidecar(path: str) -> list[dict[str, Any]]:
 def _record_of(line: bytes) -> dict[str, Any] | None:
     """Return the record of a line, None for one whose writer was stopped in the middle of it."""
     try:
-        return dict(json.loads(line))
+        return dict(read_json(line))
     except ValueError:
         if line.startswith(_BEGINS) or _BEGINS.startswith(line):
             return None

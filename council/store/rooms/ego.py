@@ -13,6 +13,7 @@ import os
 import time
 
 from council.core.errors import CouncilError, InvalidInputError
+from council.core.nesting import read_json
 from council.store import files
 from council.store.conversations.naming import prepare_control
 
@@ -35,8 +36,8 @@ def read(path: str) -> object:
     if standing is None:
         return None
     try:
-        return json.loads(standing.data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return read_json(standing.data.decode("utf-8-sig"))
+    except ValueError as error:
         said = " ".join(str(error).split())
         raise InvalidInputError(
             f"{path} is not JSON: {said}", "nothing was taken over; correct it there"
@@ -56,8 +57,8 @@ def was_taken(workspace: Workspace, path: str, looks: list[int]) -> bool:
     """Tell whether this state of the source was taken over, and the registry is still there."""
     try:
         standing = files.read_stable(workspace.scan_mark)
-        note = json.loads(standing.data) if standing is not None else None
-    except (CouncilError, ValueError, RecursionError):
+        note = read_json(standing.data) if standing is not None else None
+    except (CouncilError, ValueError):
         return False
     return note == [path, looks, os.path.lexists(workspace.identities)] or note == [
         path,

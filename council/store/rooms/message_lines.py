@@ -8,10 +8,10 @@ Source: A-20, `store.md` section 1.
 
 from __future__ import annotations
 
-import json
 import os
 
 from council.core.errors import InvalidStateError
+from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.rooms.channel_records import message_from_record
 from council.core.rooms.channels import Message
@@ -68,8 +68,8 @@ def is_torn(rest: bytes) -> bool:
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the JSON object that a line is, None for none."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = read_json(line)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 
+from council.core.nesting import read_json
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -179,8 +180,8 @@ def _state(text: str, start: int, limit: int) -> Region:
 def read_block(body: str) -> dict[str, Any] | None:
     """Return the JSON object of a state block, None if it is none."""
     try:
-        value = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        value = read_json(body, parse_constant=_refuse_constant)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

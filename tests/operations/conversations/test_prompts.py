@@ -173,7 +173,7 @@ def test_who_the_agent_is_its_role_and_the_guidance_are_told():
     state = challenged()
     state.participants["henry"].role = "Skeptic"
     text = prompt(inject(state, "Mind the cost.", author="p", now=NOW).state, "henry")
-    assert "in the role of Skeptic" in text and "I count before I speak." in text
+    assert "in the role of “Skeptic”" in text and "I count before I speak." in text
     assert "Mind the cost." in text
 
 

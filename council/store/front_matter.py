@@ -1,0 +1,27 @@
+"""Front matter: the YAML between two fences at the beginning of a text."""
+
+from __future__ import annotations
+
+from council.core.nesting import bounded_yaml
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def parted(text: str) -> tuple[dict[str, Any], str]:
+    """Return what the front matter of a text says, and the text below it.
+
+    Raises:
+        TooDeepError: It is nested too deep to be read.
+        Exception: It is no YAML; the errors of that library have no one base.
+    """
+    from frontmatter.default_handlers import YAMLHandler  # brings the YAML library
+
+    handler = YAMLHandler()
+    try:
+        head, body = handler.split(text)
+    except ValueError:  # there is no second fence
+        return {}, text
+    found = handler.load(bounded_yaml(head))
+    return (found if isinstance(found, dict) else {}), body.strip()
