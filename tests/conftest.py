@@ -14,12 +14,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from council.core.ids import is_name
+from council.core.trust import run_claim
+from council.store.keys import run_key
+from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
 from tests.shown_requirements import ShownRequirements, note_citations
 
@@ -68,6 +73,8 @@ class Ran(NamedTuple):
 class Council:
     """The installed `council` command, run as a process of its own in a workspace."""
 
+    declares = True
+
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
         self.home = home
@@ -112,8 +119,17 @@ class Council:
         )
 
     def argv(self, *words: str | Path) -> list[str]:
-        """Return the argv of the console script that belongs to this interpreter."""
-        return [str(BIN / "council"), *map(str, words)]
+        """Return the argv of the console script that belongs to this interpreter.
+
+        While `declares` is set, whom `convene` and `ask` name has a folder, as people have.
+        """
+        given = [str(one) for one in words]
+        if self.declares and given[:1] in (["convene"], ["ask"]):
+            for option, value in pairwise(given):
+                if option in ("--agents", "--coordinator", "--synthesizer"):
+                    for one in filter(is_name, value.split(",")):
+                        (self.root / "memory" / "agents" / one).mkdir(parents=True, exist_ok=True)
+        return [str(BIN / "council"), *given]
 
     def env(
         self, *, now: datetime | str | None = None, env: dict[str, str] | None = None
@@ -130,6 +146,9 @@ class Council:
             clean["TMPDIR"] = os.environ["TMPDIR"]
         if now is not None:
             clean["COUNCIL_NOW"] = now.isoformat() if isinstance(now, datetime) else now
+            if env and "COUNCIL_TASK_ID" in env:  # a run is claimed with the clock that it gets
+                key = run_key(Workspace(str(self.root)))
+                clean["COUNCIL_CLAIM"] = run_claim(key, {**clean, **env})
         return {**clean, **(env or {})}
 
 

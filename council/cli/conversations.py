@@ -8,7 +8,18 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output, read_text
-from council.cli.parameters import AS, JSON, LANG, NAME, REVISION, argument, command, flag, option
+from council.cli.parameters import (
+    AS,
+    JSON,
+    LANG,
+    NAME,
+    NAME_OPTION,
+    REVISION,
+    argument,
+    command,
+    flag,
+    option,
+)
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
@@ -28,7 +39,7 @@ def inject(
     file: str = FILE,
     to: str = option("--to", "ID", "This agent is to answer it; all read it."),
     as_: str = AS,
-    name: str = NAME,
+    name: str = NAME_OPTION,
 ) -> Output:
     """Add guidance that the agents read in their next prompt."""
     from council.operations.conversations.steer import inject as add
@@ -49,7 +60,7 @@ def say(
     file: str = FILE,
     to: str = option("--to", "TARGET", "A conversation, a channel, an agent, or a task S1/T1."),
     as_: str = AS,
-    name: str = NAME,
+    name: str = NAME_OPTION,
 ) -> Output:
     """Say something as a person: to a conversation, a channel, an agent, or a task."""
     from council.operations.conversations.steer import Steered
@@ -131,7 +142,9 @@ def cancel(place: Place, name: str = NAME) -> Output:
 
 @command("extend", "council extend 30m")
 def extend(
-    place: Place, duration: str = argument("DURATION", "Such as 30m or 1h."), name: str = NAME
+    place: Place,
+    duration: str = argument("DURATION", "Such as 30m or 1h."),
+    name: str = NAME_OPTION,
 ) -> Output:
     """Move the deadline of the phase under way."""
     from council.operations.conversations.steer import extend as move
@@ -154,7 +167,6 @@ def archive(place: Place, name: str = NAME) -> Output:
 @command("show", "council show --json", reads=True)
 def show(
     place: Place,
-    shown: str = argument("[NAME]", "Which conversation; else --name."),
     format: str = option("--format", "md|json|debate-session", "How to print it.", "md"),
     consensus: bool = flag("--consensus", "Only where the consensus stands, by round."),
     open_questions: bool = flag("--open-questions", "Only what was asked and is not answered."),
@@ -169,7 +181,7 @@ def show(
 
     if format not in ("md", "json", "debate-session"):
         raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
-    found = recall(place, shown or name)
+    found = recall(place, name)
     if consensus or open_questions:
         from council.operations.conversations import agreement
 

@@ -19,8 +19,8 @@ import time
 from typing import Any
 
 import council
-from council.cli.demo_stage import Stage, verdict
 from council.cli.edge import Output
+from council.cli.stage import Stage, verdict
 from council.core.conversations.conversation import Conversation
 from council.core.errors import CouncilError, NotFoundError, TimedOutError
 from council.core.record import Record
@@ -253,6 +253,7 @@ class _Performance:
         with self.stage:
             while True:
                 self.stage.show(state)
+                self.stage.tick(state, place.now())
                 time.sleep(_LOOK_AGAIN_S)
                 try:
                     found = place.conversations.read(self.name)

@@ -14,7 +14,7 @@ import sys
 
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.record import Record
-from council.core.trust import permit
+from council.core.trust import is_inside, permit
 from council.store import outbox
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def carry_out(verb: str, command: Callable[[], Output | int | None], *, as_json:
     """
     outbox.asked(sys.argv[1:])
     try:
-        permit(verb, in_run=bool(os.environ.get("COUNCIL_TASK_ID")))
+        permit(verb, in_run=is_inside(os.environ))
         output = command()
         if isinstance(output, Output):
             _print(output, as_json)
@@ -166,7 +166,7 @@ def read_text(argument: str, file: str, max_bytes: int) -> str:
 
 
 def _read_file(path: str, max_bytes: int) -> bytes:
-    if os.environ.get("COUNCIL_TASK_ID"):
+    if is_inside(os.environ):
         from council.operations.delegation.permitted import permitted
 
         path = permitted(path, os.environ)

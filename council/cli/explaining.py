@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 
 from council.cli.edge import Output
-from council.cli.parameters import LANG, argument, command
+from council.cli.parameters import LANG, VERBOSE, argument, command
 from council.core.plain_text import plain_line, plain_text
 from council.core.times import render_duration, render_instant
 from council.operations.place import Place
@@ -29,6 +29,7 @@ def explain(
     wanted: str = argument(
         "NAME", "A conversation, channel, context, task or trace; without, the open one.", ""
     ),
+    verbose: bool = VERBOSE,
     lang: str = LANG,
 ) -> Output:
     """Say what something waits for, why, what was tried, and what happens next and when."""
@@ -38,15 +39,15 @@ def explain(
     spoken = language(place.settings, lang, place.environ)
     found = explained(place, wanted)
     width = min(get_terminal_size((80, 24)).columns, _WIDEST)
-    return Output(record=found.to_record(spoken), text=page(found, spoken, width))
+    return Output(record=found.to_record(spoken), text=page(found, spoken, width, verbose=verbose))
 
 
-def page(found: Explained, lang: str, width: int) -> str:
+def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> str:
     """Return an explanation as people read it."""
     from council.operations.telling.explain_words import say
 
     lines = _wrapped(_head(found, lang), "", width)
-    ids = _ids(found)
+    ids = _ids(found) if verbose else []
     whole = "  ".join(ids)  # an id that is broken cannot be copied
     for line in (*([whole] if len(whole) <= width else ids), found.path):
         lines += _wrapped(line, "", width) if line else []

@@ -42,9 +42,9 @@ _HEADINGS = {
 }
 
 
-def glance(overview: Overview) -> RenderableType:
+def glance(overview: Overview, *, verbose: bool = False) -> RenderableType:
     """Return everything that is open: a table each while they are few, else a line each."""
-    view = overview_view(overview)
+    view = overview_view(overview, verbose=verbose)
     parts: list[RenderableType] = list(_notices(overview))
     if len(overview.standings) <= _FEW:
         return Group(*parts, view) if parts else view

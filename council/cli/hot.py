@@ -13,7 +13,7 @@ Source: `architecture.md` section 4.
 from __future__ import annotations
 
 from council.cli.edge import carry_out, refuse
-from council.cli.options import BY_NAME, HOT, QUOTES, Command, hot_name
+from council.cli.options import HOT, QUOTES, Command, hot_name, named_once
 from council.cli.table import module_of
 from council.core.errors import UsageError
 
@@ -69,7 +69,7 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
             value = value if equals else left.pop()
             values[option.name] = [*values[option.name], value] if option.many else value
     _check_choices(command, values)
-    return values | _arguments(command, texts)
+    return named_once(values | _arguments(command, texts))
 
 
 def _check_choices(command: Command, values: dict[str, Any]) -> None:
@@ -87,8 +87,6 @@ def _arguments(command: Command, texts: list[str]) -> dict[str, str]:
         wrong = _wrong(command, f"Got unexpected extra argument ({more})")
         if "text" in names:
             wrong.hint = f"{QUOTES}; {wrong.hint}"
-        elif any(one.name == "name" for one in command.options):
-            wrong.hint = f"{BY_NAME}; {wrong.hint}"
         raise wrong
     return dict(zip(names, texts, strict=False))
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from council.cli.edge import Output, read_text
-from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
+from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.operations.place import Place, conversation_name, open_place, speaker
 
 TYPE_CHECKING = False
@@ -79,7 +79,8 @@ def respond(values: dict[str, Any], *, only: str = "") -> Output:
         if answered.moved_from == answered.moved_to:
             said = f"{agent}: recorded for {where}{as_status}; the next round begins"
     if answered.finished:
-        said += "; finished, the minutes are on their way"
+        where = f"lie in {answered.minutes}" if answered.minutes else "are on their way"
+        said += f"; finished, the minutes {where}"
     late = answered.outcome == "late"
     return Output(
         record=answered.to_record(),
@@ -196,9 +197,7 @@ def wait(values: dict[str, Any]) -> Output:
     from council.operations.conversations import waiting
 
     place = _place(values)
-    given = values["conversation"] or values["name"]
-    if values["conversation"] and values["name"] not in ("", given):
-        raise UsageError("two conversations are named", "give NAME or --name, not both")
+    given = values["name"]
     name = conversation_name(place, given)
     agent = speaker(place, values["as_"])
     longest = parse_duration(values["timeout"] or _AS_LONG_AS_IT_TAKES)

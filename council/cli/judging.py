@@ -12,14 +12,12 @@ from council.cli.parameters import NAME, argument, command, flag, listed, option
 from council.core.errors import UsageError
 from council.operations.place import Place
 
-WHICH = argument("[NAME]", "A conversation, or minutes by name, file or id.")
 _WIDEST = 100
 
 
 @command("what-if", "council what-if --without gpt", reads=True)
 def what_if(
     place: Place,
-    which: str = WHICH,
     without: list[str] | None = option(
         "--without", "ID", "As if this agent had not taken part.", None
     ),
@@ -33,7 +31,7 @@ def what_if(
 
     found = judge_again(
         place,
-        which or name,
+        name,
         without=listed(*(without or ())),
         threshold=whole_number(threshold, "--threshold"),
         blind=blind,

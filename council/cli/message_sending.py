@@ -5,11 +5,9 @@ Source: `cli.md` section 2, PR-303, PR-304, PR-309, PR-553, PR-577, PR-586.
 
 from __future__ import annotations
 
-import sys
-
 from council.cli.edge import Output, read_text
 from council.cli.parameters import LANG, argument, command, flag, listed, option, whole_number
-from council.core.errors import InvalidInputError, RefusedError, UsageError
+from council.core.errors import CouncilError, InvalidInputError, RefusedError, UsageError
 from council.core.times import parse_duration
 from council.operations.place import Place
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from council.operations.protocol.sent import Sent
 
 _REFUSED = RefusedError.exit_code
+_FAILED = CouncilError.exit_code
 _MOST_LETTERS = 1000
 _LONGEST_WAIT = "1h"
 
@@ -42,7 +41,7 @@ def send(
     caps: str = option("--caps", "A,B", "The capabilities that it needs."),
     priority: str = option("--priority", "P0|P1|P2", "How urgent it is; else P1."),
     ctx: str = option("--ctx", "ID", "An open context that it belongs to."),
-    wait: bool = flag("--wait", "Wait for the answer, and print it."),
+    wait: bool = flag("--wait", "Wait for the answer; what you are asked, you answer here."),
     timeout: str = option("--timeout", "DURATION", "Wait no longer; else 1h."),
     lang: str = LANG,
 ) -> Output:
@@ -94,15 +93,17 @@ def _sent(done: Sent) -> Output:
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
+    from council.cli.asking_here import Person
     from council.core.plain_text import plain_line, plain_text
     from council.operations.protocol.waiting import answer_to
 
-    def tell(line: str) -> None:
-        sys.stderr.write(plain_line(f"council: {line}") + "\n")
-
-    answer, is_done = answer_to(place, done.context, done.task, longest_s, tell)
-    record = {**done.to_record(), "answer": answer, "done": is_done}
-    return Output(record=record, text=plain_text(answer), code=0 if is_done else _REFUSED)
+    found = answer_to(place, done.context, done.task, longest_s, Person(place).put)
+    told = {"answer": found.text, "done": found.is_done, "verdict": found.verdict}
+    return Output(
+        record={**done.to_record(), **told},
+        text=f"{plain_text(found.text)}\n\n{plain_line(found.verdict)}",
+        code=_FAILED if found.is_failed else 0,
+    )
 
 
 @command("msg answer", "council msg answer S1/T1 2")

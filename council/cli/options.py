@@ -9,7 +9,12 @@ Source: `cli.md` sections 1 and 2, `architecture.md` section 4.
 from __future__ import annotations
 
 from council.cli.table import words_of_name
+from council.core.errors import UsageError
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Option(Record):
@@ -71,6 +76,10 @@ NOW = _option("--now", "ISO8601", "Take this instant for the present time.")
 JSON = _flag("--json", "Print one JSON document and nothing else.")
 NAME = _option(
     "--name", "NAME", "Which conversation; else COUNCIL_NAME, the only open one, or `active`."
+)
+# The same as an argument, in every command that takes no text (OP-017).
+CONVERSATION = Option(
+    name="conversation", metavar="[NAME]", help="Which conversation; the same as --name."
 )
 AS = _option("--as", "AGENT", "Who is speaking; else COUNCIL_AGENT or the agent's folder.")
 LANG = _option(
@@ -195,18 +204,14 @@ HOT: dict[str, Command] = {
         name="context",
         summary="Print exactly what an agent may see now, as its prompt.",
         example="council context --as henry",
-        options=(AS, NAME, LANG, *EVERYWHERE),
+        options=(CONVERSATION, AS, NAME, LANG, *EVERYWHERE),
     ),
     "wait": Command(
         name="wait",
         summary="Wait until it is an agent's turn, or the conversation is over.",
         example="council wait --as henry --timeout 10m",
         options=(
-            Option(
-                name="conversation",
-                metavar="[NAME]",
-                help="Which conversation; the same as --name.",
-            ),
+            CONVERSATION,
             AS,
             NAME,
             _option(
@@ -224,6 +229,11 @@ HOT: dict[str, Command] = {
         summary="Advance everything that is due and wake the next agents; for cron.",
         example="council heartbeat --json",
         options=(
+            Option(
+                name="conversation",
+                metavar="[NAME]",
+                help="Serve this conversation only; the same as --name.",
+            ),
             _option("--name", "NAME", "Serve this conversation only; else all."),
             _option(
                 "--wait",
@@ -261,6 +271,18 @@ HOT: dict[str, Command] = {
         ),
     ),
 }
+
+
+def named_once(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a command, the conversation named in one way.
+
+    Raises:
+        UsageError: An argument and --name name two.
+    """
+    named = values.pop("conversation", "")
+    if named and values["name"] not in ("", named):
+        raise UsageError("two conversations are named", "give NAME or --name, not both")
+    return values | {"name": named} if named else values
 
 
 def hot_name(argv: list[str]) -> str:

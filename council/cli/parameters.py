@@ -64,7 +64,10 @@ def _of_table(one: Option) -> Any:
 
 
 ROOT, NOW, JSON = map(_of_table, options.EVERYWHERE)
-NAME, AS, LANG = map(_of_table, (options.NAME, options.AS, options.LANG))
+AS, LANG, NAME_OPTION = map(_of_table, (options.AS, options.LANG, options.NAME))
+NAME = _of_table(options.NAME)  # as an argument, too; beside a text it is `NAME_OPTION`
+CONVERSATION = _of_table(options.CONVERSATION)
+VERBOSE: Any = typer.Option(False, "--verbose", "-v", help="Show ids and traces, too.")
 REVISION = argument("REV", "A revision; see: council history")
 
 
@@ -118,9 +121,12 @@ def command(
             before.pop("place")
             own.pop(next(iter(own)))
         asked = [one for one in (before | own).values() if one.name not in shared]
+        if any(one.default is NAME for one in asked):
+            asked.append(_parameter("conversation", CONVERSATION, "str"))
         asked += [_EVERYWHERE[one] for one in shared]
 
         def done(given: dict[str, Any]) -> Output | int | None:
+            given = options.named_once(given)
             values = {one: given[one] for one in own}
             if not place:
                 return work(**values)
@@ -188,7 +194,9 @@ def hot_function(name: str, work: Callable[[dict[str, Any]], Output]) -> Callabl
     """Return the Typer form of a command of the hot table, which does `work`."""
 
     def run(values: dict[str, Any]) -> None:
-        raise typer.Exit(carry_out(name, lambda: work(values), as_json=values["json"]))
+        raise typer.Exit(
+            carry_out(name, lambda: work(options.named_once(values)), as_json=values["json"])
+        )
 
     return typer_function(options.HOT[name], run)
 

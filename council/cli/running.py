@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from council.cli.edge import Output
-from council.cli.parameters import JSON, command, flag, option
+from council.cli.parameters import JSON, VERBOSE, command, flag, option
 from council.core.errors import UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.place import Place
@@ -19,6 +19,7 @@ def status(
     place: Place,
     problems: bool = flag("--problems", "Only what is wrong, and what to do about it."),
     watch: bool = flag("--watch", "Show it live, until you press Ctrl-C."),
+    verbose: bool = VERBOSE,
     json: bool = JSON,
 ) -> Output | None:
     """Show everything that is open, who owes an answer, and what failed."""
@@ -46,7 +47,7 @@ def status(
     from council.operations.view import status as look
 
     overview = look(place)
-    return Output(record=overview.to_record(), text=as_text(glance(overview)))
+    return Output(record=overview.to_record(), text=as_text(glance(overview, verbose=verbose)))
 
 
 @command("halt", 'council halt --reason "the bill"')

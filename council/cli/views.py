@@ -144,8 +144,8 @@ def as_text(shown: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def standing_view(one: Standing, now: datetime) -> RenderableType:
-    """Return the table of one open conversation: who has answered, who is owed."""
+def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> RenderableType:
+    """Return the table of one open conversation: who has answered, who is to; ids if `verbose`."""
     state = one.state
     stands = f"{state.phase} · {_round(state)} · {left(one, now)}"
     verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
@@ -179,8 +179,10 @@ def standing_view(one: Standing, now: datetime) -> RenderableType:
     asked = [Text(plain_line(f"{ask.asker} asks a person: {ask.text}")) for ask in one.asked]
     if asked:
         asked.append(Text(f'→ council say "…" --to {state.name}', style="yellow"))
-    names = f"id {state.conversation_id}  ctx {context_of(state.conversation_id)}"
-    ids = [Text(one, style="dim") for one in (names, f"trace {state.trace}")]
+    ids: list[Text] = []
+    if verbose:
+        names = f"id {state.conversation_id}  ctx {context_of(state.conversation_id)}"
+        ids = [Text(one, style="dim") for one in (names, f"trace {state.trace}")]
     heading = (Text(state.topic, style="bold"), Text(stands, style="italic"))
     return Group(*heading, table, *asked, *ids, *logs)
 
@@ -228,11 +230,11 @@ def _progress(one: Standing, agent: str) -> str:
     return ""
 
 
-def overview_view(overview: Overview) -> RenderableType:
+def overview_view(overview: Overview, *, verbose: bool = False) -> RenderableType:
     """Return everything that is open, for `status`."""
     parts: list[RenderableType] = []
     for one in overview.standings:
-        parts += [standing_view(one, overview.now), Text()]
+        parts += [standing_view(one, overview.now, verbose=verbose), Text()]
     return Group(*parts, *beside_councils(overview))
 
 

@@ -20,6 +20,7 @@ def init(
     personal: bool = flag("--personal", "Make the workspace of your user account."),
     agents: str = option("--agents", "a,b,c", "Make a folder for each of these."),
     lang: str = LANG,
+    shared: bool = flag("--shared", "For all users of the folder's group, as with git."),
     root: str = ROOT,
 ) -> Output:
     """Make a workspace here; never overwrites anything."""
@@ -28,7 +29,7 @@ def init(
     where = directory or root
     if personal:
         where = personal_directory(os.environ)
-    made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ)
+    made = set_up(where or os.getcwd(), tuple(listed(agents)), lang, os.environ, shared=shared)
     lines = [f"workspace: {made.root}"]
     shown = dict.fromkeys(
         "skills/council/" if path.startswith("skills/council/") else path for path in made.made

@@ -26,6 +26,7 @@ FAILURES_BEFORE_REST = 3
 REST_MINUTES = 15
 LONGEST_REST = timedelta(days=1)
 CAPS = ("max_runs_per_council", "max_runs_per_day", "max_tokens_per_council", "max_tokens_per_day")
+_FIRST = (50_000, 0.5)  # tokens and dollars of a run, as long as none has ended
 LIMITS = (*CAPS, "failures_before_rest", "rest_minutes")
 
 
@@ -34,6 +35,52 @@ class Spent(Record):
 
     runs: int = 0
     tokens: int = 0
+
+
+class Ceiling(Record):
+    """What one conversation may use up, and what its runs have used; a bound of 0 bounds nothing.
+
+    `largest_tokens` and `largest_usd` are the most that one run has used.
+
+    Source: OP-018.
+    """
+
+    runs: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    spent_runs: int = 0
+    spent_tokens: int = 0
+    spent_usd: float = 0.0
+    largest_tokens: int = 0
+    largest_usd: float = 0.0
+
+    def used(self, tokens: int, usd: float) -> Ceiling:
+        """Return the ceiling after a run that used this much."""
+        return self.copy(
+            spent_tokens=self.spent_tokens + tokens,
+            spent_usd=self.spent_usd + usd,
+            largest_tokens=max(self.largest_tokens, tokens),
+            largest_usd=max(self.largest_usd, usd),
+        )
+
+    def reached(self, running: int = 0) -> str:
+        """Return the bound that leaves no room for a run beside `running` others, "" for room.
+
+        One that is under way is taken to use as much as the largest until now, or as `_FIRST`
+        where none has ended. So a bound is passed by no more than what the last run uses,
+        unless several that run at once all use more than any before them.
+        """
+        known = self.spent_tokens > 0
+        bounds = (
+            ("runs", self.runs, self.spent_runs, 0),
+            ("tokens", self.tokens, self.spent_tokens, self.largest_tokens),
+            ("usd", self.usd, self.spent_usd, self.largest_usd),
+        )
+        for (name, most, spent, largest), first in zip(bounds, (0, *_FIRST), strict=True):
+            each = largest if known else first
+            if most and (spent >= most or (running and spent + (running + 1) * each > most)):
+                return name
+        return ""
 
 
 class Lapse(Record):

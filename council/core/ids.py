@@ -18,6 +18,7 @@ from council.core.errors import InvalidInputError
 _NAME_START = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _NAME_REST = _NAME_START | frozenset("_-")
 NAME_MAX_CHARS = 64
+CONVERSATION_NAME_MAX_BYTES = 180
 
 
 def is_name(text: str) -> bool:
@@ -37,6 +38,50 @@ def checked_name(text: str, what: str) -> str:
             "use lower-case letters, digits, - and _, up to 64, starting with a letter or digit",
         )
     return text
+
+
+def folded(name: str) -> str:
+    """Return what a person calls a conversation as files have it: NFC, case folded.
+
+    Source: OP-017.
+    """
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def is_conversation_name(text: str) -> bool:
+    """Return true if files have such a name for a conversation.
+
+    Letters and digits of any script, `-` and `_`, at most 180 bytes of UTF-8, folded; the
+    first is a letter or digit.
+
+    Source: OP-017.
+    """
+    return is_name(text) or (
+        text[:1].isalnum()
+        and all(one in "-_" or one.isalnum() or unicodedata.category(one)[0] == "M" for one in text)
+        and len(text.encode()) <= CONVERSATION_NAME_MAX_BYTES
+        and text == folded(text)
+    )
+
+
+def checked_conversation_name(text: str) -> str:
+    """Return what a person calls a conversation, folded, if that is a legal name.
+
+    Raises:
+        InvalidInputError: It is not.
+
+    Source: OP-017.
+    """
+    name = folded(text)
+    if not is_conversation_name(name):
+        raise InvalidInputError(
+            f"not a legal conversation name: {text!r}",
+            f"use letters, digits, - and _, up to {CONVERSATION_NAME_MAX_BYTES} bytes, starting "
+            "with a letter or digit",
+        )
+    return name
 
 
 def is_uuid4(text: str) -> bool:

@@ -11,6 +11,16 @@ from __future__ import annotations
 
 from council.core.errors import RefusedError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Whichever of them a process still has, it belongs to a run.
+RUN_VARIABLES = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_PHASE", "COUNCIL_TOUR")
+# What the coordinator signs when it claims a run: no run can choose one of them by itself.
+CLAIMED = ("COUNCIL_AGENT", "COUNCIL_TASK_ID", "COUNCIL_NOW", "COUNCIL_CWD")
+CLAIM = "COUNCIL_CLAIM"
+
 RUN_VERBS = frozenset(
     {
         "context",
@@ -29,12 +39,20 @@ RUN_VERBS = frozenset(
 )
 
 
+def is_inside(environ: Mapping[str, str]) -> bool:
+    """Return true if a process with this environment belongs to a run.
+
+    Source: SC-002.
+    """
+    return any(name in environ for name in RUN_VARIABLES)
+
+
 def permit(verb: str, *, in_run: bool) -> None:
     """Let a command pass, or refuse it inside a run.
 
     Args:
         verb: The command with its subcommand, such as `agent call`.
-        in_run: Whether the process was started for a turn (`COUNCIL_TASK_ID` is set).
+        in_run: Whether the process belongs to a run.
 
     Raises:
         RefusedError: The verb is not in the table.
@@ -52,6 +70,17 @@ def run_token(key: bytes, conversation_id: str, tour: int, agent: str, attempt: 
     import hmac  # only an answer from a run needs it, and it loads a library
 
     return hmac.new(key, message, "sha256").hexdigest()
+
+
+def run_claim(key: bytes, environ: Mapping[str, str]) -> str:
+    """Return what shows that the `CLAIMED` variables are those with which a run was claimed.
+
+    Source: SC-002.
+    """
+    import hmac
+
+    said = "\0".join(environ.get(name, "") for name in CLAIMED)
+    return hmac.new(key, said.encode("utf-8", "surrogateescape"), "sha256").hexdigest()
 
 
 def is_token(token: str, expected: str) -> bool:

@@ -128,6 +128,11 @@ def serves(text: str, root: str) -> bool:
     )
 
 
+def roots(text: str) -> list[str]:
+    """Return the workspaces for which a crontab has lines of ours."""
+    return [line[len(_BEGIN) :] for line in text.splitlines() if line.startswith(_BEGIN)]
+
+
 def _crontab(
     arguments: list[str], environ: Mapping[str, str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:

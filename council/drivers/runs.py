@@ -32,7 +32,7 @@ class Run(Record):
         traceparent: The W3C trace context, "" to derive it from the ids.
         log_file: Where the log of the run goes, "" for nowhere.
         variables: Added to the environment of the run.
-        report_file: Where the run reports its tool calls, "" for nowhere.
+        report_file: Where the run reports tool calls and what it uses, "" for nowhere.
         max_tool_calls: It is ended when it reports one more, None for no bound.
         keep: Descriptors that hold its place; they stay open until all it has started is gone.
     """
@@ -70,6 +70,7 @@ class Answer(Record):
         timed_out: The time limit ended the run; it is not tried again.
         exit_code: What the program returned, None when none ran or a signal ended it.
         tokens: How many tokens it used, as far as whoever answered told; 0 otherwise.
+        usd: What it cost in dollars, as far as it told; 0 otherwise.
         waits: Nothing runs; the answer comes by itself, whenever it comes.
         by_tool: The run was to answer by `council respond`; the caller looks whether it did.
         log_error: Why the log of the run is missing or not complete, else "".
@@ -84,6 +85,7 @@ class Answer(Record):
     timed_out: bool = False
     exit_code: int | None = None
     tokens: int = 0
+    usd: float = 0.0
     waits: bool = False
     by_tool: bool = False
     log_error: str = ""

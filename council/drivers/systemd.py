@@ -11,6 +11,7 @@ Source: `cli.md` section 2 (`schedule`).
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TIMEOUT_S = 30
+_BEGIN = "Description=Heartbeat of the council in "
 
 
 def unit_folder(environ: Mapping[str, str]) -> str:
@@ -37,7 +39,7 @@ def unit_folder(environ: Mapping[str, str]) -> str:
 def service(root: str, argv: list[str], env_file: str) -> str:
     """Return the text of the service."""
     return f"""[Unit]
-Description=Heartbeat of the council in {_specifiers(root)}
+{_BEGIN}{_specifiers(root)}
 
 [Service]
 Type=oneshot
@@ -122,6 +124,21 @@ def lingers(environ: Mapping[str, str]) -> bool | None:
     return {b"yes": True, b"no": False}.get(done.stdout.strip()) if not done.returncode else None
 
 
+def roots(folder: str) -> list[str]:
+    """Return the workspaces for which there are services of ours in a folder of units."""
+    paths = glob.glob(f"{glob.escape(folder)}/council-*.service")
+    found = [line for path in paths for line in _lines(path) if line.startswith(_BEGIN)]
+    return [line[len(_BEGIN) :].replace("%%", "%") for line in found]
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(64 * 1024).splitlines()
+    except OSError:
+        return []
+
+
 def serves(folder: str, root: str) -> bool:
     """Tell whether a service in a folder of units beats for the workspace, by a timer there."""
     try:
@@ -131,11 +148,7 @@ def serves(folder: str, root: str) -> bool:
     for name in names:
         if not name.endswith(".service") or f"{name[:-8]}.timer" not in names:
             continue
-        try:
-            with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
-                text = file.read(64 * 1024)
-        except OSError:
-            continue
+        text = "\n".join(_lines(f"{folder}/{name}"))
         if "heartbeat" in text and root in text.replace("%%", "%"):
             return True
     return False

@@ -3,8 +3,10 @@
 Nobody can see from outside which tools a program uses. A run that wants to be
 counted adds a line to the file that `COUNCIL_REPORT` names, one for each
 tool call, in any words; who reports nothing is held by the time limit alone.
+A line `usage tokens=1200 usd=0.03` is no call: it says what was used since the
+line before it.
 
-Source: P8-055, `cli.md` section 5.
+Source: P8-055, OP-018, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from council.drivers.runs import Answer, Run
 
 _PIECE_BYTES = 64 * 1024
+_LINE_BYTES = 200
+_DIGITS = 13
 
 
 class ToolReports:
@@ -30,6 +34,8 @@ class ToolReports:
         self._run = run
         self._read_to = 0
         self._lines = 0
+        self._begun = b""
+        self._tokens, self._usd = 0, 0.0
 
     def are_too_many(self) -> bool:
         """Tell whether one call more was reported than is allowed."""
@@ -48,16 +54,31 @@ class ToolReports:
         try:
             while piece := os.pread(descriptor, _PIECE_BYTES, self._read_to):
                 self._read_to += len(piece)
-                self._lines += piece.count(b"\n")
+                *lines, self._begun = (self._begun + piece).split(b"\n")
+                used = [one for one in lines if one.startswith(b"usage ")]
+                self._lines += len(lines) - len(used)
+                for one in used:
+                    self._add(one.decode("ascii", "replace"))
+                self._begun = self._begun[:_LINE_BYTES]
         except OSError:
             pass  # whatever stands in the place of the file, it reports nothing
         finally:
             os.close(descriptor)
         return self._lines
 
+    def _add(self, usage: str) -> None:
+        """Add what a line says was used; what is no number from 0 on counts for nothing."""
+        for part in usage.split()[1:]:
+            name, _, amount = part.partition("=")
+            if name == "tokens" and amount.isdecimal() and len(amount) < _DIGITS:
+                self._tokens += int(amount)
+            elif name == "usd" and amount.replace(".", "", 1).isdecimal() and len(amount) < _DIGITS:
+                self._usd += float(amount)
+
     def judge(self, answer: Answer) -> Answer:
         """Return the answer of the run with what was reported; one too many makes it fail."""
-        return with_tool_calls(answer, self._run, self.count())
+        judged = with_tool_calls(answer, self._run, self.count())
+        return judged.copy(tokens=judged.tokens + self._tokens, usd=judged.usd + self._usd)
 
 
 def with_tool_calls(answer: Answer, run: Run, count: int) -> Answer:

@@ -57,11 +57,15 @@ def _run(work: Callable[[], object], log_file: str, keep: tuple[int, ...]) -> No
 
 
 def write_down_failure(log_file: str) -> None:
-    """Add the exception that is being handled to a log that only its owner may read."""
+    """Add the exception that is being handled to a log that only its owner may read.
+
+    In a shared workspace the group may, too.
+    """
     import traceback
 
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    log = os.open(log_file, flags, 0o600)
+    from council.store.files import opened
+
+    log = opened(log_file, os.O_WRONLY | os.O_APPEND, 0o600)
     try:
         os.write(log, traceback.format_exc().encode("utf-8", "replace"))
     finally:

@@ -35,11 +35,11 @@ class Gate:
     """The bounds of a workspace as they stand at one look; they hold for runs of every kind.
 
     Attributes:
-        halted: Whether nothing at all is started.
+        halted: Whether nothing at all is started: the workspace is halted, or the host says so.
     """
 
     def __init__(self, place: Place, now: datetime) -> None:
-        self.halted = is_halted(place)
+        self.halted = is_halted(place) or bool(place.host_guard)
         self._limits = place.settings.limits
         self._now = now
         self._tally = read_tally(place.paths)

@@ -19,7 +19,7 @@ import time
 from datetime import datetime, timedelta
 
 from council.core.errors import CouncilError, NotFoundError
-from council.core.ids import is_name
+from council.core.ids import folded, is_name
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.conversations.survey import Survey
@@ -76,7 +76,7 @@ def beat_in_turn(place: Place) -> None:
 
 def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False) -> Report:
     now = place.now()
-    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark))
+    report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.host_guard)
     surveys = [] if only else _surveys(place, now, report)
     looks = _looks(place, only, surveys, now)
     for look in looks:
@@ -102,7 +102,7 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
 def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> list[Look | RoomLook]:
     """Return who looks at the conversations and the rooms that have to be opened."""
     looks: list[Look | RoomLook] = []
-    names, ids = _of_name(place, only) if only else ([], [])
+    names, ids = _of_name(place, folded(only)) if only else ([], [])
     of_councils, of_rooms = None, None
     if surveys:
         of_councils, of_rooms = surveys[0], surveys[-1]

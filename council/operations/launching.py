@@ -19,13 +19,15 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.telling.trace_context import parse_traceparent
 from council.core.times import render_instant
+from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
 from council.operations.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
-from council.store.files import make_folder, replace
+from council.store.files import explaining, is_shared, make_folder, opened, replace
+from council.store.keys import run_key
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -59,6 +61,7 @@ class Launch(Record):
     traceparent: str = ""
     variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     max_tool_calls: int | None = None
+    reports: bool = False
     mark: str = ""
     slot: Slot
 
@@ -191,16 +194,24 @@ def _run_whatever_happens(place: Place, wanted: Launch) -> Answer:
 def _run(place: Place, wanted: Launch) -> Answer:
     agent = wanted.agent
     prompt_file = place.paths.run_file(wanted.task, "prompt.md")
-    try:
-        make_folder(place.paths.runs, mode=0o700)
-        state = make_run_state(place.paths, agent.id)
-        replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
-    except CouncilError as error:
-        return failed(error.message)
+    cwd = os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root
     environ = dict(place.environ)
     if place.fixed_now is not None:
         environ["COUNCIL_NOW"] = render_instant(place.fixed_now)
-    reports = wanted.max_tool_calls is not None
+    claimed = {**environ, "COUNCIL_AGENT": agent.id}
+    claimed.update(COUNCIL_TASK_ID=wanted.task, COUNCIL_CWD=cwd)
+    try:
+        claim = run_claim(run_key(place.paths), claimed)
+        make_folder(place.paths.runs, mode=0o700)
+        state = make_run_state(place.paths, agent.id)
+        replace(prompt_file, wanted.prompt.encode("utf-8"), mode=0o600)
+        if is_shared(place.paths.runs):
+            log = place.paths.run_file(wanted.task, "log")
+            with explaining("write", log):  # drivers know of no groups
+                os.close(opened(log, os.O_WRONLY, 0o600))
+    except CouncilError as error:
+        return failed(error.message)
+    reports = wanted.max_tool_calls is not None or wanted.reports
     run = Run(
         agent=agent.id,
         conversation=wanted.owner,
@@ -210,7 +221,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         tour=wanted.tour,
         prompt=wanted.prompt,
         prompt_file=prompt_file,
-        cwd=os.path.join(place.root, wanted.cwd) if wanted.cwd else place.root,
+        cwd=cwd,
         root=place.root,
         workspace=agent.workspace,
         timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
@@ -218,7 +229,7 @@ def _run(place: Place, wanted: Launch) -> Answer:
         model=agent.model,
         token=wanted.token,
         traceparent=wanted.traceparent,
-        variables={"COUNCIL_AGENT_DIR": state, **wanted.variables},
+        variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables},
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
         max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),

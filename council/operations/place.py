@@ -18,8 +18,9 @@ from council.core.errors import (
     RefusedError,
     UsageError,
 )
-from council.core.ids import checked_name
+from council.core.ids import checked_conversation_name, checked_name, is_name, split_task_id
 from council.core.times import parse_instant, render_instant
+from council.core.trust import is_inside
 from council.store.files import make_folder, replace
 from council.store.paths import Workspace, find_root
 from council.store.settings import SCHEMA_VERSION, Settings, load_settings
@@ -66,8 +67,34 @@ class Place:
 
     @property
     def is_in_run(self) -> bool:
-        """Tell whether the command was called inside a run that was started for a turn."""
-        return bool(self.environ.get("COUNCIL_TASK_ID"))
+        """Return true if the command was called inside a run."""
+        return is_inside(self.environ)
+
+    @property
+    def host_guard(self) -> str:
+        """What forbids this process to start agents, "" where nothing does.
+
+        A shell of an agent of OpenClaw starts none. Whoever is due waits as in a halt, and the
+        next heartbeat outside of such a shell starts it.
+
+        Source: SC-006.
+        """
+        if self.environ.get("OPENCLAW_SHELL") != "exec":
+            return ""
+        return "this shell may start no agents (OPENCLAW_SHELL=exec)"
+
+    def is_as_claimed(self) -> bool:
+        """Return true if agent, task, clock and folder are those with which this run was claimed.
+
+        Raises:
+            CouncilError: The key of the workspace cannot be read.
+
+        Source: SC-002.
+        """
+        from council.core.trust import CLAIM, is_token, run_claim
+        from council.store.keys import run_key
+
+        return is_token(self.environ.get(CLAIM, ""), run_claim(run_key(self.paths), self.environ))
 
     def operation(self, *facts: str) -> Operation:
         """Return what makes the change that the caller asks for count once (OP-008).
@@ -104,7 +131,7 @@ class Place:
         stamp = self.now().timestamp()
         try:
             os.utime(self.paths.beat_mark, (stamp, stamp))
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):  # only the owner of a file may set its time
             self._first_beat(stamp)
         except OSError:
             return  # a workspace that cannot be written still can be looked at
@@ -128,13 +155,30 @@ class Place:
 def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
     """Open the workspace a command means: `--root`, `COUNCIL_ROOT`, else upwards.
 
+    Inside a run there is one workspace and one clock: those with which it was claimed.
+
     Raises:
         NotFoundError: There is none.
         UsageError: `--now` or `COUNCIL_NOW` is not an instant.
+        RefusedError: A run chooses another clock or another workspace.
+
+    Source: SC-002.
     """
     wanted = now or environ.get("COUNCIL_NOW", "")
     fixed = parse_instant(wanted) if wanted else None
-    return Place(root_directory(root, environ), environ, fixed)
+    if not is_inside(environ):
+        return Place(root_directory(root, environ), environ, fixed)
+    if now:
+        raise RefusedError("a run cannot choose the time", "leave --now out")
+    place = Place(root_directory("", environ), environ, fixed)
+    if root and os.path.realpath(root) != os.path.realpath(place.root):
+        raise RefusedError(f"this run belongs to {place.root}", "leave --root out")
+    if fixed is not None and not place.is_as_claimed():
+        raise RefusedError(
+            "COUNCIL_NOW is not the clock that this run was started with",
+            "leave the variables of the run as they were given",
+        )
+    return place
 
 
 def root_directory(root: str, environ: Mapping[str, str]) -> str:
@@ -155,7 +199,7 @@ def conversation_name(place: Place, given: str) -> str:
     """
     wanted = given or place.environ.get("COUNCIL_NAME", "")
     if wanted:
-        return checked_name(wanted, "conversation name")
+        return checked_conversation_name(wanted)
     names = place.conversations.names()
     if len(names) == 1:
         return names[0]
@@ -167,6 +211,25 @@ def conversation_name(place: Place, given: str) -> str:
     return "active"
 
 
+def own_agent(place: Place) -> str:
+    """Return which agent's run this is: what `COUNCIL_AGENT` and its task say alike.
+
+    Raises:
+        RefusedError: Neither says so, or they differ.
+
+    Source: SC-002.
+    """
+    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
+    of_task = task[2] if task is not None and is_name(task[2]) else ""
+    own = place.environ.get("COUNCIL_AGENT", "") or of_task
+    if not own or of_task not in ("", own):
+        raise RefusedError(
+            f"this run is {of_task}'s, not {own}'s" if own else "nothing says whose run this is",
+            "leave the variables of the run as they were given",
+        )
+    return checked_name(own, "agent id")
+
+
 def speaker(place: Place, given: str) -> str:
     """Return which agent speaks: `--as`, `COUNCIL_AGENT`, else the agent whose folder this is.
 
@@ -174,10 +237,12 @@ def speaker(place: Place, given: str) -> str:
         UsageError: None of the three says.
         RefusedError: A run of one agent speaks as another.
     """
-    own = place.environ.get("COUNCIL_AGENT", "")
-    if given and own and given != own and place.is_in_run:
-        raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
-    wanted = given or own
+    if place.is_in_run:
+        own = own_agent(place)
+        if given not in ("", own):
+            raise RefusedError(f"this run is {own}'s and cannot act as {given}", "leave --as out")
+        return own
+    wanted = given or place.environ.get("COUNCIL_AGENT", "")
     if wanted:
         return checked_name(wanted, "agent id")
     from council.store.agents import agent_of_directory

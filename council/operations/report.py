@@ -134,6 +134,8 @@ def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
 class Report(Record):
     """What one heartbeat found and did; `halted` when it was to start no run.
 
+    `guard` is what forbids this process alone to start any, "" for nothing.
+
     `idle` are the conversations that were not opened, as they were noted: name,
     id and note. `conversations` are the others. `idle_rooms` and `rooms` are the
     same of channels. `tasks` is what was found and done
@@ -142,6 +144,7 @@ class Report(Record):
 
     now: datetime
     halted: bool = False
+    guard: str = ""
     conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
     idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
     rooms: list[BeatenRoom] = []  # noqa: RUF012 - Record copies it
@@ -217,6 +220,8 @@ class Report(Record):
             lines.sort(key=_name_in)
         lines += [one.to_text() for one in self.all_rooms() if one.has_turns or one.changed]
         lines += [one.to_text() for one in self.tasks]
+        if self.guard:
+            lines.insert(0, f"{self.guard}; who is due waits for a heartbeat outside of it")
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)

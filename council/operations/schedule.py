@@ -177,15 +177,34 @@ def clocks(place: Place) -> list[str]:
     units = (systemd.unit_folder(place.environ), _SYSTEM_UNITS)
     if any(systemd.serves(folder, place.root) for folder in units):
         found.append(SYSTEMD)
-    if shutil.which("crontab", path=place.environ.get("PATH")):
-        try:
-            if crontab.serves(crontab.read(place.environ), place.root):
-                found.append(CRON)
-        except CouncilError:
-            pass  # a crontab that cannot be read is no clock that we know of
+    if crontab.serves(_crontab(place), place.root):
+        found.append(CRON)
     if os.path.lexists(_openclaw_mark(place)):
         found.append(OPENCLAW)
     return found
+
+
+def astray(place: Place) -> list[tuple[str, str]]:
+    """Return the clocks of ours for workspaces that are not there: kind of clock and folder.
+
+    That is how it is after a workspace was moved.
+
+    Source: OP-010.
+    """
+    units = systemd.unit_folder(place.environ)
+    known = [(SYSTEMD, root) for root in systemd.roots(units)]
+    known += [(CRON, root) for root in crontab.roots(_crontab(place))]
+    return [(kind, root) for kind, root in known if not os.path.isdir(root)]
+
+
+def _crontab(place: Place) -> str:
+    """Return the crontab; one that cannot be read is no clock that we know of."""
+    if not shutil.which("crontab", path=place.environ.get("PATH")):
+        return ""
+    try:
+        return crontab.read(place.environ)
+    except CouncilError:
+        return ""
 
 
 def unit_name(root: str) -> str:

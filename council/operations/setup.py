@@ -14,14 +14,16 @@ from council.core.errors import InvalidInputError, UsageError
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms.identities import check_is_not_moderator
+from council.drivers.presets import PRESETS
 from council.operations.place import Place
 from council.operations.telling.board import render_board
 from council.store import agent_folders
 from council.store.agents import default_emoji
 from council.store.conversations.naming import prepare_control
-from council.store.files import explaining, make_folder, write_new
+from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
+from council.store.sharing import share_all
 from council.store.souls import new_page
 
 TYPE_CHECKING = False
@@ -52,10 +54,37 @@ class SetUp(Record):
         return self.as_json("root made programs ignore")
 
 
-def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
+def found_programs(environ: Mapping[str, str]) -> list[str]:
+    """Return the agent programs on PATH that a preset runs as they are (OP-003)."""
+    found = _on_path(environ)
+    return [name for name in found if name in PRESETS and not PRESETS[name].needs_model]
+
+
+def _on_path(environ: Mapping[str, str]) -> list[str]:
+    return [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
+
+
+def set_up(
+    directory: str,
+    agents: tuple[str, ...],
+    lang: str,
+    environ: Mapping[str, str],
+    programs: tuple[str, ...] = (),
+    *,
+    shared: bool = False,
+) -> SetUp:
     """Make a workspace in `directory`, or complete the one that is there.
 
+    Args:
+        directory: Its root.
+        agents: Who gets a folder.
+        lang: The language of a new workspace, "" for none that is chosen.
+        environ: The environment.
+        programs: What new settings declare, each by its preset.
+        shared: Whether all users of the group of `directory` are to work in it (OP-009).
+
     Raises:
+        RefusedError: It cannot be shared: some of it belongs to other users.
         InvalidInputError: An agent's id is not legal, or the directory cannot be one.
         RefusedError: An agent's id is the moderator's.
         UsageError: There is no such language.
@@ -68,14 +97,25 @@ def set_up(directory: str, agents: tuple[str, ...], lang: str, environ: Mapping[
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is not a directory", "name another one: council init DIR")
     with explaining("write", root):
-        return _complete(root, agents, lang, environ)
+        make_folder(root)
+        if shared and os.stat(root).st_uid == os.geteuid():
+            os.chmod(root, shared_mode(os.stat(root).st_mode))  # all that is made now follows it
+        done = _complete(root, agents, lang, environ, programs)
+        if shared:
+            share_all(_paths(root))
+        return done
 
 
-def _complete(root: str, agents: tuple[str, ...], lang: str, environ: Mapping[str, str]) -> SetUp:
-    make_folder(root)
+def _complete(
+    root: str,
+    agents: tuple[str, ...],
+    lang: str,
+    environ: Mapping[str, str],
+    declared: tuple[str, ...],
+) -> SetUp:
     made: list[str] = []
-    programs = [name for name in AGENT_PROGRAMS if shutil.which(name, path=environ.get("PATH"))]
-    _write(root, "council.toml", _settings_text(lang, programs), made)
+    programs = _on_path(environ)
+    _write(root, "council.toml", settings_text(lang, programs, declared), made)
     paths = _paths(root)
     shared = (paths.shared, paths.artifacts, paths.briefs)
     for folder in (*shared, paths.minutes, paths.agents):
@@ -149,7 +189,8 @@ def _soul(agent: str) -> str:
     return new_page(agent, {"name": agent.capitalize(), "emoji": default_emoji(agent), "role": ""})
 
 
-def _settings_text(lang: str, programs: list[str]) -> str:
+def settings_text(lang: str, programs: list[str], declared: tuple[str, ...]) -> str:
+    """Return new settings; the `declared` programs are agents, the others are proposed."""
     lines = [
         "# The settings of this council workspace; every line may be left out.",
         "schemaVersion = 1",
@@ -164,9 +205,11 @@ def _settings_text(lang: str, programs: list[str]) -> str:
         "# [agents.henry]",
         '# argv = ["my-agent", "--prompt", "{prompt_file}"]   # its standard output is the answer',
     ]
-    presets = [name for name in programs if name != "openclaw"]
+    for name in declared:
+        lines += ["", f"[agents.{name}]", f'preset = "{name}"']
+    presets = [name for name in programs if name != "openclaw" and name not in declared]
     if presets:
-        lines += ["", f"# Found on this machine: {', '.join(programs)}. To use one:"]
+        lines += ["", f"# Found on this machine: {', '.join(presets)}. To use one:"]
     for name in presets:
         lines += ["#", f"# [agents.{name}]", f'# preset = "{name}"']
     return "\n".join(lines) + "\n"

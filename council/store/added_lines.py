@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def size_of(path: str) -> int:
@@ -101,11 +101,11 @@ def _add(path: str, chosen: Callable[[int, int], Sequence[bytes]], durably: bool
 
 def _opened(path: str) -> int:
     try:
-        return os.open(path, _FLAGS & ~os.O_CREAT)
+        return os.open(path, _FLAGS)
     except FileNotFoundError:
         folder = os.path.dirname(path)
         files.make_folder(folder)
-        descriptor = os.open(path, _FLAGS, 0o666)
+        descriptor = files.opened(path, _FLAGS)
         files.sync_folder(folder)
         return descriptor
 

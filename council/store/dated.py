@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import ignoring
 from council.store import files
 
 # A change within the same tick of a coarse clock looks like none; some tick by two seconds.
@@ -29,9 +28,13 @@ def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
     """
     standing = files.read_stable(path)
     if standing is not None and standing.data == data:
-        with ignoring(OSError):  # somebody else's file: it stays as old as it looks
+        try:
             os.utime(path, ns=(at_ns, at_ns))
-        return False
+            return False
+        except PermissionError:
+            pass  # only its owner may set a time: in its place comes a file of ours
+        except OSError:
+            return False  # it stays as old as it looks
     folder = os.path.dirname(path)
     files.make_folder(folder)
     with files.explaining("write", path):

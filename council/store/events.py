@@ -107,12 +107,12 @@ def append_lines(workspace: Workspace, by_day: dict[str, list[bytes]]) -> None:
 
 
 def _append_lines(folder: str, path: str, data: bytes) -> None:
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_APPEND | os.O_NONBLOCK
     try:
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = files.opened(path, flags)
     except FileNotFoundError:
         files.make_folder(folder)
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = files.opened(path, flags)
     try:
         size = _size_of(descriptor, path)
         if size and os.pread(descriptor, 1, size - 1) != b"\n":

@@ -24,14 +24,11 @@ from council.core.errors import (
 )
 from council.core.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
 SETTLE_PAUSE_S = 0.005
 TEMPORARY = ".tmp-"
+_DRAWN_BYTES, _HEX = 8, "0123456789abcdef"
 # Between the writing of a file and its name lies less than that, however slow the disk.
 _ABANDONED_S = 600.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -39,6 +36,8 @@ _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
 _NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
+TO_SHARE = "council init --shared"
+_SHARED = stat.S_ISGID | stat.S_IWGRP
 
 
 class Reading(Record):
@@ -75,10 +74,33 @@ def explained(error: OSError, doing: str, path: str) -> CouncilError:
     if error.errno in _FULL:
         return StorageError(what, "free some disk space, then run the same command again")
     if error.errno in _FORBIDDEN:
-        return RefusedError(what, "check the owner, the permissions and the mount of that place")
+        return RefusedError(what, _remedy(where))
     if error.errno in _NOT_A_FILE:
         return InvalidStateError(what, "put a regular file in its place")
     return StorageError(what, "check the disk, then run the same command again")
+
+
+def _remedy(path: str) -> str:
+    """Return what to do about a place that is refused to this user."""
+    for one in (path, os.path.dirname(path)):
+        try:
+            uid = os.lstat(one).st_uid
+        except OSError:
+            continue
+        if uid != os.geteuid() and not os.access(one, os.W_OK):
+            owner = user_name(uid)
+            return f"{one} belongs to {owner}; to share the workspace {owner} runs: {TO_SHARE}"
+    return "check the owner, the permissions and the mount of that place"
+
+
+def user_name(uid: int) -> str:
+    """Return what a user is called, `user 1000` where no account has that number."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 class explaining:  # noqa: N801 - reads as a statement: with explaining("write", path)
@@ -155,6 +177,77 @@ def paths_in(folder: str, prefix: str = "") -> list[str]:
     return [f"{folder}/{one}" for one in names_in(folder) if one.startswith(prefix)]
 
 
+def is_shared(folder: str) -> bool:
+    """Return true if what is made in a folder belongs to its group, as it does to its owner."""
+    try:
+        return os.stat(folder or ".").st_mode & _SHARED == _SHARED
+    except OSError:
+        return False
+
+
+def shared_mode(mode: int) -> int:
+    """Return the permissions with which the group may do what the owner may.
+
+    >>> oct(shared_mode(0o600)), oct(shared_mode(0o444)), oct(shared_mode(stat.S_IFDIR | 0o700))
+    ('0o660', '0o444', '0o2770')
+    """
+    inherits = stat.S_ISGID if stat.S_ISDIR(mode) else 0
+    return stat.S_IMODE(mode) | (mode & stat.S_IRWXU) >> 3 | inherits
+
+
+def share(made: int | str, folder: str) -> None:
+    """Give what was made in a shared folder to its group, whatever the umask was.
+
+    This is the one rule of a shared workspace: everything follows the folder it lies in.
+
+    Raises:
+        OSError: The system refuses.
+
+    Source: OP-009.
+    """
+    mode = os.stat(made).st_mode
+    if shared_mode(mode) != stat.S_IMODE(mode) and is_shared(folder):
+        os.chmod(made, shared_mode(mode))
+
+
+def make_one_folder(path: str, mode: int) -> None:
+    """Make a folder in one that is there.
+
+    Raises:
+        OSError: The system refuses; FileExistsError where there is one.
+    """
+    os.mkdir(path, mode)
+    share(path, os.path.dirname(path))
+
+
+def opened(path: str, flags: int, mode: int = 0o666) -> int:
+    """Open a file, which is made if need be; the others of a shared folder find it as theirs.
+
+    Args:
+        path: The file; links are not followed.
+        flags: Those of `os.open`, without O_CREAT.
+        mode: Permissions of a new file, before the umask.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            folder = os.path.dirname(path)
+            if not is_shared(folder):
+                return os.open(path, flags | os.O_CREAT, mode)
+        # It gets its name with its permissions: no other member is refused in between.
+        temporary, descriptor = open_temporary(folder, b"", mode=mode, like=None)
+        os.close(descriptor)
+        try:
+            link(temporary, path)
+        finally:
+            remove(temporary)
+
+
 def make_folder(path: str, mode: int = 0o777) -> None:
     """Make a folder and those above it, durably; one that is there is left alone.
 
@@ -163,7 +256,7 @@ def make_folder(path: str, mode: int = 0o777) -> None:
     """
     with explaining("make", path):
         try:
-            os.mkdir(path, mode)
+            make_one_folder(path, mode)
         except FileExistsError:
             return
         except FileNotFoundError:
@@ -171,7 +264,7 @@ def make_folder(path: str, mode: int = 0o777) -> None:
                 raise
             make_folder(os.path.dirname(path))
             try:
-                os.mkdir(path, mode)  # not by this function: /proc never takes a folder
+                make_one_folder(path, mode)  # /proc never takes a folder
             except FileExistsError:
                 return
         sync_folder(os.path.dirname(path))
@@ -209,12 +302,13 @@ def open_temporary(
         prefix: How its name begins.
         like: The file it will replace: permissions and owner are taken from it.
     """
-    path = os.path.join(folder, prefix + os.urandom(8).hex())
+    path = os.path.join(folder, prefix + os.urandom(_DRAWN_BYTES).hex())
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, mode)
     try:
         if like is not None:
             _resemble(descriptor, like)
+        share(descriptor, folder)
         write_all(descriptor, data)
     except BaseException:
         os.close(descriptor)
@@ -240,6 +334,12 @@ def remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_temporary(path: str) -> bool:
+    """Return true if a file bears such a name as `open_temporary` draws, and a person would not."""
+    start, mark, drawn = os.path.basename(path).partition(TEMPORARY)
+    return not start and bool(mark) and len(drawn) == 2 * _DRAWN_BYTES and not drawn.strip(_HEX)
 
 
 def is_abandoned(path: str) -> bool:

@@ -21,7 +21,7 @@ import sys
 import time
 
 from council.core.errors import InvalidStateError, LockTimeoutError, ignoring
-from council.store.files import explaining
+from council.store.files import explaining, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,8 +235,7 @@ def _holder_by_kernel(inode: int) -> str:
 
 
 def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.open(path, flags, 0o600)
+    return opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600)
 
 
 def _take(descriptor: int) -> bool:

@@ -9,6 +9,7 @@ Source: XC-018, `store.md` section 2 step 2.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 
 from council.core.errors import InvalidStateError, LockTimeoutError
@@ -38,8 +39,9 @@ def alone(workspace: Workspace, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
     path = f"{workspace.control}/{LOCK_FILE}"
     with files.explaining("lock", path):
         prepare_control(workspace)
+        os.close(files.opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600))
         files.read_stable(path)  # refuses what is no regular file
-        lock = FileLock(path, timeout=timeout_s, mode=0o600)
+        lock = FileLock(path, timeout=timeout_s)
         try:
             lock.acquire()
         except Timeout:

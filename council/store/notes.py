@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from council.store import files
+
 _MOST_BYTES = 200
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
@@ -33,9 +35,8 @@ def boot() -> str:
 
 def write_text(path: str, text: str) -> None:
     """Write a note; one that is lost is found out again."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = files.opened(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK)
     except OSError:
         return
     try:

@@ -131,10 +131,14 @@ def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:
+        from council.store.files import make_one_folder
+
         above = os.path.dirname(folder)
-        for one, mode in ((os.path.dirname(above), 0o777), (above, 0o777), (folder, 0o700)):
+        for one in (os.path.dirname(above), above):
             with ignoring(FileExistsError):
-                os.mkdir(one, mode)
+                make_one_folder(one, 0o777)
+        with ignoring(FileExistsError):
+            os.mkdir(folder, 0o700)  # of a shared workspace, too: it is for one user alone
         return []
 
 

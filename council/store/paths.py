@@ -14,7 +14,7 @@ import sys
 import time
 
 from council.core.errors import InvalidInputError, NotFoundError, RefusedError
-from council.core.ids import checked_name, is_name
+from council.core.ids import checked_conversation_name, checked_name, is_conversation_name, is_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _DEFAULTS = {
     "prompts": "prompts",
     "skills": "skills/council",
 }
+# What else belongs to council, or is read by the agents of all, below the root.
+_KEPT = (SETTINGS, "memory", "skills", ".council")
 # A link that is put there after the look at its folder is not seen, however short the time is;
 # this is short enough for a program that keeps its workspace open to see it with the next command.
 _ONE_COMMAND_S = 0.05
@@ -393,6 +395,20 @@ class Workspace:
         """The folder that says which conversation each open name stands for."""
         return self._below_control("open")
 
+    def keeps(self, path: str) -> bool:
+        """Return true if a path without links is council's own, or lies below one that is.
+
+        Source: SC-002.
+        """
+        folder, name = os.path.split(path)
+        if self.conversation_name(name) and folder == os.path.realpath(
+            os.path.dirname(self._name_of("conversation"))
+        ):
+            return True
+        places = [*_KEPT, *(self._name_of(one) for one in _DEFAULTS), self.control]
+        real = [os.path.realpath(os.path.join(self.root, one)) for one in places]
+        return any(path == one or path.startswith(one.rstrip("/") + "/") for one in real)
+
     def agent(self, agent: str) -> str:
         """Return the folder of one agent."""
         return self._below("agents", checked_name(agent, "agent id"))
@@ -422,7 +438,7 @@ class Workspace:
 
     def conversation_file(self, name: str) -> str:
         """Return the live file of the conversation `name` (C0-002)."""
-        checked_name(name, "conversation name")
+        checked_conversation_name(name)
         pattern = self._conversation_pattern
         if "{name}" in pattern:
             return pattern.replace("{name}", name)
@@ -449,7 +465,7 @@ class Workspace:
         if not file_name.startswith(before) or not file_name.endswith(after):
             return ""
         name = file_name[len(before) : len(file_name) - len(after)]
-        return name if is_name(name) else ""
+        return name if is_conversation_name(name) else ""
 
     def conversation_folder(self, conversation_id: str) -> str:
         """Return the folder with lock, journal and history of one conversation.

@@ -16,6 +16,7 @@ import stat
 import time
 
 from council.core.errors import InvalidInputError
+from council.store import files
 from council.store.paths import SETTINGS as SETTINGS_FILE
 
 TYPE_CHECKING = False
@@ -105,27 +106,20 @@ def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
 
 def _remember(cache: str, key: list[int], document: dict[str, Any]) -> None:
     content = json.dumps({"format": _CACHE_FORMAT, "key": key, "document": document})
-    temporary = f"{cache}.{os.urandom(8).hex()}"
+    temporary = ""
     # A file written twice within a tick of the clock may look the same: wait the tick out.
     young_ns = _CLOCK_TICK_NS - (time.time_ns() - max(key[:2]))
     if 0 < young_ns <= _CLOCK_TICK_NS:
         time.sleep(young_ns / 1e9 + 0.005)
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(content.encode("utf-8"))
-            file.flush()
+        temporary, descriptor = files.open_temporary(
+            os.path.dirname(cache), content.encode("utf-8"), mode=0o600, like=None
+        )
+        with open(descriptor, "rb") as file:
             settled = os.fstat(file.fileno()).st_mtime_ns - max(key[:2]) > _CLOCK_TICK_NS
         if settled:
             os.replace(temporary, cache)
         else:
-            os.unlink(temporary)
+            files.remove(temporary)
     except OSError:
-        _discard(temporary)
-
-
-def _discard(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
+        files.remove(temporary)

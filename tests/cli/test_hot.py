@@ -105,7 +105,7 @@ WRONG = [
     "respond Yes. No. --as owl --json",
     "respond --json -- --as owl",
     "respond Yes. --as owl --sta done --json",
-    "context now --as owl --json",
+    "context now then --as owl --json",
     "heartbeat --nope --json",
     "heartbeat --json=yes",
     "heartbeat --json --name",
@@ -120,8 +120,7 @@ def test_a_word_too_many_tells_what_it_may_have_been_meant_for(opened, now):
         ),
         (("inject", "The", "budget."), "a text of several words needs quotes"),
         (("convene", "Tea", "or", "coffee?"), "a text of several words needs quotes"),
-        (("context", "active", "--as", "owl"), "a conversation is named by --name"),
-        (("cancel", "active"), "a conversation is named by --name"),
+        (("extend", "30m", "active"), "a conversation is named by --name"),
     ):
         refused = opened(*words, now=now)
 

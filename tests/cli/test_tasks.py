@@ -152,17 +152,19 @@ def test_wrong_words_get_one_line_and_their_code(office, words, code):
     assert len(done.err.splitlines()) <= 1
 
 
-def test_waiting_prints_the_answer_alone_or_says_that_none_came_in_time(office):
+@pytest.mark.req("OP-004")
+def test_waiting_ends_with_a_line_of_its_own_or_says_that_no_answer_came_in_time(office):
     office.hire(writer=(["words", "All is well."], "text_gen"), outside=([], "plan,web_search"))
     done = office.council("msg", "send", "--user", "Write", "--caps", "text_gen", "--wait")
-    assert (done.code, done.out) == (0, "All is well.\n")
+    last = "S1: done by writer · memory/shared/protocol/answers/S1.md"
+    assert (done.code, done.out) == (0, f"All is well.\n\n{last}\n")
     words = ("msg", "send", "--user", "Plan", "--caps", "plan", "--wait", "--timeout", "1s")
     late = office.council(*words)
     assert late.code == 7
     assert "no answer in S2 within 1s" in late.err
 
 
-@pytest.mark.req("HR-017")
+@pytest.mark.req("HR-017", "OP-004")
 def test_waiting_ends_with_what_happened_to_the_request(office):
     office.hire(
         broken=(["exits", "3"], "plan"),
@@ -171,11 +173,12 @@ def test_waiting_ends_with_what_happened_to_the_request(office):
     )
     words = ("msg", "send", "--wait", "--user", "Do it", "--caps")
     crashed = office.council(*words, "plan")
-    assert crashed.out == "Not done: no worker gave an answer that could be used.\n"
+    said = "Not done: no worker gave an answer that could be used"
+    assert crashed.out == (f"{said}.\n\nS1: T1: {said} · memory/shared/protocol/answers/S1.md\n")
     refused = office.council(*words, "web_search")
-    assert refused.out == "Not done: a file was not found.\n"
-    assert (crashed.code, refused.code) == (6, 6)
-    assert office.do(*words, "plan", code=6)["done"] is False
+    assert refused.out.startswith("Not done: a file was not found.\n\nS2: T1: Not done: a file ")
+    assert (crashed.code, refused.code) == (1, 1)
+    assert office.do(*words, "plan", code=1)["done"] is False
     done = office.do(*words, "text_gen")
     assert (done["answer"], done["done"]) == ("fine", True)
 
@@ -290,7 +293,7 @@ def test_what_workers_and_requests_say_does_not_reach_the_terminal(office):
     office.hire(writer=(["words", "\033]0;pwn\007\033[31mred\n\u202etwo"], "text_gen"))
     words = ("msg", "send", "--user", "Write\033[31m \u202eit", "--caps", "text_gen", "--wait")
     answer = office.council(*words)
-    assert (answer.code, answer.out) == (0, "red\ntwo\n")
+    assert (answer.code, answer.out.split("\n\n")[0]) == (0, "red\ntwo")
     shown = [office.council("task", *one).out for one in (("show", "S1"), ("list", "--all"))]
     assert all(one.replace("\n", "").isprintable() for one in shown), shown
     assert "Write [31m it" in shown[1]

@@ -134,6 +134,7 @@ class Table:
         return {"PATH": os.environ["PATH"], "HOME": str(self.root.parent), "LANG": "C.UTF-8"}
 
     def convene(self, topic: str = "Shall we build it?", **wanted: object) -> Convened:
+        wanted.setdefault("people", wanted.get("agents", ()))
         return convene(self.place, Invitation(topic=topic, **wanted))
 
     def beat(self, after: timedelta = timedelta(0), only: str = "") -> Report:

@@ -168,7 +168,7 @@ def test_removing_says_what_still_names_the_agent(workspace: Path, now):
     (workspace / "council.toml").write_text('[agents.owl]\ndriver = "manual"\n')
     place = Place(str(workspace), {}, now)
     add(place, "owl", {}, "1")
-    convene(place, Invitation(topic="A bot?", agents=("owl", "gecko")))
+    convene(place, Invitation(topic="A bot?", agents=("owl",), people=("gecko",)))
 
     assert remove(place, "owl").left == [
         "takes part in active",

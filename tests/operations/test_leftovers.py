@@ -33,7 +33,7 @@ def _left_by_a_kill(room: Room) -> Path:
     raise AssertionError("no kill left anything")
 
 
-@pytest.mark.req("XC-018")
+@pytest.mark.req("XC-018", "OP-016")
 @pytest.mark.parametrize("cleaner", ["gc", "archive"])
 def test_minutes_that_never_got_their_name_are_removed_once_they_are_old(
     tmp_path: Path, cleaner: str
@@ -54,5 +54,8 @@ def test_minutes_that_never_got_their_name_are_removed_once_they_are_old(
         clean()
         assert left.exists(), "its writer may be about to name it"
     os.utime(left, (0, 0))
+    people_s = left.with_name(".tmp-minutes-of-the-board")
+    people_s.write_text("Not yet.")
+    os.utime(people_s, (0, 0))
     clean()
-    assert _torn(tmp_path) == []
+    assert _torn(tmp_path) == [people_s]

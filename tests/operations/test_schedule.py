@@ -15,6 +15,7 @@ import pytest
 from council.core.errors import CouncilError, InvalidStateError, UsageError
 from council.drivers import crontab
 from council.operations import schedule
+from council.operations.examining.doctor_running import examine_running
 from council.operations.place import Place
 from council.operations.schedule import CRON, OPENCLAW, SYSTEMD
 
@@ -244,3 +245,18 @@ def test_the_automation_of_openclaw_is_there_once_and_goes(place: Place):
     assert schedule.remove(place, OPENCLAW).changed
     assert not schedule.remove(place, OPENCLAW).changed
     assert schedule.clocks(place) == []
+
+
+@pytest.mark.req("OP-010")
+@pytest.mark.parametrize("kind", [CRON, SYSTEMD])
+def test_doctor_tells_of_a_clock_that_names_the_old_place_of_a_moved_workspace(
+    place: Place, programs_first, kind: str
+):
+    schedule.install(place, kind, FIVE)
+    assert schedule.astray(place) == []
+    moved = Path(place.root).rename(Path(place.root).with_name("elsewhere"))
+    there = Place(str(moved), place.environ, None)
+    assert schedule.astray(there) == [(kind, place.root)]
+    (told,) = [one for one in examine_running(there, repair=False) if not one.ok]
+    assert f"{kind} runs the heartbeat of {place.root}, where no folder is" in told.found
+    assert "council schedule --install" in told.fix

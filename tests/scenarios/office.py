@@ -50,7 +50,7 @@ class Office:
         assert done.code == code, done.err + done.out
         return done.json()
 
-    def ask(self, text: str = "What is new?", *words: str, **options: Any) -> str:
+    def ask(self, text: str = "A web search: what is new?", *words: str, **options: Any) -> str:
         """Send a request and return its context."""
         return str(self.do("msg", "send", "--user", text, *words, **options)["context"])
 

@@ -203,3 +203,56 @@ def test_a_workspace_that_is_moved_while_a_conversation_is_open_goes_on(council,
     assert done.code == 0, done.err
     assert len(done.json()["removed"]["minutes"]) == 1
     assert not any("soup" in one["path"] for one in council("list", "--archived", "--json").json())
+
+
+@pytest.mark.req("OP-010", "C0-076")
+def test_runs_go_on_in_the_new_place_when_a_workspace_is_moved_while_much_is_open(
+    council, tmp_path: Path
+):
+    says = 'cat >/dev/null; echo "I work in $(basename "$(dirname "$PWD")")/${PWD##*/}."'
+    argv = json.dumps(["/bin/sh", "-c", says])
+    (council.root / "council.toml").write_text(
+        f'schemaVersion = 1\n[agents.fox]\nargv = {argv}\ncapabilities = ["plan"]\n'
+    )
+    inside, outside = council.root / "src", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    for name, folder in (("tea", inside), ("soup", outside)):
+        words = ("convene", f"{name}?", "--name", name, "--agents", "fox,owl", "--open")
+        assert council(*words, "--cwd", folder).code == 0
+    for words in (
+        ("channel", "create", "chat", "den", "--participants", "fox,owl", "--as", "owl"),
+        ("agent", "join", "fox"),
+        ("artifact", "publish", "../council.toml"),
+        ("msg", "send", "--user", "Plan", "--caps", "plan"),
+        ("heartbeat",),
+    ):
+        done = council(*words, cwd=inside)
+        assert done.code == 0, (words, done.err)
+    at_rest(council.root)
+    old = str(council.root)
+    (tmp_path / "elsewhere").mkdir()
+    council.root = council.root.rename(tmp_path / "elsewhere" / "moved")
+
+    # Prompts and logs of runs tell what was so; what goes on knows no place.
+    of_runs = ("/tasks/", "/prompts/", "/runs/")
+    holding = everywhere(council.root, old)
+    assert [one for one in holding if not any(part in one for part in of_runs)] == []
+    for name in ("tea", "soup"):
+        assert council("respond", "--name", name, "--as", "owl", "Yes.").code == 0
+    assert council("channel", "post", "den", "Hear!", "--as", "owl").code == 0
+    assert council("msg", "send", "--user", "Plan anew", "--caps", "plan").code == 0
+    assert council("heartbeat").code == 0
+    at_rest(council.root)
+    for name, before, after in (
+        ("tea", "workspace/src", "moved/src"),
+        ("soup", f"{tmp_path.name}/outside", f"{tmp_path.name}/outside"),
+    ):
+        shown = council("show", "--name", name, "--json").json()
+        said = [one["text"] for one in shown["contributions"] if one["agent"] == "fox"]
+        assert said[:2] == [f"I work in {before}.", f"I work in {after}."]
+    assert not (council.root / SHARED / ".council/failures.log").exists()
+    assert not Path(old).exists(), "nobody made the old place again"
+    answered = council.root / SHARED / "protocol/answers"
+    assert len(list(answered.glob("*.md"))) == 2
+    assert council("doctor", "--json").json()["findings"]

@@ -72,7 +72,9 @@ def test_ask_prints_the_decision_once_and_the_verdict_last(council):
     last = "\n".join(lines[-24:])
     assert "We build it." in last
     assert "Outcome: no agreement" in last.replace("*", "")
-    assert lines[-1].startswith("Minutes: ")
+    verdict, path = lines[-1].split(" · ")
+    assert verdict == "No agreement"
+    assert Path(path).is_file()
 
 
 @pytest.mark.req("HR-026")

@@ -116,9 +116,42 @@ def test_a_question_of_a_worker_is_put_to_the_user_and_the_choice_goes_back(offi
     assert office.council("msg", "answer", context, "1").code == 5
 
 
-@pytest.mark.req("PR-576")
-def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office):
+@pytest.mark.req("OP-015")
+def test_a_request_goes_to_whom_it_names_or_to_whom_the_user_chooses(office):
+    office.hire(
+        scout=(["result", "result=searched"], "web_search"),
+        reader=(["result", "result=read"], "code_read"),
+    )
+    named = office.ask("code_read: read main.py please")
+    assert office.answer(named) == "read"
+    context = office.ask("have a look at it")
+    explained = " ".join(office.council("explain", context).out.split())
+    assert "Who is to do this? scout (web_search), reader (code_read)" in explained
+    assert "the next heartbeat starts" not in explained
+    assert "User" in office.council("status").out
+    assert [one for one in office.messages(context) if ">W" in one] == []
+    office.do("msg", "answer", context, "reader")
+    assert office.answer(context) == "read"
+
+
+@pytest.mark.req("OP-007")
+def test_an_answer_that_comes_after_the_hour_of_its_task_still_counts(office):
     office.hire(painter=(["asks", "Which?", "red,blue"], "paint"))
+    context = office.ask("Paint it", "--caps", "paint")
+    asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
+    at_rest(office.root)
+    put = datetime.fromisoformat(asked["tasks"]["T1"]["questions"][0]["askedAt"])
+    for hours in (1, 2, 30):
+        office.do("heartbeat", now=put + timedelta(hours=hours))
+    office.do("msg", "answer", context, "2", now=put + timedelta(hours=30))
+    assert office.answer(context) == "with blue"
+
+
+@pytest.mark.req("OP-007", "PR-576")
+def test_a_default_is_taken_where_the_settings_say_so_and_the_answer_says_it(office):
+    office.hire(
+        '[tasks]\nchoice_policy = "first"', painter=(["asks", "Which?", "red,blue"], "paint")
+    )
     context = office.ask("Paint it")
     asked = office.until(context, lambda one: one["tasks"]["T1"]["questions"])
     at_rest(office.root)  # no run keeps the place that is needed later
@@ -126,7 +159,9 @@ def test_who_does_not_choose_within_a_minute_has_chosen_the_first_option(office)
     office.do("heartbeat", now=put + timedelta(seconds=50))
     assert office.shown(context)["tasks"]["T1"]["questions"][0]["answeredAt"] is None
     office.do("heartbeat", now=put + timedelta(seconds=61))
-    assert office.answer(context) == "with red"
+    assert office.answer(context) == (
+        "with red\n\nNobody answered “Which?” in time: “red” was taken."
+    )
     assert "E23" in str(office.events("question.expired") + office.events("choice.expired"))
 
 
@@ -199,7 +234,7 @@ def test_a_task_whose_time_is_over_is_told_so_by_e20_and_goes_to_the_next_worker
 @pytest.mark.req("PR-583", "PR-584")
 def test_a_refusal_for_the_budget_is_answered_by_raising_it_once(office):
     office.hire(dear=(["needs", "700"], "reason"))
-    context = office.ask("Think")
+    context = office.ask("Reason")
     assert office.answer(context) == "paid for"
     hop = office.shown(context)["tasks"]["T1"]["hops"][0]
     assert [one["code"] for one in hop["attempts"]] == ["E17", ""]
@@ -209,7 +244,7 @@ def test_a_refusal_for_the_budget_is_answered_by_raising_it_once(office):
 @pytest.mark.req("PR-584")
 def test_where_the_budget_may_not_be_raised_the_user_is_told_what_it_needs(office):
     office.hire('[tasks]\nbudget_policy = "give-up"', dear=(["needs", "700"], "reason"))
-    context = office.ask("Think")
+    context = office.ask("Reason")
     assert "more than its budget" in office.answer(context)
 
 
@@ -250,7 +285,7 @@ def test_a_message_to_a_group_reaches_each_of_its_members_once_and_nobody_else(o
 def test_a_long_answer_comes_back_whole_by_way_of_an_artifact(office):
     text = "First line.\n" + "A word | and > marks. " * 60
     office.hire(writer=(["words", text], "text_gen"))
-    context = office.ask("Write")
+    context = office.ask("Write", "--caps", "text_gen")
     path = office.root / f"memory/shared/protocol/answers/{context}.md"
     wait_until(path.exists)
     assert path.read_text().rstrip("\n") == text.strip()
@@ -365,9 +400,9 @@ def test_an_answer_by_hand_is_taken_in_every_version(office, line):
 @pytest.mark.req("PR-309", "PR-410")
 def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(office):
     office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
-    slow = office.ask("Slow", "--priority", "P2")
+    slow = office.ask("Plan slowly", "--priority", "P2")
     wait_until((office.root / "napping").exists)
-    urgent = office.ask("Fast", "--priority", "P0")
+    urgent = office.ask("Plan fast", "--priority", "P0")
     assert office.answer(urgent) == "awake for P0"
     assert office.answer(slow) == "awake for P2"
     assert office.attempts(slow) == [("W1", "D", "")]
@@ -379,10 +414,10 @@ def test_p0_interrupts_what_its_worker_does_and_that_is_done_again_afterwards(of
 @pytest.mark.parametrize("words", [("task", "cancel"), ("ctx", "close")])
 def test_the_program_of_a_cancelled_task_is_ended_and_its_worker_is_free(office, words):
     office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
-    slow = office.ask("Slow")
+    slow = office.ask("Plan slowly")
     wait_until((office.root / "napping").exists)
     office.do(*words, slow)
-    assert office.answer(office.ask("Quick")) == "awake for P1"
+    assert office.answer(office.ask("Plan quickly")) == "awake for P1"
     assert office.attempts(slow) == [("W1", "X", "")]
     assert [one["state"] for one in office.shown(slow)["runs"].values()] == ["X"]
     assert not office.events("task.failed")
@@ -391,23 +426,23 @@ def test_the_program_of_a_cancelled_task_is_ended_and_its_worker_is_free(office,
 @pytest.mark.req("PR-551")
 def test_a_line_of_the_orchestrator_that_cancels_ends_the_program(office):
     office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
-    slow = office.ask("Slow")
+    slow = office.ask("Plan slowly")
     wait_until((office.root / "napping").exists)
     office.do("msg", "send", f"M9|O1>W1|U|T1|P1|X|-|0|{slow}|-|cancel;reason=enough")
-    assert office.answer(office.ask("Quick")) == "awake for P1"
+    assert office.answer(office.ask("Plan quickly")) == "awake for P1"
     assert office.attempts(slow) == [("W1", "X", "")]
 
 
 @pytest.mark.req("PR-551", "XC-002")
 def test_a_program_is_ended_later_when_whoever_cancelled_its_task_died_before(office):
     office.hire(sleeper=(["naps", str(office.root / "napping"), "600"], "plan"))
-    slow = office.ask("Slow")
+    slow = office.ask("Plan slowly")
     wait_until((office.root / "napping").exists)
     now = datetime.now(UTC)
     contexts(office.place).edit(
         slow, lambda one: Change(exchange=orchestrator.cancel(one, "T1", now).exchange), now
     )
-    assert office.answer(office.ask("Quick")) == "awake for P1"
+    assert office.answer(office.ask("Plan quickly")) == "awake for P1"
 
 
 @pytest.mark.req("PR-551", "PR-555")
@@ -417,7 +452,7 @@ def test_the_program_of_a_task_that_is_out_of_time_is_ended_and_its_worker_is_fr
         sleeper=(["naps", str(office.root / "napping"), "600"], "plan,reason"),
         free=(["result", "result=found"], "plan"),
     )
-    slow = office.ask("Slow", "--caps", "plan,reason")
+    slow = office.ask("Plan slowly", "--caps", "plan,reason")
     wait_until((office.root / "napping").exists)
     office.do("heartbeat", now=office.begun(slow) + timedelta(minutes=6))
     assert office.answer(slow) == "found"
@@ -479,7 +514,7 @@ def test_gc_prunes_closed_contexts_by_their_age_and_their_story_is_still_told(of
 def test_tasks_and_letters_stand_in_the_order_p0_p1_p2_then_age(office):
     office.hire(outside=([], "plan"))
     for priority in ("P2", "P1", "P0", "P1"):
-        office.ask(priority, "--priority", priority)
+        office.ask(f"Plan {priority}", "--priority", priority)
     rows = office.do("task", "list")["tasks"]
     assert [(row["priority"], row["context"]) for row in rows] == [
         *(("P0", "S3"), ("P1", "S2"), ("P1", "S4"), ("P2", "S1"))
@@ -720,7 +755,7 @@ def test_where_trust_is_strict_only_a_run_answers_for_a_worker(office):
     line = f"M2|W1>O1|S|T1|P1|D|-|0|{context}|B400|result=mine"
     refused = office.council("msg", "send", line)
     assert (refused.code, "trust is strict" in refused.err) == (6, True)
-    assert office.answer(office.ask("Think", "--caps", "reason")) == "words"
+    assert office.answer(office.ask("Reason", "--caps", "reason")) == "words"
 
 
 @pytest.mark.req("XC-016")

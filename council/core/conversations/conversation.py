@@ -13,6 +13,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from council.core.bounds import Ceiling
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.rules import Rules
 from council.core.record import Record
@@ -82,7 +83,10 @@ class Origin(StrEnum):
 
 
 # Why a round ended that a person ended; who had not answered by then missed no deadline.
-BY_HAND = ("cancelled", "stopped")
+STOPPED = "stopped"
+BY_HAND = ("cancelled", STOPPED)
+# Why a round ended after which no other run could be paid for (OP-018).
+CEILING = "ceiling"
 # The entries that are somebody's turn in a round.
 TURNS = (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
 
@@ -202,7 +206,8 @@ class SealedText(Record):
 class Conversation(Record):
     """Everything the machine knows of one conversation.
 
-    `rules` are those of a procedure that is judged by stances, None of another;
+    `rules` are those of a procedure that is judged by stances, None of another; `ceiling` is
+    what its runs may use up, None where the settings alone bound them;
     `session_id` is the other id that such a conversation bears (DL-051), `trace_id` the
     trace in which it was convened, "" for one of its own (`trace`). `order` is
     the order of speaking that was asked for, "" for that of each phase. `sealed`
@@ -235,6 +240,7 @@ class Conversation(Record):
     sealed_phases: bool = True
     order: str = ""
     rules: Rules | None = None
+    ceiling: Ceiling | None = None
     session_id: str = ""
     trace_id: str = ""
     lang: str = "en"

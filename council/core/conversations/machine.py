@@ -44,6 +44,7 @@ from datetime import datetime
 from council.core.conversations.convergence import measure, raise_blockers, staying
 from council.core.conversations.conversation import (
     BY_HAND,
+    CEILING,
     ClosedReason,
     Conversation,
     Entry,
@@ -377,7 +378,7 @@ def _conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)
-    silent_round = any(everybody <= set(one.absent) for one in played)
+    silent_round = reason != CEILING and any(everybody <= set(one.absent) for one in played)
     by_hand = state.status
     if PROCEDURES[state.procedure].verdict == "stances":
         agreed = state.has_consensus  # a status set by hand ends the rounds and is no verdict

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from council.core.bounds import Ceiling
 from council.core.conversations.conversation import (
     SCHEMA_VERSION,
     ClosedReason,
@@ -49,6 +50,8 @@ RULE_KEYS = {
     "search": "search",
     "verify": "verify",
 }
+
+CEILING = "runs tokens usd spent_runs spent_tokens spent_usd largest_tokens largest_usd"
 
 
 def to_record(state: Conversation) -> dict[str, Any]:
@@ -92,6 +95,8 @@ def _chosen(state: Conversation) -> dict[str, Any]:
         chosen["id"] = state.session_id
     if state.trace_id:
         chosen["traceId"] = state.trace_id
+    if state.ceiling is not None:
+        chosen["ceiling"] = state.ceiling.as_json(CEILING)
     if state.rules is not None:
         rules = state.rules
         chosen["config"] = {
@@ -220,6 +225,7 @@ def from_record(
         sealed_phases=read.flag("sealed", procedure.sealed),
         order=_order(read),
         rules=_rules(read, procedure),
+        ceiling=_ceiling(read),
         session_id=read.text("id") if procedure.verdict == "stances" else "",
         trace_id=_trace(read),
         lang=read.text("lang") or "en",
@@ -252,6 +258,22 @@ def _order(read: Reader) -> str:
     if order and order not in ORDERS:
         raise read.fail("order", f"one of {', '.join(ORDERS)}")
     return order
+
+
+def _ceiling(read: Reader) -> Ceiling | None:
+    if not isinstance(read.left.get("ceiling"), dict):
+        return None  # anybody's field in a file of somebody else
+    bounds = Reader(read.table("ceiling"), "state block: ceiling")
+    return Ceiling(
+        runs=bounds.whole("runs", 0),
+        tokens=bounds.whole("tokens", 0),
+        usd=bounds.number("usd", 0.0, 1e9),
+        spent_runs=bounds.whole("spentRuns", 0),
+        spent_tokens=bounds.whole("spentTokens", 0),
+        spent_usd=bounds.number("spentUsd", 0.0, 1e9),
+        largest_tokens=bounds.whole("largestTokens", 0),
+        largest_usd=bounds.number("largestUsd", 0.0, 1e9),
+    )
 
 
 def _rules(read: Reader, procedure: Procedure) -> Rules | None:

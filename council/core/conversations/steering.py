@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.conversations.conversation import ClosedReason, Conversation, Status
+from council.core.conversations.conversation import (
+    CEILING,
+    STOPPED,
+    ClosedReason,
+    Conversation,
+    Status,
+)
 from council.core.conversations.machine import close, close_round, enter_phase, finish
 from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import SYNTHESIZE
@@ -24,15 +30,20 @@ def stop(state: Conversation, now: datetime) -> Step:
     _refuse_finished(state)
     if state.phase == SYNTHESIZE:
         return Step(state=state.copy())
-    return enter_phase(resume(state, now).state, last_word(state), "stopped", now)
+    return enter_phase(resume(state, now).state, last_word(state), STOPPED, now)
 
 
-def wind_up(state: Conversation, now: datetime) -> Step:
-    """End it at once with what was said: no vote is held, a digest stands in for a synthesis."""
+def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
+    """End it at once with what was said: no vote is held, a digest stands in for a synthesis.
+
+    `reason` is `stopped` for a person's wish, `ceiling` where it may start no other run.
+    """
     _refuse_finished(state)
     step = Step(state=resume(state, now).state)
     if state.phase != SYNTHESIZE:
-        step = enter_phase(step.state, SYNTHESIZE, "stopped", now)
+        step = enter_phase(step.state, SYNTHESIZE, reason, now)
+    elif reason == CEILING:
+        step.state.rounds[-1].reason = reason
     finish(step.state, now, step.events)
     return step
 

@@ -17,6 +17,19 @@ from council.core.events import Event
 from council.core.step import Step
 
 
+def is_under_way(state: Conversation, task: str) -> bool:
+    """Return true if the run of a task has yet to answer, or to complete what it has answered.
+
+    Source: SC-002.
+    """
+    known = state.tasks.get(task)
+    if known is None:
+        return False
+    participant = state.participants.get(known.agent)
+    asked_again = participant is not None and participant.again == known.tour == state.tour
+    return known.state is TaskState.R or (known.state is TaskState.D and asked_again)
+
+
 def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
     """Write down that an agent is due and waits for a place; its deadline stands still."""
     if wake.task in state.tasks:
@@ -43,6 +56,8 @@ def task_started(
         given_back = min(new.timeout_at + (now - queued.at), now + new.phase_timeout)
         new.timeout_at = max(new.timeout_at, given_back)
     new.tasks[wake.task] = _task(new, wake, TaskState.R, driver, now).copy(ends_at=ends_at)
+    if new.ceiling is not None and ends_at is not None:
+        new.ceiling = new.ceiling.copy(spent_runs=new.ceiling.spent_runs + 1)
     label = f"council-{new.conversation_id}-{wake.agent}"
     data = {"task": wake.task, "driver": driver, "attempt": wake.attempt, "label": label}
     return Step(state=new, events=[Event(type="task.started", agent=wake.agent, data=data)])
@@ -84,6 +99,14 @@ def task_refused(
     )
     data = {"task": wake.task, "reason": reason}
     return Step(state=new, events=[Event(type="task.refused", agent=wake.agent, data=data)])
+
+
+def run_used(state: Conversation, tokens: int, usd: float) -> Step:
+    """Write down what a run has used where a ceiling bounds it (OP-018)."""
+    new = state.copy()
+    if new.ceiling is not None:
+        new.ceiling = new.ceiling.used(tokens, usd)
+    return Step(state=new)
 
 
 def _task(

@@ -23,7 +23,7 @@ from council.core.reading_answers.protocol_lines import without_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     Payload = Callable[[str], str]
 
@@ -70,11 +70,17 @@ _WITHOUT_ANSWER = (
     "aucun worker n’a donné de réponse utilisable",
 )
 _CANCELLED = ("This was cancelled.", "Ceci a été annulé.")
+_DONE_BY = ("done by {}", "fait par {}")
+_SO_MANY = ("{} of {} ", "{} sur {} ")
 _NOT_DONE = ("Not done: {}.", "Pas fait : {}.")
 _NOTHING = ("Done.", "C’est fait.")
 _GONE = (
     "This was done, but its result cannot be found.",
     "Ceci a été fait, mais le résultat est introuvable.",
+)
+_BY_DEFAULT = (
+    "Nobody answered “{}” in time: “{}” was taken.",
+    "Personne n’a répondu à temps à « {} » : « {} » a été retenu.",
 )
 _NOBODY_FOR = ("no worker for {}", "personne pour {}")
 _WITH_REASON = ("E17", "E19")
@@ -83,21 +89,59 @@ _WITH_REASON = ("E17", "E19")
 def answer_of(exchange: Exchange, payload: Payload, lang: str = "en") -> str:
     """Return the text for the user: what was composed, else the results and what failed.
 
+    It says which defaults were taken where the user did not choose in time.
+
     Args:
         exchange: A context whose tasks are over.
         payload: Returns the text of a stored payload by its id, "" when it is gone.
         lang: `en` or `fr`.
 
-    Source: PR-556, PR-557.
+    Source: PR-556, PR-557, OP-007.
     """
-    composed_text = _plain(exchange.answer) if exchange.composed else ""
-    if composed_text:
-        return composed_text
+    french = lang == "fr"
     tasks = [one for one in exchange.tasks.values() if not one.told]
-    told = [(one, _outcome(exchange, one, payload, lang == "fr")) for one in tasks]
-    if len(told) == 1:
-        return told[0][1]
-    return "\n\n".join(f"{_title(one)}\n{text}".strip() for one, text in told)
+    text = _plain(exchange.answer) if exchange.composed else ""
+    if not text:
+        told = [(one, _outcome(exchange, one, payload, french)) for one in tasks]
+        text = "\n\n".join(f"{_title(one)}\n{said}".strip() for one, said in told)
+        if len(told) == 1:
+            text = told[0][1]
+    defaults = [
+        _BY_DEFAULT[french].format(one.text, one.answer)
+        for task in tasks
+        for one in task.questions
+        if one.is_default
+    ]
+    return "\n\n".join((text, *defaults))
+
+
+def verdict_of(tasks: Sequence[Task], names: Mapping[str, str], lang: str = "en") -> str:
+    """Return in one line who did the tasks of a request, and why the others were not done.
+
+    Args:
+        tasks: Tasks that are over.
+        names: The agents of the workspace by their protocol ids.
+        lang: `en` or `fr`.
+
+    Source: OP-004.
+    """
+    french = lang == "fr"
+    done = [one for one in tasks if one.state is TaskState.D]
+    ends = [hop.attempt for one in done for hop in one.hops if hop.attempt]
+    workers = [one.worker for one in ends if one.state is TaskState.D]
+    who = ", ".join(dict.fromkeys(names.get(one, one) for one in workers))
+    parts = []
+    if done:
+        count = "" if len(done) == len(tasks) else _SO_MANY[french].format(len(done), len(tasks))
+        parts.append(count + _DONE_BY[french].format(who))
+    for one in tasks:
+        if one.state is TaskState.X:
+            parts.append(f"{one.id}: {_CANCELLED[french]}".rstrip("."))
+        elif one.state is TaskState.F:
+            said, reason = _failure(one, french)
+            told = f"{said} ({reason})" if reason else said
+            parts.append(f"{one.id}: {_NOT_DONE[french].format(told)}".rstrip("."))
+    return " ".join("; ".join(parts).split())
 
 
 def _title(task: Task) -> str:

@@ -17,6 +17,7 @@ from council.core.protocol.exchange import Again, Attempt, Hop, Task
 from council.core.protocol.hops import give_up
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, Message, compose
 from council.core.protocol.payload import flags_and_pairs
+from council.core.protocol.questions import workers_of
 from council.core.protocol.registry import EntryStatus
 from council.core.protocol.retries import OTHER_WORKER, fallback_pairs, pause, retry_pairs, strategy
 from council.core.protocol.selection import Selection, candidates_of, select
@@ -83,9 +84,10 @@ def _weighed(desk: Desk, task: Task, hop: Hop) -> Selection:
         for one in other.attempts[-1:]
         if other.is_open or (one.state is TaskState.D and other.data == hop.data)
     }
+    named = workers_of(task) if hop.source == COORDINATOR else ()
     return select(
         hop.caps,
-        candidates_of(desk.registry),
+        [one for one in candidates_of(desk.registry) if not named or one.id in named],
         threshold=desk.rules.threshold,
         depth=hop.depth,
         without=asked | beside | {hop.source},

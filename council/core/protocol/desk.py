@@ -186,8 +186,12 @@ class Desk:
         began = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
         question.close(answer, by, self.now)
         waits_since = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
+        waited = waits_since - began
         if task.ends_at is not None:
-            task.ends_at += waits_since - began
+            task.ends_at += waited
+        for hop in task.hops:
+            if hop.again is not None:
+                hop.again.since += waited
 
     def _drop_runs(self, task: Task, hop: Hop, attempt: Attempt) -> None:
         """Give up what still runs or waits for an attempt that is over."""

@@ -65,8 +65,9 @@ class TaskRules(Record):
     Args:
         task_timeout: How long a task may take with one first worker and all it hands on (E20).
         worker_timeout: How long a worker that answers by itself may take (E21).
-        choice_timeout: How long a person may take to choose (E23).
-        choice_policy: What happens then: `first` takes the first option, `abandon` gives up.
+        choice_timeout: After how long it is noted that a person has not chosen (E23).
+        choice_policy: What happens then: `wait` waits on, `first` takes the first option,
+            `abandon` gives up.
         budget_policy: What follows on E17: `raise-once`, `simpler` or `give-up`.
         max_depth: Deepest hand-off without a reason, from 1 to 5.
         max_clarifications: Most questions of the workers of one task.
@@ -79,7 +80,7 @@ class TaskRules(Record):
     task_timeout: timedelta = timedelta(hours=1)
     worker_timeout: timedelta = timedelta(minutes=15)
     choice_timeout: timedelta = timedelta(seconds=60)
-    choice_policy: str = "first"
+    choice_policy: str = "wait"
     budget_policy: str = "raise-once"
     max_depth: int = 3
     max_clarifications: int = 2
@@ -216,18 +217,22 @@ class Hop(Record):
 class Question(Record):
     """A question that is put to the user: of a worker (`hop` above 0), or before a worker is asked.
 
-    `options` are the labels in order; () for an open question. `ends_at` is None
-    until it was put. `answer` is the label or the text: "" while it is open, `-`
-    where nobody gave one.
+    `options` are the labels in order; () for an open question. `ends_at` is when
+    it goes on without an answer, None for never; `late_at` when it is noted that
+    nobody gave one; both are None until it was put. `answer` is the label or the
+    text: "" while it is open, `-` where nobody gave one. `workers` are those that
+    the options stand for, where it asks who is to do the task.
     """
 
     message: int
     text: str
     options: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
     hop: int = 0
     attempt: int = 0
     asked_at: datetime
     ends_at: datetime | None = None
+    late_at: datetime | None = None
     answer: str = ""
     answered_at: datetime | None = None
     by: str = ""
@@ -237,6 +242,11 @@ class Question(Record):
     def is_open(self) -> bool:
         """Tell whether it waits for an answer; one that nobody gave in time does not."""
         return self.answered_at is None
+
+    @property
+    def is_default(self) -> bool:
+        """Return true if it was answered by a default, since nobody answered in time."""
+        return self.by == NOBODY and self.answer != NO_ANSWER
 
     def close(self, answer: str, by: str, now: datetime) -> None:
         """Write down who answered what, and when."""

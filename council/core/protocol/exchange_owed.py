@@ -311,7 +311,7 @@ def next_due(exchange: Exchange) -> datetime | None:
         if task.is_over:
             continue
         instants += [] if task.waits_for_user else [task.ends_at]
-        instants += [one.ends_at for one in task.questions if one.is_open]
+        instants += [one.ends_at or one.late_at for one in task.questions if one.is_open]
         waits = any(one.hop == 0 and one.is_open for one in task.questions)
         for hop in task.hops:
             if hop.again is not None and not waits and task.divided:

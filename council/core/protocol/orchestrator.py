@@ -64,8 +64,9 @@ from council.core.protocol.exchange import (
 from council.core.protocol.hops import cancel_task
 from council.core.protocol.messages import Message
 from council.core.protocol.parts import give_parts
-from council.core.protocol.questions import ask
+from council.core.protocol.questions import WAIT, ask, ask_who
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
+from council.core.protocol.selection import named_in
 from council.core.protocol.sending import send_out
 from council.core.protocol.settlement import close_context, settle
 
@@ -126,7 +127,8 @@ def request(
         text: What the user wants, in full.
         registry: Who is there.
         now: The instant.
-        caps: The capabilities that it needs; () asks whoever is free.
+        caps: The capabilities that it needs; () takes those that the text names. Where it names
+            none and no orchestrator splits the request, the user is asked who is to do it.
         complexity: A key of `exchange.BUDGETS`.
         priority: `P0`, `P1` or `P2`.
         atomic: Whether its runs may not be interrupted.
@@ -137,7 +139,7 @@ def request(
         InvalidInputError: The text is empty, or an option has no such value.
         ConflictError: The context is closed, or has no number left for a task (PR-644).
 
-    Source: PR-553, PR-581.
+    Source: PR-553, PR-581, OP-015.
     """
     _check_request(exchange, text, complexity, priority)
     desk = Desk(exchange, now, registry=registry, rules=rules)
@@ -145,7 +147,7 @@ def request(
     task = Task(
         id=f"T{new.next_task}",
         text=text,
-        caps=tuple(dict.fromkeys(caps)),
+        caps=tuple(dict.fromkeys(caps)) or (() if orchestrator else named_in(text, registry)),
         priority=priority,
         budget=BUDGETS[complexity],
         atomic=atomic,
@@ -163,6 +165,8 @@ def request(
     desk.tell("budget.set", task, budget=task.budget)
     if task.divided:
         give_parts(desk, task)
+        if not task.caps:
+            ask_who(desk, task)
     settle(desk)
     return desk.step("taken")
 
@@ -291,7 +295,11 @@ def delivered(
         return desk.step()
     for question in task.questions:
         if question.message == number and question.is_open:
-            question.ends_at = now + rules.choice_timeout
+            until = now + rules.choice_timeout
+            if rules.choice_policy == WAIT:
+                question.late_at = until
+            else:
+                question.ends_at = until
     for hop in task.hops:
         attempt = hop.attempt
         if attempt and attempt.message == number and attempt.state is TaskState.N:

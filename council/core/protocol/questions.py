@@ -2,10 +2,11 @@
 
 A worker may ask; the user is given a choice where there are two to four short
 options, and an open question otherwise. A question counts its time from when
-it was put. Whoever does not choose in time gets the first option, or the task
-is given up, as the settings say.
+it was put. What follows when that is over, the settings say: it goes on
+waiting, which is usual; the first option is taken, and the answer says so; or
+the task is given up. While a question waits the task uses up none of its time.
 
-Source: PR-554, PR-574 to PR-577, A-65 to A-67.
+Source: PR-554, PR-574 to PR-577, OP-007, A-65 to A-67.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from council.core.protocol.desk import Desk
 from council.core.protocol.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
+from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.reading_answers.protocol_lines import without_lines
 
 MOST_OPTIONS = 4
 MOST_WORDS = 3
-FIRST, ABANDON = "first", "abandon"
+WAIT, FIRST, ABANDON = "wait", "first", "abandon"
 DECIDE = "decide yourself"
 _ANSWER_CHARS = 120
+_WHO = ("No capability is named. Who is to do this?", "Aucune capacité n’est nommée. Qui le fera ?")
 _TIMED_OUT = "E23"
 
 
@@ -62,6 +65,28 @@ def ask(
     )
     number = desk.post(message, to=(USER,), parent=parent, hop=hop.number if hop else 0)
     return note(desk, task, number, text, options, hop=hop, attempt=attempt)
+
+
+def ask_who(desk: Desk, task: Task) -> None:
+    """Ask the user which worker is to do a task that names no capability, if there is any."""
+    here = [one for one in desk.registry.here() if role_of(one.id) == WORKER]
+    names = [inline(one.agent or one.id, 40) for one in here]
+    if not here:
+        return
+    text = _WHO[desk.exchange.lang == "fr"]
+    told = [
+        f"{name} ({', '.join(one.capabilities)})" for name, one in zip(names, here, strict=True)
+    ]
+    question = ask(desk, task, f"{text} {', '.join(told)}", tuple(names))
+    question.workers = tuple(one.id for one in here)
+
+
+def workers_of(task: Task) -> tuple[str, ...]:
+    """Return the worker that the user said is to do a task, () where any may."""
+    for one in reversed(task.questions):
+        if one.workers and one.answer in one.options:
+            return (one.workers[one.options.index(one.answer)],)
+    return ()
 
 
 def note(
@@ -114,6 +139,8 @@ def answer(desk: Desk, task: Task, question: Question, text: str, by: str, paren
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
     desk.close_question(task, question, text, by)
     desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+    if question.workers:
+        return
     if not question.hop:
         task.choice = text
         for hop in task.hops:
@@ -140,10 +167,13 @@ def answer(desk: Desk, task: Task, question: Question, text: str, by: str, paren
 
 
 def expire(desk: Desk, task: Task, question: Question) -> None:
-    """Go on without the user, whose time is over: the first option, or the end (PR-576)."""
+    """Say that the time for a question is over, and do what the settings want then (PR-576)."""
     policy = desk.rules.choice_policy
     desk.tell("question.expired", task, msg=f"M{question.message}", code=_TIMED_OUT, policy=policy)
-    if policy != ABANDON:
+    question.ends_at = question.late_at = None
+    if policy == WAIT:
+        return
+    if policy == FIRST and not question.workers:  # a request never goes to just anybody
         fallback = question.options[0] if question.options else ""
         answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return

@@ -160,6 +160,26 @@ def candidate_of(entry: Entry) -> Candidate:
     )
 
 
+def named_in(text: str, registry: Registry) -> tuple[str, ...]:
+    """Return the capabilities that a text names: all where a worker has them all, else the first.
+
+    A name counts as whole words, in any letter case; blanks and hyphens may stand for `_`.
+
+    Source: OP-015.
+    """
+    words = _as_words(text)
+    workers = [set(one.capabilities) for one in candidates_of(registry)]
+    found = [(words.find(_as_words(name)), -len(name), name) for name in set().union(*workers)]
+    named = tuple(name for place, _, name in sorted(found) if place >= 0)
+    return named if any(one.issuperset(named) for one in workers) else named[:1]
+
+
+def _as_words(text: str) -> str:
+    """Return a text as its words in small letters, with a blank around each."""
+    plain = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
+    return f" {' '.join(plain.split())} "
+
+
 def candidates_of(registry: Registry) -> list[Candidate]:
     """Return all workers of an informed registry."""
     return [candidate_of(one) for one in registry.here() if role_of(one.id) == WORKER]

@@ -39,8 +39,8 @@ def settle(desk: Desk) -> None:
 def _time_out(desk: Desk, task: Task) -> None:
     """Give up what has taken too long in a task: choices, workers, the task itself."""
     for question in task.questions:
-        ended = not question.is_open or question.ends_at is None
-        if not ended and desk.now >= (question.ends_at or desk.now):
+        until = question.ends_at or question.late_at
+        if question.is_open and until is not None and desk.now >= until:
             expire(desk, task, question)
     if task.ends_at is not None and desk.now >= task.ends_at and not task.waits_for_user:
         _give_to_another(desk, task)

@@ -324,7 +324,7 @@ def split_status(text: str) -> tuple[str, str]:
     if not status:
         before = _last_of_substance(lines, last)
         if before >= 0 and _STATUS_ALONE.fullmatch(_read(lines[before]).bare):
-            cut, status = before, _word(lines[last])
+            cut, status = before, status_word(lines[last])
     if not status:
         kept, status = _in_last_sentence(lines[last])
     if not status:
@@ -354,10 +354,11 @@ def _status_of(line: str) -> str:
     if len(line) > _MAX_LINE_CHARS or line.lstrip().startswith(">"):
         return ""
     found = _STATUS_LINE.fullmatch(_read(line).bare)
-    return _word(found["word"]) if found else ""
+    return status_word(found["word"]) if found else ""
 
 
-def _word(said: str) -> str:
+def status_word(said: str) -> str:
+    """Return the status that a word means, English or French, in lower case; "" for none."""
     bare = _SIGNS.sub("", said.strip(), count=1)
     while bare and (bare[-1] in " \t.!\"'”»" or _SIGNS.fullmatch(bare[-1])):
         bare = bare[:-1]

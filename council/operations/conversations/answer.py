@@ -8,11 +8,13 @@ Source: C0-021, C0-041 to C0-046, `cli.md` section 3.
 from __future__ import annotations
 
 from council.core.conversations import owed
+from council.core.errors import CouncilError
 from council.operations.conversations.recording import Answered, record_answer
 from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.core.conversations.conversation import Conversation
     from council.operations.conversations.stating import Stated
 
 
@@ -45,9 +47,25 @@ def respond(
         stated=stated,
         check=check,
     )
-    if not check and owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
+    if answered.finished and not check and not place.is_in_run:
+        answered.minutes = _minutes(place, state)
+    if (
+        not check
+        and not answered.minutes
+        and owed.pending(state, place.now(), backoff=place.settings.retry_backoff)
+    ):
         wake_next(place)
     return answered
+
+
+def _minutes(place: Place, state: Conversation) -> str:
+    """Return where the minutes are written now, "" where that is left to a heartbeat."""
+    from council.operations.conversations.steer import archived
+
+    try:
+        return archived(place, state)
+    except CouncilError:
+        return ""  # the answer stands, and is what was asked for
 
 
 def wake_next(place: Place) -> None:

@@ -7,14 +7,28 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 from council.core.agents import Agent
+from council.core.bounds import NOT_STARTED
 from council.core.conversations import machine, owed
-from council.core.conversations.conversation import Conversation, TaskState, has_answered
+from council.core.conversations.conversation import (
+    CEILING,
+    Conversation,
+    TaskState,
+    has_answered,
+)
 from council.core.conversations.owed import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.conversations.tasks import task_failed, task_queued, task_refused, task_started
+from council.core.conversations.steering import wind_up
+from council.core.conversations.tasks import (
+    run_used,
+    task_failed,
+    task_queued,
+    task_refused,
+    task_started,
+)
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
@@ -30,6 +44,7 @@ from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.operations.serving import Claimed, Owed, owed_to
+from council.store.agents import is_woken
 from council.store.files import remove
 from council.store.keys import run_key
 from council.store.slots import Slot
@@ -62,9 +77,11 @@ def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool
     """
 
     def settle(answer: Answer) -> Settled:
+        _count_usage(place, job, prompt, answer)
         retry_s, failure = _settle(place, job, answer)
         return Settled(failure=failure, retry_s=retry_s)
 
+    prompt = ""
     try:
         prompt = turn_prompt(place, job.state, job.agent.id)
     except CouncilError as error:  # a template of the workspace is broken
@@ -80,6 +97,7 @@ def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool
         tour=job.state.tour,
         prompt=prompt,
         cwd=job.state.cwd,
+        reports=job.state.ceiling is not None,
         token=_token(place, job),
         traceparent=traceparent(job.state.trace, job.wake.task),
         slot=job.slot,
@@ -90,6 +108,25 @@ def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool
 def _token(place: Place, job: Job) -> str:
     key = run_key(place.paths)
     return run_token(key, job.state.conversation_id, job.state.tour, job.agent.id, job.wake.attempt)
+
+
+def _count_usage(place: Place, job: Job, prompt: str, answer: Answer) -> None:
+    """Write down what a run has used; one that reports no tokens used about what it read and said.
+
+    Source: OP-018.
+    """
+    if job.state.ceiling is None:
+        return
+    from council.core.tokens import estimated_tokens
+
+    tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
+    with suppress(NotFoundError):  # archived or cancelled meanwhile
+        place.conversations.edit(
+            job.name,
+            lambda state: run_used(state, tokens, answer.usd),
+            actor="heartbeat",
+            now=place.now(),
+        )
 
 
 def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
@@ -199,8 +236,13 @@ class ServedConversation:
         Raises:
             CouncilError: An agent's file cannot be read.
         """
-        owed = owed_by(self._place, self._state, self._now)
-        return owed_to(self._place, self, [one for one in owed if isinstance(one, Wake)])
+        room = _running(self._state)
+        owed: list[Owed] = []
+        for one in owed_to(self._place, self, _wakes(self._place, self._state, self._now)):
+            if one.by_hand or not _reached(self._state, room):
+                room += not one.by_hand
+                owed.append(one)
+        return owed
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""
@@ -277,7 +319,7 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     """Take the steps that are due in one conversation, and archive it when it has ended."""
 
     def change(state: Conversation) -> Step:
-        step = machine.advance(state, now)
+        step = _up_to_ceiling(place, machine.advance(state, now), now)
         fresh = seen_of(seen.name, state, step)
         for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
             setattr(seen, field, getattr(fresh, field))
@@ -286,7 +328,7 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     # With many conversations in the queue, most want a place and nothing else.
     view = place.conversations.page(seen.name, now)
     stands = not place.conversations.must_settle(view) and view.state.finished_at is None
-    if stands and not machine.advance(view.state, now).events:
+    if stands and not _up_to_ceiling(place, machine.advance(view.state, now), now).events:
         return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev
@@ -297,6 +339,36 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
 
         seen.archived = archive.archive(place, edited.state)
     return edited.state
+
+
+def _up_to_ceiling(place: Place, step: Step, now: datetime) -> Step:
+    """End a conversation where the ceiling leaves no room for a run that is due and none goes on.
+
+    Source: OP-018.
+    """
+    state = step.state
+    reached = _reached(state, 0)
+    if not reached or _running(state):
+        return step
+    wakes = _wakes(place, state, now)
+    due = [one for one in wakes if is_woken(place.root, place.settings, one.agent)]
+    for one in due:
+        reason = f"{NOT_STARTED}its ceiling of {reached} is reached"
+        step = step.then(task_refused(step.state, one, reason, driver="", now=now, final=True))
+    return step.then(wind_up(step.state, now, CEILING)) if due else step
+
+
+def _reached(state: Conversation, running: int) -> str:
+    return state.ceiling.reached(running) if state.ceiling is not None else ""
+
+
+def _running(state: Conversation) -> int:
+    """Return how many programs run for a conversation; those who answer by hand have no lease."""
+    return sum(one.state is TaskState.R and one.ends_at is not None for one in state.tasks.values())
+
+
+def _wakes(place: Place, state: Conversation, now: datetime) -> list[Wake]:
+    return [one for one in owed_by(place, state, now) if isinstance(one, Wake)]
 
 
 def _notified(step: Step, notices: list[Notify]) -> Step:

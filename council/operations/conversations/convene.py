@@ -10,6 +10,7 @@ import os
 import uuid
 from datetime import timedelta
 
+from council.core.bounds import Ceiling
 from council.core.conversations import machine, owed
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.handles import HUMAN
@@ -24,7 +25,7 @@ from council.core.conversations.rules import Rules
 from council.core.delegation.routing import Facts
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
-from council.core.ids import checked_name, cuid
+from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
 from council.core.telling.trace_context import trace_around
 from council.operations.conversations import once, prompting
@@ -34,9 +35,11 @@ from council.operations.report import Report
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.settings import language
+from council.store.sharing import refuse_forbidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from council.core.delegation.routing import Route
@@ -54,6 +57,7 @@ class Invitation(Record):
     procedure: str = "council"
     mode: str = "debate"
     agents: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
     roles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     models: dict[str, str] = {}  # noqa: RUF012 - Record copies it
     order: str = ""
@@ -68,6 +72,7 @@ class Invitation(Record):
     advocate: str = ""
     lang: str = ""
     cwd: str = ""
+    ceiling: Ceiling | None = None
 
 
 class Convened(Record):
@@ -99,6 +104,7 @@ class Convened(Record):
             "woken": woken,
             **self.as_json("runs prompt_chars warnings"),
             "dryRun": self.report is None,
+            **({"ceiling": one.as_json("runs tokens usd")} if (one := self.state.ceiling) else {}),
         }
 
 
@@ -107,8 +113,10 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
 
     Raises:
         UsageError: A choice does not exist, or fewer than two agents take part.
+        NotFoundError: An agent is nowhere declared.
         InvalidInputError: The topic or the brief cannot be kept.
         ConflictError: A conversation of that name is open.
+        RefusedError: This user may not write what it takes; nothing was made.
     """
     state = _conversation(place, invitation)
     routed = _routed_synthesizer(place, state)
@@ -129,6 +137,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
             prompt_chars=prompts,
             warnings=warnings,
         )
+    refuse_forbidden(place.paths, state.participants, place.now())
     if place.settings.hooks:
         from council.operations.telling.hooks import begin_telling
 
@@ -207,7 +216,7 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
     judged = procedure.verdict == "stances"
     return Conversation(
         conversation_id=conversation_id,
-        name=checked_name(invitation.name or DEFAULT_NAME, "conversation name"),
+        name=checked_conversation_name(invitation.name or DEFAULT_NAME),
         topic=topic,
         brief=_checked_text(invitation.brief, "brief") or topic,
         mode=invitation.mode,
@@ -229,7 +238,8 @@ def _conversation(place: Place, invitation: Invitation) -> Conversation:
         synthesizer=_optional_agent(
             invitation.synthesizer or (named_synthesizer(participants) if judged else "")
         ),
-        cwd=_checked_cwd(place, invitation.cwd),
+        cwd=checked_cwd(place, invitation.cwd),
+        ceiling=invitation.ceiling,
     )
 
 
@@ -279,13 +289,13 @@ def _participants(
     place: Place, invitation: Invitation, procedure: Procedure, lang: str
 ) -> dict[str, Participant]:
     judged = procedure.verdict == "stances"
-    ids = invitation.agents or tuple(
-        agent
-        for agent in known_agents(place.root, place.settings)
-        if agent != (invitation.coordinator or place.settings.coordinator)
+    known = known_agents(place.root, place.settings)
+    ids: tuple[str, ...] = invitation.agents or tuple(
+        agent for agent in known if agent != (invitation.coordinator or place.settings.coordinator)
     )
-    if judged and not ids:
+    if judged and not ids and not invitation.people:
         ids = tuple(CAST)
+    ids += tuple(one for one in invitation.people if one not in ids)
     if len(set(ids)) != len(ids):
         raise UsageError(f"an agent is named twice: {', '.join(ids)}")
     if judged and HUMAN in ids:
@@ -301,9 +311,12 @@ def _participants(
         for agent in table:
             if agent not in ids:
                 raise UsageError(f"{what} names {agent}, who does not take part")
+    named = (*invitation.agents, invitation.coordinator, invitation.synthesizer)
+    declared = {*known, *invitation.people, place.settings.coordinator, *(CAST if judged else ())}
+    _refuse_undeclared(filter(None, named), declared)
     participants: dict[str, Participant] = {}
     for agent_id in ids:
-        one = agent_of(place.root, place.settings, checked_name(agent_id.strip(), "agent id"))
+        one = agent_of(place.root, place.settings, agent_id)
         usual = CAST.get(one.id) if judged else None
         participants[one.id] = Participant(
             id=one.id,
@@ -315,15 +328,33 @@ def _participants(
     return participants
 
 
+def _refuse_undeclared(named: Iterable[str], declared: set[str]) -> None:
+    """Let nobody wait for an agent that a slip of the pen has made up.
+
+    Raises:
+        InvalidInputError: An id is not legal.
+        NotFoundError: An agent stands in no settings, has no folder and is no person.
+
+    Source: OP-003.
+    """
+    unknown = [one for one in named if checked_name(one, "agent id") not in declared]
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    meant = dict.fromkeys(near for one in unknown for near in get_close_matches(one, declared, 2))
+    raise NotFoundError(
+        f"{', '.join(unknown)}: no such agent here"
+        + (f"; did you mean {' or '.join(meant)}?" if meant else ""),
+        f"declare people with --people {','.join(unknown)}, programs as [agents.{unknown[0]}] "
+        "in council.toml",
+    )
+
+
 def _warnings(place: Place, state: Conversation) -> list[str]:
     warnings = []
-    known = set(known_agents(place.root, place.settings))
-    unknown = [agent for agent in state.participants if agent not in known]
-    if unknown:
-        warnings.append(
-            f"{', '.join(unknown)}: no driver is set, so each answers by hand "
-            "(council respond --as ID); set one under [agents.ID] in council.toml"
-        )
+    if place.host_guard:
+        warnings.append(f"{place.host_guard}; who is due waits for a heartbeat outside of it")
     model = only_model(state)
     if model:
         warnings.append(
@@ -359,7 +390,7 @@ def _checked_text(text: str, what: str) -> str:
     return text
 
 
-def _checked_cwd(place: Place, directory: str) -> str:
+def checked_cwd(place: Place, directory: str) -> str:
     """Return a working folder as the state keeps it: from the root, which may be moved.
 
     One outside the root is kept whole; "" is the root itself (OP-010).

@@ -11,13 +11,24 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.conversations.account import TIMEOUT, absences
-from council.core.conversations.conversation import ClosedReason, Conversation, EntryKind
+from council.core.bounds import Ceiling
+from council.core.conversations.account import (
+    TIMEOUT,
+    absences,
+    display_name,
+    last_contributions,
+    one_line,
+    open_blockers,
+    stances,
+)
+from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
 from council.core.errors import NotFoundError, TimedOutError
+from council.core.excerpts import excerpt, first_paragraph
 from council.core.record import Record
+from council.operations.conversations.convene import checked_cwd
+from council.operations.conversations.ended import last_over
 from council.operations.heartbeat import beat
 from council.operations.place import Place
-from council.operations.view import Standing, standing
 from council.store.conversations.closing import minutes_path
 from council.store.minutes.minutes_folder import archived_at, facts
 
@@ -30,9 +41,36 @@ _LOOK_AGAIN_S = 0.2
 _BEAT_EVERY_S = 2.0
 
 
+_WORDS = {
+    "en": {
+        "dissent": "dissent: ",
+        "absent": "no answer: ",
+        "ceiling": "its ceiling of {} was reached",
+        "runs": "{} runs",
+        "tokens": "{} tokens",
+        "usd": "${}",
+        "thousands": ",",
+        "more": "{} more",
+    },
+    "fr": {
+        "dissent": "désaccord : ",
+        "absent": "pas de réponse : ",
+        "ceiling": "plafond de {} atteint",
+        "runs": "{} exécutions",
+        "tokens": "{} jetons",
+        "usd": "{} $",
+        "thousands": " ",
+        "more": "{} de plus",
+    },
+}
+_MOST_NAMED = 3
+_WHY_CHARS = 80
+
+
 class Ended(Record):
     """A conversation that has come to its end: its minutes, and the exit code that says how.
 
+    `line` says in one line what came of it: verdict, who dissents and why, the minutes.
     `code` is 0 where an agent was heard in time, 7 where none was, 1 where all of
     them failed or a person ended it before any was heard.
     """
@@ -40,12 +78,13 @@ class Ended(Record):
     path: str
     front: dict[str, Any]
     text: str
+    line: str = ""
     code: int = 0
 
 
-def follow(place: Place, name: str, conversation_id: str) -> Iterator[Standing]:
-    """Yield how a conversation stands whenever that has changed, until it is archived."""
-    beaten_at, seen_rev = 0.0, -1
+def follow(place: Place, name: str, conversation_id: str) -> Iterator[Conversation]:
+    """Yield a conversation several times a second until it is archived."""
+    beaten_at = 0.0
     while True:
         try:
             if time.monotonic() - beaten_at >= _BEAT_EVERY_S:
@@ -56,10 +95,37 @@ def follow(place: Place, name: str, conversation_id: str) -> Iterator[Standing]:
             return
         if state.conversation_id != conversation_id:
             return
-        if state.rev != seen_rev:
-            seen_rev = state.rev
-            yield standing(place, state)
+        yield state
         time.sleep(_LOOK_AGAIN_S)
+
+
+def resumed(place: Place, name: str, cwd: str) -> Conversation:
+    """Return the conversation that `ask --resume` goes on with, or whose end it tells.
+
+    Args:
+        place: The workspace.
+        name: Its name; "" for the last open one that was asked in `cwd`, else the last of all.
+        cwd: The folder in which the user is.
+
+    Raises:
+        NotFoundError: There is none.
+
+    Source: OP-004.
+    """
+    names, within = place.conversations.names(), checked_cwd(place, cwd)
+    states = [place.conversations.read(one) for one in names if name in ("", one)]
+    asked = [one for one in states if name or (one.ceiling is not None and one.cwd == within)]
+    if asked:
+        return max(asked, key=lambda one: one.created_at)
+    last = last_over(place, name)
+    if last is not None and last.minutes:
+        over = archived_at(last.minutes)
+        if name or (over.ceiling is not None and over.cwd == within):
+            return over
+    raise NotFoundError(
+        f"no conversation {name!r} was asked here" if name else "nothing was asked in this folder",
+        f'open: {", ".join(names) or "nothing"}; ask: council ask "…"',
+    )
 
 
 def minutes_of(place: Place, conversation_id: str) -> Ended:
@@ -73,7 +139,79 @@ def minutes_of(place: Place, conversation_id: str) -> Ended:
         raise NotFoundError("the minutes are not there", "see: council list --archived")
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
-    return Ended(path=path, front=facts(path), text=text, code=_code(archived_at(path)))
+    state = archived_at(path)
+    line = " · ".join([*_outcome(state), path])
+    return Ended(path=path, front=facts(path), text=text, line=line, code=_code(state))
+
+
+def _outcome(state: Conversation) -> list[str]:
+    """Return the verdict in a few words, who dissents and why, who was not heard, the ceiling.
+
+    Source: OP-004, OP-018.
+    """
+    said = _WORDS.get(state.lang, _WORDS["en"])
+    verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
+    parts = [verdict]
+    silent = {one.agent: one.cause for one in absences(state) if not _spoke(state, one.agent)}
+    for key, named in (("dissent", objections), ("absent", silent)):
+        shown = [
+            display_name(state, agent) + (f" ({excerpt(one_line(why), _WHY_CHARS)})" if why else "")
+            for agent, why in list(named.items())[:_MOST_NAMED]
+        ]
+        if len(named) > _MOST_NAMED:
+            shown.append(said["more"].format(len(named) - _MOST_NAMED))
+        parts += [said[key] + ", ".join(shown)] if shown else []
+    if state.ceiling is not None and any(one.reason == CEILING for one in state.rounds):
+        reached = state.ceiling.reached()
+        parts.append(said["ceiling"].format(ceiling_words(state.ceiling, state.lang, reached)))
+    return parts
+
+
+def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
+    """Return the bounds of a ceiling in a few words; `only` names the one to tell."""
+    said = _WORDS.get(lang, _WORDS["en"])
+    bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
+    return ", ".join(
+        said[name].format(
+            f"{most:g}" if name == "usd" else f"{most:,}".replace(",", said["thousands"])
+        )
+        for name, most in bounds.items()
+        if most and only in ("", name)
+    )
+
+
+def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
+    from council.store.minutes.minute_summary import title_of
+    from council.store.minutes.minute_words import words_for
+
+    stood, last = stances(state), last_contributions(state)
+    against = {
+        entry.agent: f"BLOCKING: {one.text}"
+        for one in open_blockers(state)
+        for entry in one.raised_in[:1]
+    }
+    if stood.agreed:  # where no agent declares agreement, none dissents by keeping quiet
+        for agent in stood.not_agreed:
+            against.setdefault(agent, first_paragraph(last[agent].text))
+    return title_of(state, words_for(state.lang)), against
+
+
+def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
+    from council.core.deliberation.judgement import dissent, judge
+    from council.store.minutes.minute_verdict import title_words
+    from council.store.minutes.verdict_words import verdict_words
+
+    words, judged = verdict_words(state.lang), judge(state)
+    against = {
+        one.agent: one.comment or words[f"word.{one.stance}"]
+        for one in dissent(state, judged)
+        if one.counts and one.stance in ("partial", "disagree")
+    }
+    return title_words(state, judged, words), against
+
+
+def _spoke(state: Conversation, agent: str) -> bool:
+    return any(one.agent == agent and one.kind is EntryKind.CONTRIBUTION for one in state.entries)
 
 
 def _code(state: Conversation) -> int:

@@ -14,7 +14,7 @@ import json
 import os
 
 from council.core.digests import sha256_hex
-from council.core.errors import InvalidStateError
+from council.core.errors import CouncilError, InvalidStateError
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -148,16 +148,16 @@ def write_note(path: str, note: Note) -> None:
 
 
 def _write(path: str, content: bytes) -> None:
+    from council.store.files import make_folder, open_temporary
+
     folder = os.path.dirname(path)
-    temporary = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(temporary, flags, 0o600), "wb") as stream:
-            stream.write(content)
+        make_folder(folder, 0o700)
+        temporary, descriptor = open_temporary(folder, content, mode=0o600, like=None)
+        os.close(descriptor)
         os.replace(temporary, path)
         _forget_oldest(folder)
-    except OSError:
+    except (OSError, CouncilError):
         return
 
 

@@ -94,6 +94,9 @@ def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: st
     return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
 
 
+_KEY_BYTES = 32
+
+
 def turn_prompt(place: Place, state: Conversation, agent: str, *, keep: bool = True) -> str:
     """Return the prompt of an agent for the round under way; `keep` it for the next time."""
     seen = parts_of(state, agent, place.now())
@@ -119,7 +122,8 @@ def _prompt(
         f"{folder}/prompts" if keep else "",
         kind or prompt_kind(seen),
         seen,
-        key=run_key(place.paths),
+        # A dry run makes nothing, not even the key.
+        key=run_key(place.paths) if os.path.isdir(folder) else os.urandom(_KEY_BYTES),
         lang=lang or state.lang,
         root=place.root,
         persona=_persona(place, state, agent),

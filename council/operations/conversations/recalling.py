@@ -9,7 +9,7 @@ from council.core.conversations.anonymity import refuse_names
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import NotFoundError
-from council.core.ids import is_name
+from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.operations.place import Place, conversation_name
 
@@ -39,7 +39,7 @@ def recall(place: Place, wanted: str = "") -> Recalled:
         InvalidStateError: It was found and cannot be read.
         RefusedError: It is open and anonymous, and a run asks.
     """
-    if is_name(wanted) or not wanted:
+    if is_conversation_name(folded(wanted)) or not wanted:
         wanted = conversation_name(place, wanted)
         if wanted in place.conversations.names():
             state = place.conversations.read(wanted)

@@ -14,6 +14,7 @@ from council.core.conversations import answers, machine
 from council.core.conversations.conversation import Conversation, Origin, TaskState
 from council.core.conversations.owed import owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
+from council.core.conversations.tasks import is_under_way
 from council.core.conversations.understood import Understood, understood
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
 from council.core.events import Event
@@ -39,6 +40,7 @@ class Answered(Record):
     `faults` are what its form lacks, None where no form is asked for. `understood` is
     what it states, None for a synthesis and for what was not recorded now. `again` is
     the task by which the words of an earlier round are said once more, "" elsewhere.
+    `minutes` is their path where the answer ended the conversation and they are written.
     """
 
     outcome: str
@@ -51,6 +53,7 @@ class Answered(Record):
     moved_from: str = ""
     moved_to: str = ""
     finished: bool = False
+    minutes: str = ""
     faults: list[dict[str, str]] | None = None
     asked_again: bool = False
     understood: Understood | None = None
@@ -65,7 +68,7 @@ class Answered(Record):
         return {
             **self.as_json("outcome name conversation_id agent phase tour task?"),
             "transition": moved if self.moved_to else None,
-            **self.as_json("understood"),
+            **self.as_json("minutes? understood"),
             **form,
         }
 
@@ -113,7 +116,7 @@ def record_answer(
     def change(state: Conversation) -> Step:
         before[:] = [state]
         _refuse_other_phases(state, only)
-        origin = _origin(place, state, agent, task, token)
+        origin = _origin(place, state, agent, task, token, printed=printed)
         said = text
         if stated is not None:
             from council.operations.conversations.stating import composed
@@ -283,11 +286,14 @@ def _answered_phase(state: Conversation, was: Conversation, task: str) -> str:
     return next((one.phase for one in state.rounds if one.tour == tour), was.phase)
 
 
-def _origin(place: Place, state: Conversation, agent: str, task: str, token: str) -> Origin:
+def _origin(
+    place: Place, state: Conversation, agent: str, task: str, token: str, *, printed: bool
+) -> Origin:
     parts = split_task_id(task) if task else None
     if token and parts and parts[0] == state.conversation_id and parts[2] == agent:
         expected = run_token(run_key(place.paths), parts[0], parts[1], agent, parts[3])
-        if is_token(token, expected):
+        # What a run printed is brought by its supervisor, who knows whose it is.
+        if is_token(token, expected) and (printed or is_under_way(state, task)):
             return Origin.VERIFIED
     if place.settings.trust == "strict":
         raise RefusedError(

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from council.core.conversations import answers, machine, owed, steering
 from council.core.conversations.conversation import Conversation
 from council.core.errors import NotFoundError, UsageError
-from council.core.ids import checked_name
+from council.core.ids import checked_name, folded
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
 from council.core.step import Step
@@ -90,8 +90,8 @@ def say(
     if not to:
         raise UsageError("to whom?", "say --to, then a conversation, a channel, an agent or a task")
     names = place.conversations.names()
-    if to in names:
-        return inject(place, to, message, author=author), ""
+    if folded(to) in names:
+        return inject(place, folded(to), message, author=author), ""
     if to in open_channels(place):
         return _posted(place, to, author or PERSON, message), ""
     wanted = conversation_name(place, name)
@@ -136,7 +136,7 @@ def resume(place: Place, name: str) -> Steered:
 def cancel(place: Place, name: str) -> tuple[Steered, str]:
     """End a conversation without a synthesis; return the path of its minutes, too."""
     step = _steer(place, name, steering.cancel, follow=False)
-    return step, _archived(place, step.state)
+    return step, archived(place, step.state)
 
 
 def archive(place: Place, name: str) -> tuple[Steered, str]:
@@ -152,10 +152,15 @@ def archive(place: Place, name: str) -> tuple[Steered, str]:
         return steering.wind_up(state, now)
 
     step = _steer(place, name, change, follow=False)
-    return step, _archived(place, step.state)
+    return step, archived(place, step.state)
 
 
-def _archived(place: Place, state: Conversation) -> str:
+def archived(place: Place, state: Conversation) -> str:
+    """Write the minutes of what is finished now, not with the next heartbeat; return their path.
+
+    Raises:
+        CouncilError: The disk refuses; a heartbeat goes on.
+    """
     path = archiving.archive(place, state)
     if place.settings.hooks:
         from council.operations.telling.hooks import tell_hooks

@@ -21,6 +21,7 @@ from council.core.ids import split_task_id, task_id
 from council.core.telling.trace_context import trace_around, trace_of
 from council.core.trust import is_token, run_token
 from council.operations.place import Place, speaker
+from council.operations.tokens import CALLS, fits, is_shown
 from council.store.delegation.traces import read_trace
 from council.store.keys import run_key
 
@@ -28,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.delegation.delegation import Call
 
-_CALLS = "call."
 TRACE_VARIABLE = "COUNCIL_TRACE"
 DEPTH_VARIABLE = "COUNCIL_DEPTH"
 PATH_VARIABLE = "COUNCIL_CALL_PATH"
@@ -36,12 +36,12 @@ PATH_VARIABLE = "COUNCIL_CALL_PATH"
 
 def call_task(trace: str, number: int, agent: str) -> str:
     """Return the task id of the run that answers a call."""
-    return task_id(_CALLS + trace, number, agent, 1)
+    return task_id(CALLS + trace, number, agent, 1)
 
 
 def call_token(place: Place, trace: str, number: int, agent: str) -> str:
     """Return the token of the run that answers a call."""
-    return run_token(run_key(place.paths), _CALLS + trace, number, agent, 1)
+    return run_token(run_key(place.paths), CALLS + trace, number, agent, 1)
 
 
 def variables_of(call: Call, trace: str) -> dict[str, str]:
@@ -88,19 +88,16 @@ def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
     if context:
         return _chain_of_task(place, agent, task, context)
     parts = split_task_id(task)
-    if parts is None:
+    if parts is None or not fits(place, agent):
         return _unknown_run(task)
-    owner, number, runner, attempt = parts
-    expected = run_token(run_key(place.paths), owner, number, runner, attempt)
-    if runner != agent or not is_token(place.environ.get("COUNCIL_TOKEN", ""), expected):
-        return _unknown_run(task)
-    if not owner.startswith(_CALLS):
-        return Chain(trace=_trace_of_turn(place, owner), owner=owner, path=[agent], in_run=True)
-    trace = owner.removeprefix(_CALLS)
-    call = read_trace(place.paths, trace).call(number)
-    if call is None or call.state != RUNNING or call.target != agent:
+    if not is_shown(place, agent):
         return _over(task)
-    return _continued(call, trace)
+    owner, number = parts[:2]
+    if not owner.startswith(CALLS):
+        return Chain(trace=_trace_of_turn(place, owner), owner=owner, path=[agent], in_run=True)
+    trace = owner.removeprefix(CALLS)
+    call = read_trace(place.paths, trace).call(number)
+    return _over(task) if call is None else _continued(call, trace)
 
 
 def _chain_of_task(place: Place, agent: str, task: str, context: str) -> Chain | Refusal:

@@ -231,7 +231,9 @@ def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
 
     gate = Gate(place, place.now())
     if gate.halted:
-        said = "the workspace is halted: no run is started (council resume --all)"
+        said = (
+            place.host_guard or "the workspace is halted: no run is started (council resume --all)"
+        )
         return Refusal(guard=rules.HALT, code="E30", message=said)
     said = gate.refuses(chain.counted_for, agent)
     if not said:

@@ -14,6 +14,7 @@ import os
 from council.core.errors import CouncilError, RefusedError, ignoring
 from council.core.events import Event
 from council.core.ids import is_name
+from council.core.trust import is_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from council.operations.place import Place
 
 RUN_FOLDER = "COUNCIL_CWD"
+# What council itself reads of an agent's folder: by these an agent would be changed.
+_READ_OF_AGENTS = ("SOUL.md", "policy.json", "tasks")
 
 
 def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -> str:
@@ -30,27 +33,53 @@ def permitted(path: str, environ: Mapping[str, str], *, writing: bool = False) -
     Args:
         path: What was given; "" and `-` name no file.
         environ: The environment of the command.
-        writing: Whether the file is to be written. A run puts no file of the workspace
-            in the place of another, except in its own folder.
+        writing: Whether the file is to be written: in the agent's own folder, or where the
+            run was started, and never over what council keeps or another file of the workspace.
 
     Raises:
         RefusedError: A run may not touch that file; the event is written.
     """
-    if not environ.get("COUNCIL_TASK_ID") or path in ("", "-"):
+    if not is_inside(environ) or path in ("", "-"):
         return path
     from council.operations.place import open_place
 
     place = open_place("", "", environ)
     real = os.path.realpath(path)
     try:
-        _check(place, real, path, writing)
+        (_check_written if writing else _check)(place, real, path)
     except RefusedError as error:
         tell_refusal(place, error)
         raise
     return real
 
 
-def _check(place: Place, real: str, given: str, writing: bool) -> None:
+def _check_written(place: Place, real: str, given: str) -> None:
+    from council.operations.place import own_agent
+
+    agent = own_agent(place)
+    own, _ = _folders(place)
+    home, state, sessions = map(
+        os.path.realpath,
+        (place.paths.agent(agent), place.paths.agent_state(agent), place.paths.sessions(agent)),
+    )
+    if _inside(real, [home, state]):
+        read = [os.path.join(home, one) for one in _READ_OF_AGENTS]
+        may = not _inside(real, [*read, sessions])
+    else:
+        started_in = [place.environ[RUN_FOLDER]] if place.is_as_claimed() else []
+        may = _inside(real, [*own, *map(os.path.realpath, started_in)])
+        may = may and not place.paths.keeps(real)
+    if not may:
+        raise RefusedError(
+            f"{given} is not where this run may write",
+            "name a file in your own folder, or in the one you were started in",
+        )
+    root = os.path.realpath(place.root)
+    if not _inside(real, own) and _inside(real, [root]) and os.path.lexists(real):
+        raise RefusedError(f"{given} is there already", "a run replaces files in its own folder")
+
+
+def _check(place: Place, real: str, given: str) -> None:
     own, others = _folders(place)
     if _inside(real, own):
         return
@@ -62,9 +91,6 @@ def _check(place: Place, real: str, given: str, writing: bool) -> None:
             f"{given} lies outside of what this run may use",
             "use your own folder, the one you were started in, or memory/shared",
         )
-    root = os.path.realpath(place.root)
-    if writing and _inside(real, [root, shared]) and os.path.lexists(real):
-        raise RefusedError(f"{given} is there already", "a run replaces files in its own folder")
 
 
 def _folders(place: Place) -> tuple[list[str], list[str]]:

@@ -28,7 +28,8 @@ from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import damaged_notes, read_trace, traces
-from council.store.files import make_folder
+from council.store.files import TO_SHARE, is_shared, make_folder, user_name
+from council.store.sharing import group_of, misfits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +173,29 @@ def _folders(place: Place, repair: bool) -> list[Finding]:
         )
     )
     findings += _key(place, repair)
+    findings += _sharing(place)
     return findings
+
+
+def _sharing(place: Place) -> list[Finding]:
+    """Look whether all members of a group can work here; what one user has alone is hers."""
+    what, group = "sharing", group_of(place.paths)
+    if group is None:
+        there = os.path.isdir(place.paths.shared)
+        uid = os.stat(place.paths.shared).st_uid if there else os.geteuid()
+        if os.geteuid() in (0, uid):
+            return []
+        owner = user_name(uid)
+        found = f"this workspace belongs to {owner} and is not shared"
+        return [Finding(what=what, ok=False, found=found, fix=f"{owner} runs: {TO_SHARE}")]
+    wrong = misfits(place.paths, group)
+    if not wrong:
+        return [Finding(what=what, ok=True, found=f"all members of group {group} can work here")]
+    first = wrong[0]
+    owners = " and ".join(sorted({user_name(one.uid) for one in wrong}))
+    more = f", and {len(wrong) - 1} more do not fit" if len(wrong) > 1 else ""
+    found = f"{os.path.relpath(first.path, place.root)} {first.what}{more}"
+    return [Finding(what=what, ok=False, found=found, fix=f"{owners} (or root) runs: {TO_SHARE}")]
 
 
 def _key(place: Place, repair: bool) -> list[Finding]:
@@ -180,11 +203,12 @@ def _key(place: Place, repair: bool) -> list[Finding]:
         mode = stat.S_IMODE(os.stat(place.paths.key).st_mode)
     except FileNotFoundError:
         return []
-    if mode & 0o077 and repair:
-        os.chmod(place.paths.key, 0o600)
-        mode = 0o600
-    private = not mode & 0o077
-    fix = "" if private else f"chmod 600 {place.paths.key}"
+    wanted = 0o660 if is_shared(os.path.dirname(place.paths.key)) else 0o600
+    if mode & ~wanted and repair:
+        os.chmod(place.paths.key, wanted)
+        mode = wanted
+    private = not mode & ~wanted
+    fix = "" if private else f"chmod {wanted:o} {place.paths.key}"
     return [Finding(what="run key", ok=private, found=f"mode {mode:o}", fix=fix)]
 
 

@@ -14,7 +14,7 @@ from council.operations.examining.finding import Finding
 from council.operations.gate import reached_today, resting_agents
 from council.operations.halting import read_halt
 from council.operations.place import Place
-from council.operations.schedule import clocks
+from council.operations.schedule import SYSTEMD, astray, clocks, unit_name
 from council.operations.telling.hooks import plan_of
 from council.store import files
 from council.store.paths import record_files
@@ -26,7 +26,7 @@ _FRESH_BEAT = timedelta(minutes=15)
 def examine_running(place: Place, *, repair: bool) -> list[Finding]:
     """Look at what starts runs and at what keeps them from being started."""
     return [
-        _clock(place),
+        *_clock(place),
         *_halt(place),
         *_rests(place),
         *_counts(place, repair),
@@ -35,17 +35,28 @@ def examine_running(place: Place, *, repair: bool) -> list[Finding]:
     ]
 
 
-def _clock(place: Place) -> Finding:
+def _clock(place: Place) -> list[Finding]:
     found = clocks(place)
     if found:
-        return Finding(what="clock", ok=True, found=f"the heartbeat is run by {', '.join(found)}")
+        said = f"the heartbeat is run by {', '.join(found)}"
+        return [Finding(what="clock", ok=True, found=said)]
     last = place.last_beat()
     fresh = last is not None and place.now() - last <= _FRESH_BEAT
     well = fresh or not place.conversations.names()
     said = "none is known: answers move a council, no deadline is kept (see: council schedule)"
-    return Finding(
-        what="clock", ok=well, found=said, fix="" if well else "council schedule --install"
-    )
+    fix = "" if well else "council schedule --install"
+    return [Finding(what="clock", ok=well, found=said, fix=fix), *_astray(place)]
+
+
+def _astray(place: Place) -> list[Finding]:
+    found = []
+    for kind, root in astray(place):
+        unit = f"systemctl --user disable --now {unit_name(root)}.timer"
+        old = unit if kind == SYSTEMD else "crontab -e"
+        said = f"{kind} runs the heartbeat of {root}, where no folder is: was it moved?"
+        fix = f"council schedule --install here; then take the old one out: {old}"
+        found.append(Finding(what="clock", ok=False, found=said, fix=fix))
+    return found
 
 
 def _halt(place: Place) -> list[Finding]:

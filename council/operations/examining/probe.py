@@ -40,6 +40,9 @@ def _probed(place: Place, agent: Agent) -> Finding:
     if is_halted(place):
         fix = "council resume --all, then try again"
         return Finding(what=agent.id, ok=False, found="not tried: halted", fix=fix)
+    if place.host_guard:
+        fix = "try from another shell"
+        return Finding(what=agent.id, ok=False, found=f"not tried: {place.host_guard}", fix=fix)
     slot = Slots(place.paths.places, place.settings.max_runs).take(agent.id)
     if slot is None:
         return Finding(what=agent.id, ok=True, found="not tried: it runs, or all places are taken")

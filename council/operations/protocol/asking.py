@@ -132,6 +132,7 @@ def choose(place: Place, where: str, choice: str) -> Sent:
         if said not in labels.values():
             told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
             raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
+    understood = options[int(said[3:]) - 1] if options else said
     message = compose(
         USER,
         COORDINATOR,
@@ -149,7 +150,7 @@ def choose(place: Place, where: str, choice: str) -> Sent:
             standing, message, crew.registry, crew.now, rules=crew.rules
         ),
     )
-    return sent_of("taken", done, task=task.id)
+    return sent_of("taken", done, task=task.id).copy(answers=[f"understood: {understood}"])
 
 
 def _refuse_in_run(place: Place, doing: str) -> None:

@@ -49,5 +49,5 @@ def end_program(crew: Crew, run: Run) -> None:
         return
     try:
         os.kill(found.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return  # it has just ended by itself
+    except (ProcessLookupError, PermissionError):
+        return  # it has just ended by itself, or another user's heartbeat runs it to its end

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.protocol.messages import USER
-from council.operations.place import Place, speaker
+from council.operations.place import Place, own_agent, speaker
 from council.operations.protocol.registry_changes import not_registered, registry_of
 from council.store.agents import known_agents
 from council.store.protocol import protocol_log
@@ -58,8 +58,8 @@ def _names(place: Place, who: str) -> list[str]:
             raise NotFoundError(f"nobody is called {agent}", "see: council agent list")
         return [agent, *([entry.id] if entry is not None else [])]
     entry = registry.get(who)
-    own = place.environ.get("COUNCIL_AGENT", "")
-    if place.is_in_run and (entry is None or entry.agent != own):
+    own = own_agent(place) if place.is_in_run else ""
+    if own and (entry is None or entry.agent != own):
         raise RefusedError(f"this run is {own}'s and cannot read the inbox of {who}", "leave --as")
     return [who, *([entry.agent] if entry is not None and entry.agent else [])]
 

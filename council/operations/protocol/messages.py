@@ -12,7 +12,7 @@ from collections import deque
 from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
 from council.core.record import Record
 from council.operations.delegation.permitted import permitted
-from council.operations.place import open_place
+from council.operations.place import open_place, own_agent
 from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
 from council.store.settings import Settings, language
@@ -112,14 +112,14 @@ def sign(
 
 def _may_sign(place: Place, signer: str, sender: str) -> None:
     """Let somebody sign what it sends itself; an agent signs as the id that it joined with."""
-    who = signer or (place.environ.get("COUNCIL_AGENT", "") if place.is_in_run else "")
-    if who in ("", sender):
+    if not place.is_in_run and signer in ("", sender):
         return
+    who = own_agent(place) if place.is_in_run else signer
     from council.store.protocol.protocol_registry import load
 
     entry = load(place.paths).of_agent(who)
     own = entry.id if entry is not None and entry.is_here else ""
-    if own != sender.partition(".")[0]:
+    if own != sender.partition(".")[0] or signer not in ("", who, own, sender):
         raise RefusedError(f"{own or who} cannot sign a message of {sender}", f"sign as {sender}")
 
 

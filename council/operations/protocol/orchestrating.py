@@ -289,7 +289,7 @@ def _quiet_until(exchange: Exchange, now: datetime) -> datetime | None:
         if task.is_over:
             continue
         deadlines.append(task.ends_at)
-        deadlines += [question.ends_at for question in task.questions if not question.answer]
+        deadlines += [one.ends_at or one.late_at for one in task.questions if one.is_open]
         for hop in task.hops:
             deadlines += [one.ends_at for one in hop.attempts]
             deadlines.append(hop.again.due_at if hop.again else None)

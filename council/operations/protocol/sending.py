@@ -13,23 +13,20 @@ from __future__ import annotations
 
 from council.core.errors import InvalidMessageError, NotFoundError, RefusedError, UsageError
 from council.core.events import Event
-from council.core.ids import split_task_id
 from council.core.protocol import grouping, orchestrator, succession
-from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry_messages import concerns_registry
-from council.core.trust import is_token, run_token
-from council.operations.place import Place
+from council.operations.place import Place, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
 from council.operations.protocol.missing import nothing_there
 from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.sent import Sent, new_trace, sent_of
+from council.operations.tokens import is_shown
 from council.store.events import append, loose_records
-from council.store.keys import run_key
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
 from council.wire.messages import parse
@@ -78,13 +75,14 @@ def _may_send_as(crew: Crew, sender: str) -> None:
     """
     place = crew.place
     own = place.environ.get("COUNCIL_AGENT", "")
-    if place.paths.strict and sender[:1] == "W" and not _has_token(place, own):
+    if place.paths.strict and sender[:1] == "W" and not is_shown(place, own, by_context=True):
         raise RefusedError(
             f"nothing shows that {sender} sends this, and trust is strict",
             "workers answer from the run that the heartbeat starts",
         )
-    if not place.is_in_run or not own:
+    if not place.is_in_run:
         return
+    own = own_agent(place)
     entry = crew.registry.of_agent(own)
     if entry is None or not entry.is_here or sender.partition(".")[0] != entry.id:
         told = entry.id if entry is not None and entry.is_here else own
@@ -94,22 +92,13 @@ def _may_send_as(crew: Crew, sender: str) -> None:
 def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
     """Return the refusal of a line that had to be signed and is not, else None (PR-590)."""
     place = crew.place
-    if not place.settings.protocol.signed or _has_token(
-        place, place.environ.get("COUNCIL_AGENT", "")
+    if not place.settings.protocol.signed or is_shown(
+        place, place.environ.get("COUNCIL_AGENT", ""), by_context=True
     ):
         return None
     from council.operations.protocol.signed_lines import refusal
 
     return refusal(crew, message, found)
-
-
-def _has_token(place: Place, agent: str) -> bool:
-    """Tell whether the environment holds the token of a run for a message."""
-    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
-    if task is None or not is_context(task[0]):
-        return False
-    expected = run_token(run_key(place.paths), task[0], 0, agent, task[3])
-    return is_token(place.environ.get("COUNCIL_TOKEN", ""), expected)
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:

@@ -9,6 +9,7 @@ import os
 
 from council.core.errors import CouncilError, RefusedError, ignoring
 from council.core.rooms.channels import Message
+from council.operations.tokens import is_shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,26 +18,6 @@ if TYPE_CHECKING:
     from council.operations.place import Place
 
     Prove = Callable[[Message], Message]
-
-
-def is_shown(place: Place, agent: str) -> bool:
-    """Tell whether the environment holds the token of a run of this agent, whatever run it is."""
-    token = place.environ.get("COUNCIL_TOKEN", "")
-    if not token:
-        return False
-    from council.core.ids import split_task_id
-    from council.core.protocol.context_ids import is_context
-    from council.core.trust import is_token, run_token
-    from council.store.keys import run_key
-
-    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
-    if task is None:
-        return False
-    owner, number, _, attempt = task
-    if is_context(owner):  # its runs are named after task and worker
-        number = 0
-    expected = run_token(run_key(place.paths), owner, number, agent, attempt)
-    return is_token(token, expected)
 
 
 def prover(place: Place, channel_id: str) -> Prove:

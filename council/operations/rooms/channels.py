@@ -12,9 +12,10 @@ from council.core.reading_answers.passes import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
+from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
 from council.operations.rooms.rousing import rouse
+from council.operations.tokens import is_shown
 from council.store.settings import language
 
 TYPE_CHECKING = False

@@ -14,8 +14,9 @@ from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
 from council.core.rooms.delivery import has_arrived
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import check_shown, is_shown, prover, report_refusal
+from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.rousing import rouse
+from council.operations.tokens import is_shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

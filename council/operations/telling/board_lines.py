@@ -15,7 +15,7 @@ import os
 from council import __version__
 from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
-from council.core.ids import is_name
+from council.core.ids import is_conversation_name
 from council.core.telling.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -183,7 +183,7 @@ def _live_files(place: Place) -> Iterator[tuple[str, str]]:
         found = sorted(os.listdir(folder))
     for entry in found:
         name = entry[len(before) : len(entry) - len(after)]
-        if entry == f"{before}{name}{after}" and is_name(name):
+        if entry == f"{before}{name}{after}" and is_conversation_name(name):
             yield name, f"{folder}/{entry}"
 
 

@@ -17,6 +17,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "consensus": ("consensus", "consensus"),
     "max-rounds": ("the last round was played", "dernier tour joué"),
     "stopped": ("stopped by a person", "arrêté par une personne"),
+    "ceiling": ("the ceiling was reached", "plafond atteint"),
     "phases_exhausted": ("all phases played", "toutes les phases jouées"),
     "cancelled": ("cancelled", "annulé"),
     "all-passed": ("all passed", "tous ont passé"),

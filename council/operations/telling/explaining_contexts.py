@@ -8,6 +8,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
+from council.core.protocol.questions import waits_for_choice
 from council.core.telling import meanings
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
@@ -160,16 +161,18 @@ def _task(
         }
         found.wait_for("choice", "", question.asked_at, question.ends_at, **asked)
         found.hinder("choice-open", **asked)
-        if question.ends_at is not None:
+        if question.ends_at is None:
+            found.then("next-person", **told)
+        else:
             takes_first = task_rules(place.settings).choice_policy == "first"
             policy = "@first-option" if takes_first else "@gives-up"
             found.then("next-choice", question.ends_at, policy=policy, **told)
     for hop in task.hops:
-        if hop.is_open:
+        if hop.is_open and not (hop.again is not None and waits_for_choice(task)):
             _hop(place, found, exchange, hop, told, names)
     if not task.hops and question is None:
         found.wait_for("worker", "", task.at, task.ends_at, **told)
-    if task.ends_at is not None:
+    if task.ends_at is not None and question is None:  # else its time stands still
         found.then("next-task-timeout", task.ends_at, **told)
 
 

@@ -85,7 +85,9 @@ def hook_of(event: dict[str, Any]) -> str:
         return "closed"
     if kind in ("task.failed", "task.lost", "task.refused"):
         return "failed"
-    if kind == "person.asked" or (kind == "task.started" and data.get("driver") == "manual"):
+    if kind in ("person.asked", "question.asked") or (
+        kind == "task.started" and data.get("driver") == "manual"
+    ):
         return "waiting_for_person"
     return ""
 

@@ -6,6 +6,7 @@ Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
 from __future__ import annotations
 
 from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import folded
 from council.core.record import Record
 from council.core.telling.stories import Subject, belongs, task_of_context, turn_of
 from council.core.telling.trace_context import context_of, trace_of
@@ -120,7 +121,7 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
     for name in place.conversations.names():
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
-        if conversation_id and wanted in (name, conversation_id):
+        if conversation_id and (folded(wanted) == name or wanted == conversation_id):
             return _of_owner("conversation", conversation_id, name, _trace_of(place, name))
     try:
         found = recall(place, wanted).state

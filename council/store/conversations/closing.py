@@ -56,7 +56,7 @@ def write_minutes(session: Session, wanted: str, text: str, data: str = "") -> s
     session.note_closing(done, [Event(type="conversation.archived", data={"path": shown})])
     folder = os.path.dirname(path)
     for name in os.listdir(folder):  # of others who died before their minutes had a name
-        if name.startswith(files.TEMPORARY) and files.is_abandoned(f"{folder}/{name}"):
+        if files.is_temporary(name) and files.is_abandoned(f"{folder}/{name}"):
             files.remove(f"{folder}/{name}")
     return path
 

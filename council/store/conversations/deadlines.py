@@ -125,8 +125,7 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
 
     What cannot be written is left: the next heartbeat looks again.
     """
-    if before is not None and before.body == note.body:
-        _move_time(path, before, note.taken_ns)
+    if before is not None and before.body == note.body and _moved(path, before, note.taken_ns):
         return
     head = {"of": _of(rules), "since": note.since, "sum": crc32(note.body)}
     temporary = f"{path}.new"
@@ -135,6 +134,7 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
     except OSError:
         return  # another heartbeat writes its own, or nobody may
     try:
+        files.share(descriptor, os.path.dirname(path))
         files.write_all(descriptor, json.dumps(head).encode("ascii") + b"\n" + note.body)
         os.utime(descriptor, ns=(note.taken_ns, note.taken_ns))
         os.rename(temporary, path)
@@ -144,19 +144,21 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
         os.close(descriptor)
 
 
-def _move_time(path: str, note: Note, taken_ns: int) -> None:
+def _moved(path: str, note: Note, taken_ns: int) -> bool:
+    """Move the time of a note; False where another user wrote it, who alone could."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return
+        return True
     try:
         # Another heartbeat may have put its note there meanwhile: its looks are not ours.
         if _identity(os.fstat(descriptor)) == note.identity:
             os.utime(descriptor, ns=(taken_ns, taken_ns))
-    except OSError:
-        return
+    except OSError as error:
+        return not isinstance(error, PermissionError)
     finally:
         os.close(descriptor)
+    return True
 
 
 def _claim(path: str) -> int:

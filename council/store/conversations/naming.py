@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from council.core.errors import CouncilError
-from council.core.ids import is_name
+from council.core.ids import is_conversation_name, is_name
 from council.store import files
 from council.store.conversations.places import Places, is_closed
 from council.store.documents import journal
@@ -118,7 +118,8 @@ def standing_of(workspace: Workspace, name: str) -> tuple[str, bool]:
 def _known_names(workspace: Workspace) -> set[str]:
     """Return every name that a live file or a pointer bears."""
     live = map(workspace.conversation_name, files.names_in(os.path.dirname(workspace.control)))
-    return {name for name in (*live, *files.names_in(workspace.open_names)) if is_name(name)}
+    names = (*live, *files.names_in(workspace.open_names))
+    return {name for name in names if is_conversation_name(name)}
 
 
 def prepare_control(workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ import shutil
 import stat
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
-from council.core.ids import is_name, is_uuid4, split_task_id
+from council.core.ids import folded, is_conversation_name, is_name, is_uuid4, split_task_id
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
 from council.store import files
@@ -73,26 +73,26 @@ def find(workspace: Workspace, wanted: str) -> str:
         NotFoundError: There is none.
         UsageError: Several archived ones had that name.
     """
-    if not is_name(wanted.lower()):
+    name = folded(wanted)
+    if not is_conversation_name(name):
         raise UsageError(f"neither a name nor an id: {wanted!r}", "see: council list --archived")
     if is_uuid4(wanted):
         return wanted
-    if is_name(wanted):
-        found = naming.pointer_of(workspace, wanted)
-        try:
-            found = found or naming.id_in_file(workspace, wanted, None)
-        except CouncilError:
-            found = ""  # the file holds nothing that can be read; its folder may still be known
-        if found:
-            return found
-        had = [one for one, tail in folders(workspace) if tail.head["name"] == wanted]
-        if len(had) > 1:
-            raise UsageError(
-                f"{len(had)} conversations had the name {wanted!r}",
-                f"say which, by the file of its minutes or by its id: {', '.join(had)}",
-            )
-        if had:
-            return had[0]
+    found = naming.pointer_of(workspace, name)
+    try:
+        found = found or naming.id_in_file(workspace, name, None)
+    except CouncilError:
+        found = ""  # the file holds nothing that can be read; its folder may still be known
+    if found:
+        return found
+    had = [one for one, tail in folders(workspace) if tail.head["name"] == name]
+    if len(had) > 1:
+        raise UsageError(
+            f"{len(had)} conversations had the name {wanted!r}",
+            f"say which, by the file of its minutes or by its id: {', '.join(had)}",
+        )
+    if had:
+        return had[0]
     if os.path.isdir(f"{workspace.control}/{wanted}") and wanted.lower() not in OWN_FOLDERS:
         return wanted
     raise NotFoundError(
@@ -275,8 +275,7 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
     """
     # A publisher may wait for a long time for what comes next: `artifact gc` knows of those.
     for path in walked(workspace, {workspace.artifacts}):
-        is_torn = os.path.basename(path).startswith(files.TEMPORARY)
-        if is_torn and (files.is_abandoned(path) or contains(path, marks)):
+        if files.is_temporary(path) and (files.is_abandoned(path) or contains(path, marks)):
             files.remove(path)
 
 

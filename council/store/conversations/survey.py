@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.ids import is_name
+from council.core.ids import is_conversation_name
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ class Survey:
         self._note = self._read()
         self._held: Sequence[int] = () if self._note is None else self._holding(self._note)
         self.idle: list[tuple[str, str, Any]] = self._idle()
-        self.doubtful = sorted(name for name in self._others() if is_name(name))
+        self.doubtful = sorted(name for name in self._others() if is_conversation_name(name))
         many = len(self.idle) + len(self.doubtful) >= CROWD
         self.is_kept = many and self._parts is not None
 

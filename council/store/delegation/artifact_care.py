@@ -21,7 +21,7 @@ from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations.naming import prepare_control
 from council.store.delegation import artifacts
-from council.store.delegation.artifacts import CONTENT, METADATA, TEMPORARY
+from council.store.delegation.artifacts import CONTENT, METADATA
 from council.store.documents import journal, lines
 from council.store.lock import Lock
 from council.store.paths import Workspace
@@ -66,7 +66,7 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
             path = f"{folder}/{name}"
             described = name.removesuffix(METADATA)
             wanted = name.removesuffix(CONTENT)
-            if name.startswith(TEMPORARY):
+            if name.startswith(files.TEMPORARY):
                 if _age_s(path, now) > ABANDONED_S:
                     found.abandoned.append(path)
             elif described != name and is_artifact_id(described):

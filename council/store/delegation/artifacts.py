@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 CONTENT = ".json"
 METADATA = ".meta.json"
-TEMPORARY = ".tmp-"
 PIECE_BYTES = 1024 * 1024
 _MODE = 0o444
 
@@ -119,8 +118,8 @@ def put(
             if isinstance(data, bytes):
                 wanted, size = id_of_bytes(data), len(data)
             else:
-                temporary = os.path.join(folder, TEMPORARY + os.urandom(8).hex())
-                wanted, size = _streamed(temporary, data, seen)
+                temporary, descriptor = files.open_temporary(folder, b"", mode=_MODE, like=None)
+                wanted, size = _streamed(descriptor, data, seen)
             path = content_path(workspace, wanted)
             whole = _is_whole(path, wanted, size)
             given = Artifact(
@@ -146,13 +145,11 @@ def put(
     return standing, is_new
 
 
-def _streamed(path: str, data: Reader, seen: Seen | None) -> tuple[str, int]:
-    """Write what a reader gives to a new file, durably; return its id and size."""
+def _streamed(descriptor: int, data: Reader, seen: Seen | None) -> tuple[str, int]:
+    """Write what a reader gives to a new file, durably, and close it; return its id and size."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, _MODE)
     try:
         while piece := data.read(PIECE_BYTES):
             digest.update(piece)

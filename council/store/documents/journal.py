@@ -60,7 +60,7 @@ def read_tail(path: str) -> Tail | None:
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path, os.O_RDONLY)
+            descriptor = _opened(path)
         except FileNotFoundError:
             return last_good(_first_version(path, last_alone=True), 0)
         try:
@@ -138,7 +138,7 @@ def append(path: str, end: int, data: bytes, again: int = 0) -> None:
     Raises:
         OSError: The system refuses.
     """
-    descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
+    descriptor = _regular(files.opened(path, os.O_RDWR | os.O_NONBLOCK, 0o600), path)
     try:
         try:
             if os.fstat(descriptor).st_size != end:
@@ -419,15 +419,18 @@ class Past:
         )
 
 
-def _opened(path: str, flags: int) -> int:
-    """Open the journal; anything but a regular file is refused at once.
+def _opened(path: str) -> int:
+    """Open the journal for reading.
 
     Raises:
         OSError: The system refuses.
         InvalidStateError: It is a pipe, a device or a folder.
     """
-    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    return _regular(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path)
+
+
+def _regular(descriptor: int, path: str) -> int:
+    """Return the descriptor of an open file; anything but a regular file is refused at once."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InvalidStateError(
@@ -443,7 +446,7 @@ def _content(path: str) -> bytes:
 
 def _bytes_in(path: str) -> bytes | None:
     try:
-        descriptor = _opened(path, os.O_RDONLY)
+        descriptor = _opened(path)
     except FileNotFoundError:
         return None
     try:

@@ -215,14 +215,14 @@ def closing_rows(
 
 def _outcome_sentence(state: Conversation, words: dict[str, str]) -> str:
     discussed = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    stopped = bool(discussed) and discussed[-1].reason == "stopped"
+    ended = f"end.{discussed[-1].reason}" if discussed else ""
     agreed = stances(state).agreed
     return words[f"outcome.{outcome_of(state)}"].format(
         agreed=names(state, agreed or list(state.participants), words),
         count=len(agreed),
         all=len(state.participants),
         blockers=len(state.blocking_issues),
-        end=words["end.stopped" if stopped else "end.played"],
+        end=words.get(ended) or words["end.played"],
     )
 
 

@@ -60,9 +60,8 @@ def add_to_sidecar(path: str, records: Iterable[dict[str, Any]]) -> None:
         CouncilError: The system refuses.
     """
     data = b"".join(json.dumps(one, ensure_ascii=True).encode() + b"\n" for one in records)
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     with files.explaining("write", path):
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = files.opened(path, os.O_RDWR | os.O_APPEND)
         try:
             size = os.fstat(descriptor).st_size
             is_torn = size and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DURATIONS = ("task_timeout", "worker_timeout", "choice_timeout")
 _CHOICES = {
-    "choice_policy": ("first", "abandon"),
+    "choice_policy": ("wait", "first", "abandon"),
     "budget_policy": ("raise-once", "simpler", "give-up"),
 }
 _NUMBERS = {

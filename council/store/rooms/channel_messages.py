@@ -62,7 +62,7 @@ def read_tail(
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path, os.O_RDONLY)
+            descriptor = _opened(path)
         except FileNotFoundError:
             return Tail()
         try:
@@ -148,7 +148,8 @@ def append(path: str, messages: Sequence[Message], tail: Tail, size: int) -> Non
     data = b"".join(_line(one) for one in messages)
     if tail.open_line:
         data = b"\n" + data
-    descriptor = _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK
+    descriptor = _regular(files.opened(path, flags), path)
     try:
         if tail.torn:
             os.ftruncate(descriptor, size - len(tail.torn))
@@ -193,9 +194,12 @@ def size_of(path: str) -> int:
         return 0
 
 
-def _opened(path: str, flags: int) -> int:
-    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o666)
+def _opened(path: str) -> int:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return _regular(os.open(path, flags), path)
+
+
+def _regular(descriptor: int, path: str) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InvalidStateError(f"{path} is not a regular file", "put the message log back")

@@ -254,8 +254,7 @@ class ChannelSession(Document):
     def signal(self) -> None:
         """Let a file appear and vanish: whoever watches the folder looks who has the floor."""
         with files.explaining("write", self.files.signal):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(self.files.signal, flags, 0o666))
+            os.close(files.opened(self.files.signal, os.O_WRONLY))
             os.unlink(self.files.signal)
 
     def leave(self) -> None:

@@ -22,6 +22,7 @@ _HINTS: dict[str, dict[str, str]] = {
         "sealed_round": "*(sealed until the round closes)*",
         "sealed_again": "*(sealed, and asked once more: write the whole answer anew below)*",
         "again": "*(asked once more{what}: write the whole answer anew below)*",
+        "write": "*(to answer: write below, then set the status above to RESPONDED)*",
         "floor": "*(has the floor: write below, then set the status)*",
         "later": "*(speaks later in this round)*",
         "passed": "*(was passed over: {why}; may answer until the round closes)*",
@@ -32,6 +33,7 @@ _HINTS: dict[str, dict[str, str]] = {
         "sealed_round": "*(scellée jusqu'à la fin du tour)*",
         "sealed_again": "*(scellée, et redemandée : récrire toute la réponse ci-dessous)*",
         "again": "*(redemandée{what} : récrire toute la réponse ci-dessous)*",
+        "write": "*(pour répondre : écrire ci-dessous, puis mettre le statut à RÉPONDU)*",
         "floor": "*(a la parole : écrire ci-dessous, puis changer le status)*",
         "later": "*(parle plus tard dans ce tour)*",
         "passed": "*(son tour est passé : {why} ; peut répondre jusqu'à la fin du tour)*",
@@ -39,7 +41,7 @@ _HINTS: dict[str, dict[str, str]] = {
     },
 }
 _OPENS, _CLOSES = "*(", ")*"
-_SEALED = frozenset(words["sealed"] for words in _HINTS.values())
+_PLAIN = frozenset(words[key] for words in _HINTS.values() for key in ("sealed", "write"))
 _WHOLE = frozenset(one for words in _HINTS.values() for one in words.values() if "{" not in one)
 _STARTS = tuple(
     one[: one.index("{")] for words in _HINTS.values() for one in words.values() if "{" in one
@@ -47,10 +49,10 @@ _STARTS = tuple(
 
 
 def is_hint(line: str, judged: bool) -> bool:
-    """Tell whether a line is one of ours; only a `judged` conversation has more than the seal."""
+    """Tell whether a line is one of ours; only a `judged` conversation has them all."""
     said = line.strip()
-    if not judged or said in _SEALED:
-        return said in _SEALED
+    if not judged or said in _PLAIN:
+        return said in _PLAIN
     closed = said.startswith(_OPENS) and said.endswith(_CLOSES)
     return closed and (said in _WHOLE or said.startswith(_STARTS))
 
@@ -73,7 +75,7 @@ def hints_of(state: Conversation) -> dict[tuple[str, str], str]:
             kind = "sealed_again" if is_judged and one.again == state.tour else kind
             found[here, one.id] = words[kind]
     if not is_judged:
-        return found
+        return found | _to_write(state, words)
     known = {phase.name for phase in procedure.phases if phase.form != "text"}
     for over in state.rounds:
         if over.ended_at is not None and over.phase in known:
@@ -101,6 +103,13 @@ def _under_way(
             if (here, agent) not in found:
                 found[here, agent] = words[kind].format(why=line_of(out.get(agent, "")))
     return found
+
+
+def _to_write(state: Conversation, words: dict[str, str]) -> dict[tuple[str, str], str]:
+    """Return what says under the names of all who are to answer at once how a person does."""
+    here = current_section(state)
+    is_open = state.finished_at is None and not takes_turns(state)
+    return {(here, agent): words["write"] for agent in owing(state)} if is_open else {}
 
 
 def _lacking(state: Conversation, one: Participant) -> str:

@@ -12,6 +12,7 @@ from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.ids import text_digest
+from council.core.reading_answers.contribution_lines import status_word
 from council.core.record import Record
 from council.store.statefile.headings import folded, label_line, line_of
 from council.store.statefile.hints import has_hints
@@ -167,3 +168,8 @@ def fits(text: str, digest: str, nonce: str) -> bool:
         return (sealed_digest(nonce, text) if nonce else text_digest(text)) == digest
     except UnicodeEncodeError:
         return False
+
+
+def status_of(written: str) -> str:
+    """Return the status that a person wrote, `RÉPONDU` and `D'ACCORD` included; else the word."""
+    return (status_word(written) or written).upper()

@@ -16,6 +16,7 @@ from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
 from council.store.statefile.facts import MISSING, Facts, RefusedEditError, table_of
 from council.store.statefile.headings import line_of
+from council.store.statefile.known import status_of
 from council.store.statefile.statefile import split_label
 
 TYPE_CHECKING = False
@@ -92,8 +93,8 @@ class People:
         self.state.participants[agent] = one
         self.accept(f"participants.{agent}", None, "added", agent)
         wished = _text(value.get("status")) or self.theirs.lines.get(f"p:{agent}", "")
-        if wished.upper() not in ("", ParticipantStatus.WAITING):
-            self.wish_status(agent, wished.upper())
+        if status_of(wished) not in ("", ParticipantStatus.WAITING):
+            self.wish_status(agent, status_of(wished))
 
     def _remove(self, agent: str) -> None:
         one = self.state.participants[agent]
@@ -164,7 +165,7 @@ class People:
                 continue
             field = f"participants.{agent}.status"
             value = self.facts.wish(
-                field, was.get("status"), now.get("status", MISSING), f"p:{agent}", str.upper
+                field, was.get("status"), now.get("status", MISSING), f"p:{agent}", status_of
             )
             if value is not MISSING:
                 self.wish_status(agent, value)

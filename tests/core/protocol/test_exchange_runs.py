@@ -246,9 +246,9 @@ def test_a_run_that_nobody_knows_changes_nothing():
 
 @pytest.mark.req("XC-016")
 def test_a_worker_with_a_name_of_its_own_gets_a_run_that_can_be_a_file():
-    registry = registered("W1.a")
+    registry = registered(**{"W1.a": "plan"})
     context = Context(registry)
-    context.ask(caps=())
+    context.ask(caps=("plan",))
     context.deliver()
 
     assert [one.run for one in context.runs()] == ["S1.1.W1-a.1"]

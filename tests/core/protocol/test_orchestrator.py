@@ -612,12 +612,12 @@ def test_a_request_in_a_closed_context_is_refused():
 
 @pytest.mark.req("PR-309", "PR-410")
 def test_what_is_owed_comes_by_priority_and_then_by_age():
-    context = Context(registered("W1", "W2", "W3", "W4"), kept_open=True)
+    context = Context(registered(W1="x", W2="x", W3="x", W4="x"), kept_open=True)
     for priority in ("P2", "P1", "P0"):
-        context.ask(f"{priority} first", priority=priority, caps=())
+        context.ask(f"{priority} first", priority=priority, caps=("x",))
         context.deliver()
         context.now += SECOND
-    context.ask("P1 later", priority="P1", caps=())
+    context.ask("P1 later", priority="P1", caps=("x",))
     context.deliver()
 
     owed = [(one.priority, one.task) for one in context.owed()]

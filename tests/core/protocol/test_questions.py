@@ -6,13 +6,15 @@ from datetime import timedelta
 
 import pytest
 
+from council.core.protocol.answering import answer_of
 from council.core.protocol.exchange import TaskRules
-from council.core.protocol.exchange_owed import AskUser, Work
+from council.core.protocol.exchange_owed import AskUser, Work, next_due
 from council.core.protocol.orchestrator import ask_user
 from council.core.protocol.questions import are_offered
 from council.core.protocol.registry import EntryStatus, Registry
-from tests.core.exchanges import HOUR, SECOND, Context
+from tests.core.exchanges import HOUR, MINUTE, SECOND, Context, registered
 
+FIRST = TaskRules(choice_policy="first")
 ASKS = "C|R|-|0|B400|question=format?;options=json,txt"
 
 
@@ -51,7 +53,7 @@ def test_who_goes_on_asking_fails():
 
 @pytest.mark.req("PR-576")
 def test_after_its_time_the_first_option_is_taken_and_it_is_logged():
-    context = Context()
+    context = Context(rules=FIRST)
     context.ask()
     context.work("W1", ASKS)
     context.deliver()
@@ -67,7 +69,7 @@ def test_after_its_time_the_first_option_is_taken_and_it_is_logged():
 
 @pytest.mark.req("PR-576")
 def test_the_time_of_a_question_begins_when_it_is_put():
-    context = Context()
+    context = Context(rules=FIRST)
     context.ask()
     context.work("W1", ASKS)
 
@@ -93,7 +95,7 @@ def test_the_task_can_be_abandoned_instead():
 
 @pytest.mark.req("PR-576")
 def test_a_worker_whose_open_question_nobody_answers_decides_itself():
-    context = Context()
+    context = Context(rules=FIRST)
     context.ask()
     context.work("W1", "C|R|-|0|B400|question=which folder?")
     assert context.lines[-1] == "M3|O1>User|C|T1|P1|R|-|0|S1|-|question=which folder?"
@@ -262,7 +264,7 @@ def test_a_question_whose_worker_is_replaced_waits_for_nobody_any_more():
 @pytest.mark.req("PR-555", "PR-560")
 @pytest.mark.parametrize("answered", [True, False])
 def test_the_own_time_of_a_task_stands_still_while_the_user_is_asked(answered: bool):
-    context = Context(rules=TaskRules(choice_timeout=3 * HOUR, worker_timeout=9 * HOUR))
+    context = Context(rules=FIRST.copy(choice_timeout=3 * HOUR, worker_timeout=9 * HOUR))
     context.ask()
     context.start(lease=None)
     ends_at = context.task().ends_at
@@ -282,3 +284,84 @@ def test_the_own_time_of_a_task_stands_still_while_the_user_is_asked(answered: b
     assert context.task().ends_at == ends_at + waited
     context.beat(HOUR)
     assert context.task().hops[0].attempts[0].code == "E20"
+
+
+@pytest.mark.req("OP-007", "PR-576")
+def test_a_question_waits_for_its_person_for_days_and_uses_up_nothing_of_the_task():
+    context = Context()
+    context.ask()
+    context.start(lease=None)
+    ends_at = context.task().ends_at
+    context.hear("M2|W1>O1|C|T1|P1|R|-|0|S1|B400|question=format?;options=json,txt")
+    context.deliver()
+
+    for _ in range(3):
+        context.beat(24 * HOUR)
+    logged = [one.data for one in context.events if one.type == "question.expired"]
+    assert [(one["code"], one["policy"]) for one in logged] == [("E23", "wait")]
+    assert context.task().questions[0].is_open
+    assert next_due(context.exchange) is None
+    context.hear("M9|User>O1|C|T1|P1|R|-|0|S1|-|choice=2")
+
+    assert context.task().questions[0].answer == "txt"
+    assert context.task().ends_at == ends_at + 72 * HOUR
+    assert answer_of(context.exchange, str) == "Done."
+
+
+@pytest.mark.req("OP-007")
+def test_a_question_holds_up_the_clock_of_those_that_wait_for_who_asks_it():
+    context = Context(registered(W1="plan", W2="paint"))
+    context.ask(caps=("plan",))
+    plan = context.start("W1")
+    context.hear("M2|W1>W2|X|T1|P1|R|-|1|S1|B200|call=paint", plan.run)
+    paint = context.start("W2")
+    context.hear("M3|W2>O1|C|T1|P1|R|-|1|S1|B200|question=format?;options=json,txt", paint.run)
+    context.deliver()
+
+    context.beat(24 * HOUR)
+    context.hear("M9|User>O1|C|T1|P1|R|-|0|S1|-|choice=2")
+    context.beat()
+
+    attempts = [(one.worker, one.state) for hop in context.task().hops for one in hop.attempts]
+    assert attempts == [("W1", "R"), ("W2", "R")]
+    assert [one.worker for one in context.runs()] == ["W2"]
+
+
+@pytest.mark.req("OP-007", "PR-555")
+def test_who_is_looked_for_after_a_long_choice_is_looked_for_as_long_as_ever():
+    context = Context()
+    away = {
+        name: one.copy(status=EntryStatus.UNAVAILABLE)
+        for name, one in context.registry.entries.items()
+    }
+    context.registry = Registry(entries=away)
+    context.ask()
+    context.do(ask_user, "T1", "Which report?", ("short", "long"), context.registry, context.now)
+    context.beat(24 * HOUR)
+    context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
+
+    context.beat(30 * MINUTE)
+    assert context.task().state != "F"
+    context.beat(30 * MINUTE)
+    assert context.task().code == "E30"
+
+
+@pytest.mark.req("OP-007")
+@pytest.mark.parametrize("composed", [False, True])
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "Nobody answered “format?” in time: “json” was taken."),
+        ("fr", "Personne n’a répondu à temps à « format? » : « json » a été retenu."),
+    ],
+)
+def test_a_default_that_was_taken_is_said_in_the_answer(lang: str, said: str, composed: bool):
+    context = Context(rules=FIRST)
+    context.ask()
+    context.work("W1", ASKS)
+    context.deliver()
+    context.beat(60 * SECOND)
+    context.work("W1", "S|D|-|0|B300|result=here")
+    exchange = context.exchange.copy(composed=composed, answer="here" if composed else "")
+
+    assert answer_of(exchange, str, lang) == f"here\n\n{said}"

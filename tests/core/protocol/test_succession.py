@@ -14,8 +14,8 @@ from tests.core.exchanges import NOW, Context, registered, saved
 
 def at_the_end(number: int = 9999) -> Context:
     """Return a context in which W1 works and whose next message is the last one."""
-    context = Context(registered("W1", "W2"))
-    context.ask("one", caps=())
+    context = Context(registered(W1="plan", W2="plan"))
+    context.ask("one", caps=("plan",))
     context.start("W1")
     context.exchange.next_message = number
     return context
@@ -95,9 +95,9 @@ def test_a_run_under_way_answers_in_the_new_context():
 
 @pytest.mark.req("PR-644")
 def test_after_the_last_task_another_one_needs_a_new_context():
-    context = Context(registered("W1"), kept_open=True)
+    context = Context(registered(W1="plan"), kept_open=True)
     context.exchange.next_task = 999
-    context.ask("the last", caps=())
+    context.ask("the last", caps=("plan",))
     assert is_used_up(context.exchange)
 
     with pytest.raises(ConflictError):
@@ -110,5 +110,5 @@ def test_after_the_last_task_another_one_needs_a_new_context():
     assert made.old.exchange.moved == {"T999": "T1"}
     context.exchange = made.new.exchange
     context.deliver()
-    context.ask("one more", caps=())
+    context.ask("one more", caps=("plan",))
     assert list(context.exchange.tasks) == ["T1", "T2"]

@@ -43,7 +43,7 @@ def opened(place: Place) -> str:
     """Open the council under its usual name, as no command; return its id."""
     outbox.asked([])
     invited = Invitation(
-        topic="Shall we?", agents=("a", "b", "c"), sealed=False, phases=("collect", "challenge")
+        topic="Shall we?", people=("a", "b", "c"), sealed=False, phases=("collect", "challenge")
     )
     made = convene(place, invited)
     outbox.asked(["some", "command"])
@@ -125,7 +125,7 @@ def test_an_archiving_given_again_does_not_end_the_next_conversation_of_that_nam
 
 def test_convening_given_again_finds_what_it_has_opened(workspace: Path, now):
     place = Place(str(workspace), {}, now)
-    invited = Invitation(topic="Shall we?", agents=("a", "b"))
+    invited = Invitation(topic="Shall we?", people=("a", "b"))
     done_and_died(lambda: convene(place, invited))
 
     made = convene(place, invited)

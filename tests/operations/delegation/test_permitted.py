@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import RefusedError
+from council.core.trust import run_claim
 from council.operations.delegation.permitted import permitted
 from council.store.events import tail
+from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.conftest import Council
 
@@ -37,12 +39,14 @@ def house(council: Council, tmp_path: Path) -> Council:
 
 def run_of(house: Council, agent: str = "owl", cwd: Path | None = None) -> dict[str, str]:
     """The environment of a run, as the drivers make it."""
-    return {
+    environ = {
         "COUNCIL_ROOT": str(house.root),
         "COUNCIL_AGENT": agent,
         "COUNCIL_TASK_ID": "c.1.owl.1",
         "COUNCIL_CWD": str(cwd or house.root.parent / "project"),
     }
+    key = run_key(Workspace(str(house.root)))
+    return {**environ, "COUNCIL_CLAIM": run_claim(key, environ)}
 
 
 def rejected(house: Council) -> list[dict]:
@@ -121,7 +125,7 @@ def test_no_command_of_a_run_takes_a_file_of_another_agent(house, words):
     said = house(*given, env=run_of(house))
 
     assert (said.code, said.err.count("\n")) == (6, 1), said.err
-    assert "lies outside of what this run may use" in said.err
+    assert "of what this run may use" in said.err or "not where this run may write" in said.err
     assert len(rejected(house)) == 1
     assert secret.read_bytes() == before
 
@@ -133,7 +137,8 @@ def test_run_writes_over_files_only_in_its_own_folder_or_outside_of_the_workspac
     fetch = ("artifact", "fetch", HELLO, "--out")
 
     assert house(*fetch, "memory/agents/owl/notes.md", env=env).code == 0
-    assert house(*fetch, "memory/shared/new.md", env=env).code == 0
+    assert house(*fetch, "new.md", env=env).code == 0
+    assert house(*fetch, "new.md", env=env).code == 6
     assert house(*fetch, "memory/shared/new.md", env=env).code == 6
     assert house(*fetch, "council.toml", env=env).code == 6
     assert house(*fetch, tmp_path / "project/plan.md", env=run_of(house)).code == 0

@@ -309,7 +309,7 @@ def test_tasks_of_one_kind_go_to_equals_in_turn(place: Place):
 
 @pytest.mark.req("PR-422")
 def test_who_answers_a_task_is_alive(place: Place):
-    registry.join(place, Joining())
+    registry.join(place, Joining(capabilities=("plan",)))
     registry.tell_liveness(place, "W1", 45, 2)
     task = request(place, "Plan it.")
     line = f"M2|W1>O1|U|{task.task}|P1|R|-|0|{task.context}|B500|progress=1%"

@@ -99,6 +99,11 @@ def test_a_question_to_people_is_told_as_waiting_for_a_person(table: Table):
     assert asked[0]["data"]["text"] == "@human, what is the budget?"
 
 
+@pytest.mark.req("OP-007", "HR-024")
+def test_a_question_of_a_worker_is_told_as_waiting_for_a_person():
+    assert hooks.hook_of({"type": "question.asked"}) == "waiting_for_person"
+
+
 def test_what_happened_before_hooks_were_there_is_told_to_nobody(table: Table):
     table.convene(agents=PAIR)
     all_is_quiet()

@@ -85,6 +85,22 @@ def test_status_of_a_participant_in_its_line():
 
 
 @pytest.mark.req("C0-019")
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("RÉPONDU", "RESPONDED"), ("répondu", "RESPONDED"), ("Terminé", "DONE")],
+)
+def test_a_status_in_french_counts_as_the_one_it_means(said: str, meant: str):
+    text = statefile.render(opened())
+    theirs = changed(text, "(agent:sage): WAITING", f"(agent:sage): {said}")
+    hint = "*(to answer: write below, then set the status above to RESPONDED)*"
+    theirs = changed(theirs, f"### 🦎 Sage\n{hint}\n", f"### 🦎 Sage\n{hint}\n\nOui.\n")
+    result = taken(theirs, text)
+    assert result.state.participants["sage"].status == meant
+    assert [entry.text for entry in result.state.entries] == ["Oui."]
+    assert f"(agent:sage): {meant}" in written(result)
+
+
+@pytest.mark.req("C0-019")
 def test_status_of_the_conversation_in_its_line():
     text = statefile.render(opened())
     result = taken(changed(text, "- Status: ACTIVE", "- Status: converged"), text)

@@ -1,0 +1,292 @@
+"""What `ask` and the demo show: who is thinking, who answered, what was said.
+
+It is told states of one conversation and prints what is new in each: in
+colour and with a line that lives on a terminal, plain lines otherwise.
+
+Source: C0-082, OP-004, `cli.md` sections 1 and 2 (`ask`, `demo`).
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.padding import Padding
+from rich.spinner import Spinner
+from rich.text import Text
+
+from council.cli.views import as_text, markdown_view
+from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
+from council.core.conversations.owed import owing
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.conversations.quotations import MISSING, Quotation
+from council.core.conversations.quoted import Checker
+from council.core.deliberation.deliberation import form_of, turn_of
+from council.core.excerpts import excerpt, first_paragraph
+from council.core.plain_text import plain_line
+from council.store.minutes.verdict_words import verdict_words
+
+_EXCERPT_CHARS = 220
+_QUOTED_CHARS = 100
+_MOST_QUOTED = 3
+_ASCRIBED_CHARS = 70  # such as a name, marks and "said"
+_INDENT = 5
+
+_WORDS = {
+    "en": {
+        "COLLECT": "each gives its position and sees nobody else's",
+        "CHALLENGE": "they read each other and object, with exact quotations",
+        "RESOLVE": "they answer the objections; who is convinced agrees",
+        "SYNTHESIZE": "one of them writes what was decided and what was not",
+        "round": "round",
+        "thinking": "thinking",
+        "DELIBERATE": "each says where it stands, and how it stands to the others",
+        "VOTE": "each votes, and sees no other vote",
+        "absent": "no answer",
+        "timeout": "out of time",
+        "sealed": "answered, sealed until all have",
+        "responded": "answered",
+        "agreed": "answered, and agrees",
+        "done": "answered for the last time",
+        "writing": "writes the synthesis",
+        "missing": "✗ was never said",
+        "found": "✓",
+        "parts": ("Decision", "Dissent", "Next step"),
+        "minutes": "The minutes:",
+        "quoted": "“{}”",
+    },
+    "fr": {
+        "COLLECT": "chacun donne sa position sans voir celle des autres",
+        "CHALLENGE": "ils se lisent et objectent, citations exactes à l'appui",
+        "RESOLVE": "ils répondent aux objections ; qui est convaincu est d'accord",
+        "SYNTHESIZE": "l'un écrit ce qui est décidé et ce qui reste",
+        "round": "tour",
+        "thinking": "en réflexion",
+        "DELIBERATE": "chacun dit sa position, et ce qu'il pense de celle des autres",
+        "VOTE": "chacun vote sans voir le vote des autres",
+        "absent": "pas de réponse",
+        "timeout": "temps écoulé",
+        "sealed": "a répondu, sous scellé jusqu'à la fin de la phase",
+        "responded": "a répondu",
+        "agreed": "a répondu, et donne son accord",
+        "done": "a répondu pour la dernière fois",
+        "writing": "écrit la synthèse",
+        "missing": "✗ n'a jamais été dit",
+        "found": "✓",
+        "parts": ("Décision", "Désaccord", "Prochaine étape"),
+        "minutes": "Le compte rendu :",
+        "quoted": "« {} »",
+    },
+}
+
+
+class Stage:
+    """Shows one conversation as it goes on; with `quiet` it only keeps count.
+
+    Args:
+        quiet: Print nothing.
+        beside: Print to standard error, which leaves standard output to the verdict.
+    """
+
+    def __init__(self, *, quiet: bool, beside: bool = False) -> None:
+        self.is_watched = (sys.stderr if beside else sys.stdout).isatty() and not quiet
+        self.phases: list[dict[str, Any]] = []
+        self._console = Console(
+            quiet=quiet, highlight=False, soft_wrap=not self.is_watched, stderr=beside
+        )
+        # No refresh thread: `ask` forks, and a fork must not copy a held lock.
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._spinner = Spinner("dots")
+        self._words: dict[str, Any] = _WORDS["en"]
+        self._stances = verdict_words("en")
+        self._told: set[str] = set()
+
+    def __enter__(self) -> Stage:
+        if self.is_watched:
+            self._live.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self.is_watched:
+            self._live.update("", refresh=True)
+            self._live.stop()
+
+    def speak(self, lang: str) -> None:
+        """Choose the language."""
+        self._words, self._stances = _WORDS[lang], verdict_words(lang)
+
+    def note(self, line: str, *, whole: bool = True) -> None:
+        """Show a line, `whole` in one piece, so that it can be copied."""
+        self._console.print(Text(plain_line(line)), soft_wrap=whole or not self.is_watched)
+
+    def tick(self, state: Conversation, now: datetime) -> None:
+        """Let the line that lives say who is thinking, for how long and until when at most."""
+        if not self.is_watched:
+            return
+        since = state.rounds[-1].turn_at or state.rounds[-1].started_at
+        clock = f"{_clock(now - since)}/{_clock(state.timeout_at - since)}"
+        line = Text.assemble((clock, "dim"), f" {self._thinking(state)}")
+        line.no_wrap, line.overflow = True, "ellipsis"
+        self._spinner.update(text=line)
+        self._live.update(self._spinner, refresh=True)
+
+    def command(self, *words: str) -> None:
+        """Show a command as it could be typed."""
+        lines = [Text.assemble(("$ ", "green"), (words[0], "bold"))]
+        at = 2 + len(words[0])
+        for word in words[1:]:
+            shown = shlex.quote(word) if any(sign in word for sign in "'\"$`\\") else word
+            shown = f'"{word}"' if shown == word and (" " in word or not word) else shown
+            if word.startswith("--") and at + len(shown) > 50:
+                lines[-1].append(" \\")
+                lines.append(Text("   "))
+                at = 3
+            lines[-1].append(f" {shown}")
+            at += len(shown) + 1
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def said(self, output: str) -> None:
+        """Show what a command printed."""
+        for line in output.strip().splitlines():
+            self._console.print(Text(f"  {line}", style="dim"))
+
+    def show(self, state: Conversation) -> None:
+        """Show what is new in `state`; rounds that went by between two looks, too."""
+        quotations = Checker(state)
+        for played in state.rounds:
+            if played.tour > len(self.phases):
+                self._open_phase(played.phase, played.tour)
+            phase = self.phases[played.tour - 1]
+            if played.tour == state.tour:
+                self._show_sealed(state, phase)
+            for entry in state.entries:
+                if entry.tour != played.tour or entry.kind is not EntryKind.CONTRIBUTION:
+                    continue
+                phase["answers"][entry.agent] = entry.status or "RESPONDED"
+                if self._is_news(f"text {entry.id}"):
+                    if not self._show_answer(state, entry.agent, played.tour, entry.status):
+                        label = display_label(state, entry.agent)
+                        self._console.print(Text(f"   {label}", style="bold"))
+                    self._show_entry(state, entry, quotations)
+            if played.phase != SYNTHESIZE:
+                for agent, reason in played.absent.items():
+                    self._show_absent(state, agent, played.tour, reason)
+
+    def _open_phase(self, phase: str, tour: int) -> None:
+        self.phases.append({"phase": phase, "tour": tour, "answers": {}})
+        about = self._words.get(phase, "")
+        if tour > 1 or not self._console.stderr:
+            self._console.print()
+        self._console.print(
+            Text.assemble(
+                (phase, "bold cyan"),
+                f"  {self._words['round']} {tour}",
+                (f" · {about}", "dim"),
+            )
+        )
+
+    def _show_sealed(self, state: Conversation, phase: dict[str, Any]) -> None:
+        for one in state.participants.values():
+            if one.sealed and has_answered(one):
+                phase["answers"][one.id] = str(one.status)
+                self._show_answer(state, one.id, state.tour, "sealed")
+
+    def _show_answer(self, state: Conversation, agent: str, tour: int, how: str) -> bool:
+        if not self._is_news(f"{tour}/{agent}"):
+            return False
+        said = self._words[how.lower() or "responded"]
+        label = display_label(state, agent)
+        self._console.print(Text.assemble(("  ✓ ", "green"), (f"{label} ", "bold"), said))
+        return True
+
+    def _show_absent(self, state: Conversation, agent: str, tour: int, reason: str) -> None:
+        if self._is_news(f"absent {tour}/{agent}"):
+            why = self._words["timeout"] if reason == TIMEOUT else plain_line(one_line(reason))
+            said = f"{self._words['absent']} ({excerpt(why, _QUOTED_CHARS)})"
+            label = display_label(state, agent)
+            self._console.print(Text.assemble(("  ✗ ", "red"), (f"{label} ", "bold"), said))
+
+    def _show_entry(self, state: Conversation, entry: Entry, quotations: Checker) -> None:
+        checked = quotations.in_entry(entry)
+        # What was never said is what a reader must see.
+        checked.sort(key=lambda one: one.found != MISSING)
+        for quotation in checked[:_MOST_QUOTED]:
+            missing = quotation.found == MISSING
+            mark = self._words["missing" if missing else "found"]
+            said = self._words["quoted"].format(excerpt(one_line(quotation.text), _QUOTED_CHARS))
+            line = f"@{quotation.of} {said}" if quotation.of else said
+            self._print_inside(
+                Text.assemble((line, "italic"), (f" {mark}", "red" if missing else "green"))
+            )
+        if form_of(state, entry.phase) == "text":
+            self._print_inside(Text(excerpt(_own_words(entry.text, checked), _EXCERPT_CHARS)))
+        else:
+            self._show_turn(state, entry)
+        for issue in entry.blocking:
+            self._print_inside(Text(f"BLOCKING: {plain_line(issue)}", style="bold red"))
+
+    def _show_turn(self, state: Conversation, entry: Entry) -> None:
+        turn = turn_of(state, entry)
+        said = turn.position or first_paragraph(entry.text)
+        self._print_inside(Text(excerpt(plain_line(said), _EXCERPT_CHARS)))
+        for one in turn.responses:
+            if not one.stance:
+                continue
+            who = display_name(state, one.agent)
+            line = Text(self._stances[f"stance.{one.stance}"].format(who=who), style="italic")
+            if one.comment:
+                line.append(
+                    f": {excerpt(plain_line(one.comment), _QUOTED_CHARS)}", style="not italic"
+                )
+            self._print_inside(line)
+
+    def _print_inside(self, text: Text) -> None:
+        if self.is_watched:
+            self._console.print(Padding(text, (0, 0, 0, _INDENT)))
+        else:
+            self._console.print(Text(" " * _INDENT).append_text(text))
+
+    def _thinking(self, state: Conversation) -> str:
+        who = [display_name(state, agent) for agent in owing(state)]
+        if state.phase == SYNTHESIZE:
+            return f"{', '.join(who)} {self._words['writing']}" if who else ""
+        return f"{', '.join(who)}: {self._words['thinking']}" if who else ""
+
+    def _is_news(self, fact: str) -> bool:
+        if fact in self._told:
+            return False
+        self._told.add(fact)
+        return True
+
+
+def _own_words(text: str, quoted: list[Quotation]) -> str:
+    """Return the first paragraph in which the author says more than what is shown as quoted."""
+    said = first_paragraph(text)
+    if any(one.text in said and len(said) - len(one.text) <= _ASCRIBED_CHARS for one in quoted):
+        said = first_paragraph(text[text.find(said) + len(said) :]) or said
+    return plain_line(said)
+
+
+def _clock(span: timedelta) -> str:
+    minutes, seconds = divmod(max(int(span.total_seconds()), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def verdict(minutes: str, path: str, lang: str) -> str:
+    """Return the head of the minutes: title, decision, dissent, next step, and where they lie."""
+    words = _WORDS[lang]
+    body = minutes.split("\n---\n", 1)[-1]
+    blocks = body.split("\n## ")
+    title = next((line for line in blocks[0].splitlines() if line.startswith("# ")), "")
+    chosen = [title]
+    for wanted in words["parts"]:
+        chosen += [f"## {one.strip()}" for one in blocks[1:] if one.startswith(wanted)][:1]
+    shown = markdown_view("\n\n".join(chosen))
+    return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}\n{path}\n"
