@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.record import Record
-from council.core.times import render_instant
+from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,6 +153,18 @@ def resting(
     if lapse is None or lapse.until is None or now >= lapse.until:
         return None
     return None if heard_at and lapse.at and heard_at > lapse.at else lapse
+
+
+def rest_words(lapse: Lapse, until: datetime) -> str:
+    """Return why an agent that rests is not started."""
+    return f"{RESTS} until {render_instant(until)}, failed {lapse.failures} times in a row"
+
+
+def rests_until(reason: str) -> datetime | None:
+    """Return when the rest ends that `rest_words` speak of; None for any other reason."""
+    if not reason.startswith(f"{RESTS} until "):
+        return None
+    return parse_instant(reason.removeprefix(f"{RESTS} until ").partition(",")[0])
 
 
 def failure(

@@ -39,14 +39,14 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
         settings: `argv` or `preset`, `answer` and `env` of the agent.
         base: The environment of the caller, of which the run sees a part.
 
-    Source: C0-046, C0-076, XC-017.
+    Source: C0-046, C0-076, OP-002, XC-017.
     """
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root
     if not fault and not os.path.isdir(cwd):
         fault = f"no such folder: {cwd}"
     if fault:
-        return failed(fault)
+        return failed(fault, hopeless=True)
     by_tool = settings.answer == ANSWER_TOOL
     environment = run_environment(base, run, extra_names)
     secrets = secrets_of(environment, extra_names)
@@ -64,7 +64,8 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
             keep=run.keep,
         )
     except (OSError, ValueError) as error:
-        answer = failed(_not_started(argv[0], error))
+        missing = isinstance(error, FileNotFoundError | PermissionError)
+        answer = failed(_not_started(argv[0], error), hopeless=missing)
         run_log.append(run.log_file, f"outcome: {answer.reason}\n")
         return answer
     answer = tools.judge(_answer(run, settings, finished))

@@ -54,5 +54,5 @@ def run(
     """
     wake = DRIVERS.get(driver)
     if wake is None:
-        return failed(f"no driver {driver!r}, only {', '.join(DRIVERS)}")
+        return failed(f"no driver {driver!r}, only {', '.join(DRIVERS)}", hopeless=True)
     return wake(wanted, agent_settings, environment)

@@ -68,6 +68,7 @@ class Answer(Record):
         text: The contribution, "" when it came or comes another way.
         status: `agreed` or `done` when the answer says so, else "".
         timed_out: The time limit ended the run; it is not tried again.
+        hopeless: There is nothing to run, so it is not tried again either.
         exit_code: What the program returned, None when none ran or a signal ended it.
         tokens: How many tokens it used, as far as whoever answered told; 0 otherwise.
         usd: What it cost in dollars, as far as it told; 0 otherwise.
@@ -83,6 +84,7 @@ class Answer(Record):
     status: str = ""
     reason: str = ""
     timed_out: bool = False
+    hopeless: bool = False
     exit_code: int | None = None
     tokens: int = 0
     usd: float = 0.0
@@ -92,7 +94,20 @@ class Answer(Record):
     tool_calls: int = 0
     too_many_tool_calls: bool = False
 
+    @property
+    def is_final(self) -> bool:
+        """Return true if the same turn is not tried again."""
+        return self.timed_out or self.hopeless
 
-def failed(reason: str, *, timed_out: bool = False, exit_code: int | None = None) -> Answer:
+
+def failed(
+    reason: str,
+    *,
+    timed_out: bool = False,
+    hopeless: bool = False,
+    exit_code: int | None = None,
+) -> Answer:
     """Return a failed attempt."""
-    return Answer(ok=False, reason=reason, timed_out=timed_out, exit_code=exit_code)
+    return Answer(
+        ok=False, reason=reason, timed_out=timed_out, hopeless=hopeless, exit_code=exit_code
+    )

@@ -4,56 +4,138 @@ A detached process has its own session and no terminal; whoever called the
 command waits for nothing. It is forked, not started anew: what was imported
 is there already, which is most of what a start costs.
 
-Source: `architecture.md` section 3, `cli.md` section 5.
+What a detached process wants detached itself begins when its own work is over:
+a run starts its successor from where it was started itself, so that a chain of
+runs is as long as its rules say and no deeper than one of them.
+
+Source: OP-001, `architecture.md` section 3, `cli.md` section 5.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+
+from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 
-def detach(work: Callable[[], object], *, log_file: str, keep: tuple[int, ...] = ()) -> None:
+class _Work(Record):
+    """What a process is to do; see `detach`."""
+
+    do: Callable[[], object]
+    log_file: str
+    keep: tuple[int, ...]
+    otherwise: Callable[[OSError], object] | None
+
+
+# What begins when the work of this detached process is over; None in any other process.
+_following: list[_Work] | None = None
+
+
+def detach(
+    work: Callable[[], object],
+    *,
+    log_file: str,
+    keep: tuple[int, ...] = (),
+    otherwise: Callable[[OSError], object] | None = None,
+) -> None:
     """Do `work` in a new process that outlives this one.
 
     Args:
         work: What to do; an exception ends the process and goes to `log_file`.
         log_file: Where a failure is written down.
-        keep: File descriptors that go over to the new process; the caller
-            closes its own copies.
+        keep: File descriptors that go over to the new process. They are closed
+            here, if it cannot be started, too.
+        otherwise: Called when that turns out later; None for nothing to do.
+
+    Raises:
+        OSError: The system has no room for another process.
+
+    Source: OP-001.
     """
+    wanted = _Work(do=work, log_file=log_file, keep=keep, otherwise=otherwise)
+    if _following is not None:
+        _following.append(wanted)
+    elif _is_born(wanted):
+        _live(wanted)
+
+
+def _is_born(work: _Work) -> bool:
+    """Start a process for `work`; return true in that process, false in this one."""
     sys.stdout.flush()
     sys.stderr.flush()
-    middle = os.fork()
+    middle = -1
+    try:
+        middle = os.fork()
+        if middle and os.waitpid(middle, 0)[1]:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    finally:
+        if middle:
+            for kept in work.keep:
+                os.close(kept)
     if middle:
-        os.waitpid(middle, 0)
-        return
+        return False
     try:
         os.setsid()
         if os.fork():
             os._exit(0)
-        _run(work, log_file, keep)
+    except BaseException:
+        os._exit(1)
+    return True
+
+
+def _live(work: _Work) -> NoReturn:
+    """Do `work`, then start what it wants started, each in a process that begins right here."""
+    global _following
+    try:
+        born = True
+        while born:
+            _following, born = [], False
+            code = _failure_of(lambda work=work: _do(work), work.log_file)  # type: ignore[misc]
+            for following in _following:
+                work, born = following, _is_begun(following)
+                if born:
+                    break
+        os._exit(code)
     finally:
         os._exit(1)
 
 
-def _run(work: Callable[[], object], log_file: str, keep: tuple[int, ...]) -> None:
+def _is_begun(work: _Work) -> bool:
+    """Return `_is_born`; of what cannot be started whoever wanted it is told."""
     try:
-        null = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(null, standard)
-        _close_others(keep)
-        work()
-        os._exit(0)
+        return _is_born(work)
+    except OSError as error:
+        told, otherwise = error, work.otherwise
+    if otherwise is not None:
+        _failure_of(lambda: otherwise(told), work.log_file)
+    return False
+
+
+def _do(work: _Work) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    _close_others(work.keep)
+    work.do()
+
+
+def _failure_of(do: Callable[[], object], log_file: str) -> int:
+    """Do something whatever happens; return the exit code, after writing down what went wrong."""
+    try:
+        do()
     except SystemExit:  # it was told to end, which is no failure
-        os._exit(0)
+        return 0
     except BaseException:
         write_down_failure(log_file)
-        os._exit(1)
+        return 1
+    return 0
 
 
 def write_down_failure(log_file: str) -> None:

@@ -54,8 +54,7 @@ class Gate:
         """
         lapse = bounds.resting(self._tally, agent, self._now, heard_at)
         if lapse is not None and lapse.until is not None:
-            until = render_instant(lapse.until)
-            return f"{bounds.RESTS} until {until}, failed {lapse.failures} times in a row"
+            return bounds.rest_words(lapse, lapse.until)
         cap = bounds.reached(self._tally, self._limits, owner, self._now)
         return f"{bounds.NOT_STARTED}{cap[0]} = {cap[1]} is reached" if cap else ""
 

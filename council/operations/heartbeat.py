@@ -75,6 +75,17 @@ def beat_in_turn(place: Place) -> None:
 
 
 def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False) -> Report:
+    report, all_started = _beat_once(place, only, dry_run=dry_run, must_exist=must_exist)
+    while not all_started:  # a place, or the floor, is free again
+        later, all_started = _beat_once(place, "")
+        report.take_over(later)
+    return report
+
+
+def _beat_once(
+    place: Place, only: str, *, dry_run: bool = False, must_exist: bool = False
+) -> tuple[Report, bool]:
+    """Return what was done, and whether all that was claimed was started."""
     now = place.now()
     report = Report(now=now, halted=os.path.lexists(place.paths.halt_mark), guard=place.host_guard)
     surveys = [] if only else _surveys(place, now, report)
@@ -82,7 +93,7 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
     for look in looks:
         look.at_all(report, must_exist=must_exist)
     if dry_run:
-        return _without_archived(place, report)
+        return _without_archived(place, report), True
     tasks = [] if only else _look_at_tasks(place, looks, now, report)
     busy = _to_serve(place, [*looks, *tasks])
     all_started = _serve(place, busy, now, report) if busy else True
@@ -94,9 +105,7 @@ def _beat(place: Place, only: str, *, dry_run: bool = False, must_exist: bool = 
         for name, do in _THE_REST:
             _do(name, do, place, now, report)
     _end(place)
-    if not all_started:
-        report.take_over(beat(place))  # a place, or the floor, is free again
-    return _without_archived(place, report)
+    return _without_archived(place, report), all_started
 
 
 def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> list[Look | RoomLook]:

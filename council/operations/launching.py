@@ -67,12 +67,14 @@ class Launch(Record):
 
 
 class Settled(Record):
-    """What was written down of a run: why it failed, "" if it did not, and when to look again.
+    """What was written down of a run: why it failed, "" if it did not, and what follows.
 
-    `retry_s` are the seconds after which it is tried again, 0 if it is not.
+    `again` if the agent is tried again for the same turn. `retry_s` are the seconds after
+    which to look again, 0 for not at all.
     """
 
     failure: str = ""
+    again: bool = False
     retry_s: float = 0.0
 
 
@@ -97,20 +99,34 @@ def launch(
     def work() -> None:
         _supervise(place, wanted, settle, afterwards)
 
+    def not_started(error: OSError) -> None:
+        settle(failed(f"cannot start a run: {error.strerror or error}"))
+
+    def not_started_later(error: OSError) -> None:
+        not_started(error)
+        afterwards(place)
+
     try:
-        detach(work, log_file=place.paths.failure_log, keep=wanted.slot.descriptors)
+        detach(
+            work,
+            log_file=place.paths.failure_log,
+            keep=wanted.slot.descriptors,
+            otherwise=not_started_later,
+        )
         return True
     except OSError as error:  # the system has no room for another process
-        settle(failed(f"cannot start a run: {error.strerror or error}"))
-    finally:
-        wanted.slot.release()
+        not_started(error)
     return False
 
 
 def run_here(place: Place, wanted: Launch) -> Answer:
     """Run the agent in this process and wait for the end; the caller frees the place."""
     answer = _run_whatever_happens(place, wanted)
-    _count(place, wanted, answer, "" if answer.ok else answer.reason)
+    own = place.settings.timeout_of(wanted.agent.settings)
+    limited = answer.timed_out and wanted.timeout is not None and wanted.timeout < own
+    # A limit of the caller's says nothing about the agent that was called (OP-005).
+    counts = not (limited or answer.too_many_tool_calls)
+    _count(place, wanted, answer, Settled(failure="" if answer.ok else answer.reason), counts)
     return answer
 
 
@@ -128,7 +144,7 @@ def _supervise(
         # Whoever started the run may be held up, and have a copy of the place to this moment.
         give_back = wanted.slot.free
         settled = settle(answer)
-        _count(place, wanted, answer, settled.failure)
+        _count(place, wanted, answer, settled, not settled.again)
     except SystemExit:
         if _nobody_is_left():
             give_back = wanted.slot.free
@@ -137,8 +153,13 @@ def _supervise(
         give_back()
         afterwards(place)
     if settled.retry_s > 0 and place.fixed_now is None:
-        time.sleep(min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S))
-        afterwards(place)
+        pause_s = min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S)
+
+        def try_again() -> None:
+            time.sleep(pause_s)
+            afterwards(place)
+
+        detach(try_again, log_file=place.paths.failure_log)
 
 
 def _nobody_is_left() -> bool:
@@ -171,15 +192,15 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
         signal.signal(signal.SIGTERM, before)
 
 
-def _count(place: Place, wanted: Launch, answer: Answer, failure: str) -> None:
-    """Count how the agent fares and what the run used up."""
+def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, counts: bool) -> None:
+    """Count how the agent fares and what the run used up; a failure if it `counts`."""
     if answer.tokens:
         charge(place, [wanted.owner], tokens=answer.tokens)
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
-    if failure:
-        note_failure(place, wanted.agent.id, failure, wanted.owner, trace)
-    else:
+    if settled.failure and counts:
+        note_failure(place, wanted.agent.id, settled.failure, wanted.owner, trace)
+    elif not settled.failure:
         note_success(place, wanted.agent.id, wanted.owner, trace)
 
 

@@ -81,6 +81,11 @@ class Slots:
         """Tell whether an agent has a run under way."""
         return is_held(f"{self.directory}/agent-{agent}")
 
+    def is_free(self, agent: str) -> bool:
+        """Return true if it can be seen that no run of an agent is under way."""
+        path = f"{self.directory}/agent-{agent}"
+        return os.access(path, os.R_OK) and not is_held(path)
+
     def _files(self, prefix: str) -> Iterator[str]:
         try:
             names = sorted(os.listdir(self.directory))

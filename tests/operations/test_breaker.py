@@ -26,10 +26,10 @@ def table(tmp_path: Path) -> Table:
 
 
 def convene_until_rested(table: Table) -> None:
-    table.convene(agents=PAIR)
-    for _ in range(4):
+    """Let bob fail for good in three conversations."""
+    for name in ("active", "second", "third"):
+        table.convene(name=name, agents=PAIR)
         all_is_quiet()
-        table.beat_to_rest()
 
 
 def tally() -> Tally:
@@ -70,7 +70,7 @@ def test_an_agent_that_failed_three_times_is_rested_in_every_conversation(table:
     all_is_quiet()
 
     starts = [one["agentId"] for one in table.events("task.started")]
-    assert starts.count("bob") == 3
+    assert starts.count("bob") == 3 * 3
     (rested,) = table.events("agent.rested")
     assert rested["data"]["failuresInARow"] == 3
     assert list(status(table.place).resting) == ["bob"]
@@ -78,7 +78,10 @@ def test_an_agent_that_failed_three_times_is_rested_in_every_conversation(table:
     assert "rests until 2026-02-08T20:15:00Z" in refused["data"]["reason"]
 
 
-def test_a_refused_start_is_written_once_and_the_phase_ends_by_its_deadline(table: Table):
+@pytest.mark.req("OP-002")
+def test_a_refused_start_is_written_once_and_no_deadline_is_waited_for(
+    table: Table,
+):
     convene_until_rested(table)
     table.convene("Another question?", name="other", agents=PAIR)
     all_is_quiet()
@@ -90,7 +93,7 @@ def test_a_refused_start_is_written_once_and_the_phase_ends_by_its_deadline(tabl
     assert len(table.events("task.refused")) == 1
 
     respond(table.place, "other", "ann", "I am alone.")
-    table.beat_to_rest(timedelta(hours=1))
+    all_is_quiet()
 
     assert table.read("other").phase == "CHALLENGE"
     assert "rests until" in table.read("other").rounds[0].absent["bob"]
@@ -165,3 +168,30 @@ def test_counts_that_cannot_be_read_stop_nobody_and_are_written_anew(table: Tabl
 
     assert not is_damaged(table.place.paths)
     assert list(status(table.place).resting) == ["bob"]
+
+
+@pytest.mark.req("OP-005")
+def test_a_turn_that_failed_for_good_counts_once_whatever_its_attempts(table: Table):
+    table.convene(agents=PAIR)
+    all_is_quiet()
+    assert [one["agentId"] for one in table.events("task.started")].count("bob") == 3
+    assert read_tally(table.place.paths).lapses["bob"].failures == 1
+
+    (table.root / "mended").touch()
+    respond(table.place, "active", "ann", "Yes.")
+    all_is_quiet()
+    assert table.read().phase == "CHALLENGE"
+    assert table.read().participants["bob"].status == "RESPONDED", "it is asked in the next round"
+
+
+@pytest.mark.req("OP-005")
+def test_a_turn_that_succeeds_at_the_third_attempt_is_no_failure(table: Table):
+    third = (
+        'cat >/dev/null; n=$(cat "$COUNCIL_ROOT/n" 2>/dev/null); echo "x$n" >"$COUNCIL_ROOT/n"; '
+        '[ "$n" = xx ] || exit 3; echo "I am well."'
+    )
+    table.seat({"ann": {}, "bob": script(third)}, retry_backoff=[])
+    table.convene(agents=PAIR)
+    all_is_quiet()
+    assert table.read().participants["bob"].status == "RESPONDED"
+    assert read_tally(table.place.paths).lapses == {}

@@ -17,6 +17,7 @@ from council.operations.delegation.handing_over import Answered, Request
 from council.store.delegation.traces import read_trace
 from council.store.delegation.transcripts import transcript_path
 from council.store.keys import run_key
+from council.store.tally import read_tally
 from tests.operations.calls import REPEATS, Desk, calls, desk
 from tests.operations.tables import running_processes, until
 from tests.store.processes import forked, status_of
@@ -382,3 +383,16 @@ def test_a_session_of_another_agent_is_kept_with_the_one_who_receives(many: Desk
 
     assert Path(transcript_path(many.place.paths, "a1", "agent:a2:inbox")).exists()
     assert not (many.root / "memory/agents/a2/sessions").exists()
+
+
+@pytest.mark.req("OP-005")
+@pytest.mark.parametrize(("own", "limit", "failures"), [("120s", 100, 0), ("1s", 9000, 1)])
+def test_limit_of_the_caller_never_counts_against_the_one_called(
+    tmp_path: Path, own: str, limit: int, failures: int
+):
+    made = desk(tmp_path / "workspace", owl="cat >/dev/null; sleep 60")
+    path = made.root / "council.toml"
+    path.write_text(f'run_timeout = "{own}"\n' + path.read_text())
+    assert made.call("owl", limits={"timeoutMs": limit}).status == "timeout"
+    found = read_tally(made.place.paths).lapses.values()
+    assert [one.failures for one in found] == [failures] * failures

@@ -351,14 +351,15 @@ def test_second_heartbeat_changes_no_file_whatever_is_open(table: Table):
 
 @pytest.mark.req("XC-004")
 def test_task_ids_follow_from_conversation_round_agent_and_attempt(table: Table):
-    table.seat_all("exit 3", ("henry", "sage"), retry_backoff=[]).convene()
+    dies = script("exit 3")
+    table.seat({"henry": dies, "sage": dies, "nova": {}}, retry_backoff=[]).convene()
     all_is_quiet()
 
     state = table.read()
+    attempts = [("henry", 1), ("henry", 2), ("henry", 3), ("nova", 1)]
+    attempts += [("sage", 1), ("sage", 2), ("sage", 3)]
     assert sorted(state.tasks) == [
-        f"{state.conversation_id}.1.{agent}.{attempt}"
-        for agent in ("henry", "sage")
-        for attempt in (1, 2, 3)
+        f"{state.conversation_id}.1.{agent}.{attempt}" for agent, attempt in attempts
     ]
 
 

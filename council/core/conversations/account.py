@@ -193,9 +193,8 @@ def cause_of(reason: str) -> str:
 
 def is_agreed(state: Conversation) -> bool:
     """Tell whether the conversation ended in the agreement of all who stayed."""
-    if state.closed_reason in (ClosedReason.CANCELLED, ClosedReason.TIMEOUT):
-        return False
-    return state.has_consensus
+    ended = (ClosedReason.CANCELLED, ClosedReason.TIMEOUT, ClosedReason.NOBODY_LEFT)
+    return state.closed_reason not in ended and state.has_consensus
 
 
 def claimed_by_agent(state: Conversation) -> dict[str, int]:

@@ -56,11 +56,12 @@ class TaskState(StrEnum):
 
 
 class ClosedReason(StrEnum):
-    """Why a conversation ended (C0-079)."""
+    """Why a conversation ended (C0-079, OP-002)."""
 
     CONSENSUS = "consensus"
     PHASES_EXHAUSTED = "phases_exhausted"
     TIMEOUT = "timeout"
+    NOBODY_LEFT = "nobody-left"
     CANCELLED = "cancelled"
 
 

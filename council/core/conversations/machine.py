@@ -12,8 +12,8 @@ effect carried in memory from one to the other would be lost by a process that
 dies in between; an effect that can be read again from the state cannot.
 
 *Steps go forward only.* One call makes at most one phase transition. A phase
-closes when all have answered, when all who stay agree (in the modes where
-that ends early), or when its time is up; then the absent are written down,
+closes when all who still can have answered, when all who stay agree (in the
+modes where that ends early), or when its time is up; then the absent are written down,
 what was sealed is revealed, everybody but the DONE waits again, and the round
 is one higher. A phase of several rounds repeats itself until what was said in
 a closed round ends it, or its number. Phases only go forward and rounds are
@@ -61,6 +61,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.owed import (
     attempts_used_up,
     awaited,
+    can_answer,
     current_phase,
     is_asked_again,
     is_synthesized,
@@ -128,11 +129,19 @@ def _due_transition(state: Conversation, now: datetime) -> tuple[str, str] | Non
     if agreed and state.mode in procedure.early_modes:
         return SYNTHESIZE, "agreed"
     following = next_phase(state) if phase.form == "text" else ""
-    if not awaited(state):
-        return following, "timeout" if passed_over(state) else "all-answered"
+    if not any(can_answer(state, agent, now) for agent in awaited(state)):
+        return following, _end_without_more(state)
     if _time_is_up(state, now) and not takes_turns(state):
         return following, "timeout"
     return None
+
+
+def _end_without_more(state: Conversation) -> str:
+    """Return why a round closes in which no other answer comes (OP-002)."""
+    out = passed_over(state)
+    if "timeout" in out.values():
+        return "timeout"
+    return ClosedReason.NOBODY_LEFT.value if out or awaited(state) else "all-answered"
 
 
 def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
@@ -146,7 +155,7 @@ def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
             agent
             for agent in owing(state)
             if late
-            or (attempts_used_up(state, agent) and (may_skip or is_asked_again(state, agent)))
+            or (not can_answer(state, agent, now) and (may_skip or is_asked_again(state, agent)))
         ]
         for agent in out:
             _skip(state, agent, events)
@@ -378,7 +387,7 @@ def _conclude(state: Conversation, reason: str) -> None:
     """Set status and reason of the end as the last round closes (A-01, C0-079)."""
     played = [one for one in state.rounds if one.phase != SYNTHESIZE]
     everybody = set(state.participants)
-    silent_round = reason != CEILING and any(everybody <= set(one.absent) for one in played)
+    silent = [one.reason for one in played if reason != CEILING and everybody <= set(one.absent)]
     by_hand = state.status
     if PROCEDURES[state.procedure].verdict == "stances":
         agreed = state.has_consensus  # a status set by hand ends the rounds and is no verdict
@@ -386,7 +395,9 @@ def _conclude(state: Conversation, reason: str) -> None:
         agreed = by_hand is Status.CONVERGED or reason == "agreed"
     if agreed:
         state.status, state.closed_reason = Status.CONVERGED, ClosedReason.CONSENSUS
-    elif by_hand is Status.TIMEOUT or reason == "timeout" or silent_round:
+    elif ClosedReason.NOBODY_LEFT in (reason, *silent):
+        state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.NOBODY_LEFT
+    elif by_hand is Status.TIMEOUT or reason == "timeout" or silent:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.TIMEOUT
     elif played and played[-1].absent:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from council.core.bounds import rests_until
 from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
@@ -236,6 +237,21 @@ def attempts_used_up(state: Conversation, agent: str) -> bool:
     """Tell whether no other run of `agent` will be started in this round."""
     failed = [one for one in tasks_of(state, agent) if one.state is TaskState.F]
     return len(failed) >= MAX_ATTEMPTS or any(one.final for one in failed)
+
+
+def can_answer(state: Conversation, agent: str, now: datetime) -> bool:
+    """Return true if an answer of `agent` in this round may still come.
+
+    None comes from an agent whose attempts are used up, or whose run is refused because it
+    rests. One that waits for a place, is halted or answers by hand can always answer.
+
+    Source: OP-002.
+    """
+    if attempts_used_up(state, agent):
+        return False
+    mine = tasks_of(state, agent)
+    rests = rests_until(mine[-1].reason) if mine and mine[-1].state is TaskState.F else None
+    return rests is None or now >= rests
 
 
 def tasks_of(state: Conversation, agent: str) -> list[Task]:

@@ -8,7 +8,7 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from council.core.agents import Agent
 from council.core.bounds import NOT_STARTED
@@ -40,6 +40,7 @@ from council.operations.conversations import prompting
 from council.operations.conversations.prompting import turn_prompt
 from council.operations.conversations.recording import record_answer
 from council.operations.gate import heard_at
+from council.operations.gone_runs import without_gone_runs
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
@@ -78,8 +79,7 @@ def start(place: Place, job: Job, afterwards: Callable[[Place], object]) -> bool
 
     def settle(answer: Answer) -> Settled:
         _count_usage(place, job, prompt, answer)
-        retry_s, failure = _settle(place, job, answer)
-        return Settled(failure=failure, retry_s=retry_s)
+        return _settle(place, job, answer)
 
     prompt = ""
     try:
@@ -129,13 +129,9 @@ def _count_usage(place: Place, job: Job, prompt: str, answer: Answer) -> None:
         )
 
 
-def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
-    """Write down how the run ended.
-
-    Returns:
-        The seconds after which it is tried again, or 0; and why it failed, "" if it did not.
-    """
-    reason, final = answer.reason, answer.timed_out
+def _settle(place: Place, job: Job, answer: Answer) -> Settled:
+    """Write down how the run ended."""
+    reason = answer.reason
     if answer.ok and answer.text:
         try:
             record_answer(
@@ -148,7 +144,7 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
                 token=_token(place, job),
                 printed=True,
             )
-            return 0.0, ""
+            return Settled()
         except CouncilError as error:
             reason = error.message
     failed_at = place.now()
@@ -156,6 +152,9 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
     def change(state: Conversation) -> Step:
         if state.tour != job.state.tour or _stands(state, job.agent.id):
             return Step(state=state.copy())
+        pause = _pause(place, _failures(state, job.agent.id) + 1)
+        too_late = bool(pause) and failed_at + pause >= state.timeout_at  # OP-002
+        final = answer.is_final or too_late
         step = task_failed(state, job.wake.task, reason or "no answer", now=failed_at, final=final)
         return step.then(machine.advance(step.state, failed_at))
 
@@ -163,12 +162,15 @@ def _settle(place: Place, job: Job, answer: Answer) -> tuple[float, str]:
         edited = place.conversations.edit(job.name, change, actor="heartbeat", now=failed_at)
     except NotFoundError:  # archived or cancelled meanwhile: nobody waits for it any more
         remove(place.paths.run_file(job.wake.task, "prompt.md"))
-        return 0.0, "" if answer.ok else reason
+        return Settled(failure="" if answer.ok else reason)
     task = edited.state.tasks.get(job.wake.task)
     failure = "" if answer.ok else reason
     if task is not None and task.state is TaskState.F:
         failure = task.reason
-    return _retry_in(place, edited.state, job.agent.id), failure
+    failures = _failures(edited.state, job.agent.id)
+    again = bool(failures) and _is_owed(edited.state, job.agent.id)
+    pause = _pause(place, failures) if again else timedelta(0)
+    return Settled(failure=failure, again=again, retry_s=pause.total_seconds())
 
 
 def _stands(state: Conversation, agent: str) -> bool:
@@ -178,15 +180,18 @@ def _stands(state: Conversation, agent: str) -> bool:
     return participant is not None and has_answered(participant)
 
 
-def _retry_in(place: Place, state: Conversation, agent: str) -> float:
-    mine = owed.tasks_of(state, agent)
-    if agent not in owed.owing(state) or not mine or owed.attempts_used_up(state, agent):
-        return 0.0
+def _failures(state: Conversation, agent: str) -> int:
+    return sum(1 for one in owed.tasks_of(state, agent) if one.state is TaskState.F)
+
+
+def _is_owed(state: Conversation, agent: str) -> bool:
+    return agent in owed.owing(state) and not owed.attempts_used_up(state, agent)
+
+
+def _pause(place: Place, failures: int) -> timedelta:
+    """Return the time between so many failures in a round and the next attempt."""
     backoff = place.settings.retry_backoff
-    failures = sum(1 for one in mine if one.state == "F")
-    if not failures or not backoff:
-        return 0.0
-    return backoff[min(failures, len(backoff)) - 1].total_seconds()
+    return backoff[min(failures, len(backoff)) - 1] if backoff else timedelta(0)
 
 
 class ServedConversation:
@@ -210,6 +215,7 @@ class ServedConversation:
         self._seen = seen
         self._now = now
         self._afterwards = afterwards
+        self._report: Report
         self._state: Conversation
 
     @property
@@ -217,13 +223,13 @@ class ServedConversation:
         """The id of the conversation."""
         return self._state.conversation_id
 
-    def advance(self, report: Report) -> None:  # noqa: ARG002
+    def advance(self, report: Report) -> None:
         """Take the steps that are due, and archive the conversation when it has ended.
 
         Raises:
             CouncilError: It cannot be read or written.
         """
-        self._seen.woken = []
+        self._report, self._seen.woken = report, []
         self._state = _advance(self._place, self._seen, self._now)
 
     def withdraw(self, report: Report) -> None:
@@ -298,11 +304,13 @@ class ServedConversation:
                 task = taken.state.tasks.get(one.wake.task)
                 if task is not None and task.state is TaskState.R:
                     started.append(one)
-            if any(one.final for one in mine):
+            if any(one.refusal for one in mine):
                 step = step.then(machine.advance(step.state, now))
             return step
 
         self._state = place.conversations.edit(self.name, change, actor="heartbeat", now=now).state
+        if self._state.tour != state.tour:
+            self._report.passed_over = True
         self._seen.woken = [one.wake.agent for one in started]
         return [self._claimed(one, places[one.wake.task]) for one in started if not one.by_hand]
 
@@ -319,7 +327,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     """Take the steps that are due in one conversation, and archive it when it has ended."""
 
     def change(state: Conversation) -> Step:
-        step = _up_to_ceiling(place, machine.advance(state, now), now)
+        step = machine.advance(without_gone_runs(place, state, now), now)
+        step = _up_to_ceiling(place, step, now)
         fresh = seen_of(seen.name, state, step)
         for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
             setattr(seen, field, getattr(fresh, field))
@@ -328,7 +337,8 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     # With many conversations in the queue, most want a place and nothing else.
     view = place.conversations.page(seen.name, now)
     stands = not place.conversations.must_settle(view) and view.state.finished_at is None
-    if stands and not _up_to_ceiling(place, machine.advance(view.state, now), now).events:
+    step = machine.advance(without_gone_runs(place, view.state, now), now)
+    if stands and not _up_to_ceiling(place, step, now).events:
         return view.state
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev

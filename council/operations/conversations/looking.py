@@ -14,6 +14,7 @@ from datetime import datetime
 from council.core.conversations import machine, owed
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError
+from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.store.conversations.naming import standing_of
@@ -113,7 +114,7 @@ class Look:
         if survey is not None:
             survey.look(name, conversation_id)  # before it is read: what changes now is seen later
         view = place.conversations.page(name, now)
-        state = view.state
+        state = without_gone_runs(place, view.state, now)
         step = machine.advance(state, now)
         owing = owed_by(place, step.state, now)
         seen = seen_of(name, state, step)
@@ -127,7 +128,8 @@ class Look:
         ]
         seen.edited = place.conversations.must_settle(view)
         due = bool(step.events) or len(owing) > len(queued) + len(held) or seen.edited
-        if survey is not None and not due and not owing:
+        # That a process is gone changes no file: what runs is opened at each look.
+        if survey is not None and not due and not owing and not has_runs(state.tasks):
             due_at = owed.next_due(state, backoff=place.settings.retry_backoff)
             survey.note(name, state.conversation_id, due_at, seen.to_note())
         return seen, due, bool(queued)

@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from council.core.protocol.exchange import Run
+    from council.core.protocol.exchange import Again, Run
     from council.store.protocol.under_way import UnderWay
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
@@ -191,7 +191,10 @@ def _settled(place: Place, due: Due, answer: Answer) -> Settled:
         return Settled(failure=failure)
     finally:
         files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
-    return Settled(failure=failure, retry_s=_retry_in(crew, changed.kept.exchange))
+    follow = _again(changed.kept.exchange)
+    pause_s = min(((one.due_at - crew.now).total_seconds() for one in follow), default=0.0)
+    again = any(one.worker == due.owed.worker for one in follow)
+    return Settled(failure=failure, again=again, retry_s=pause_s)
 
 
 def _where_it_went_on(crew: Crew, due: Due) -> Due:
@@ -211,20 +214,10 @@ def _where_it_went_on(crew: Crew, due: Due) -> Due:
     return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
 
 
-def _retry_in(crew: Crew, exchange: Exchange) -> float:
-    """Return the seconds until somebody is asked again, 0 for nobody."""
-    from council.core.protocol.exchange_owed import next_due
-
-    due_at = next_due(exchange) if exchange.is_open else None
-    waits = [
-        hop.again.due_at
-        for task in exchange.tasks.values()
-        for hop in task.hops
-        if hop.again is not None
-    ]
-    if due_at is None or not waits:
-        return 0.0
-    return max(0.0, (min(waits) - crew.now).total_seconds())
+def _again(exchange: Exchange) -> list[Again]:
+    """Return the attempts that are owed from some instant on."""
+    found = [hop.again for task in exchange.tasks.values() for hop in task.hops]
+    return [one for one in found if one is not None and exchange.is_open]
 
 
 def _failed(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:

@@ -294,7 +294,7 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
             failure.append(_SILENT)
         if failure:
             return step.then(
-                task_failed(step.channel, task, failure[0], now=now, final=answer.timed_out)
+                task_failed(step.channel, task, failure[0], now=now, final=answer.is_final)
             )
         text = posted or clean(answer.text)
         ended = floor.end(step.channel, job.agent.id, task, text, now, rules=rules)
@@ -314,7 +314,7 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
     reason = failure[0] if failure else ""
     if not (answer.ok or silent):
         reason = reason or answer.reason
-    return Settled(failure=reason, retry_s=_retry_in(place, step.channel, job))
+    return _settled(place, step.channel, task, reason)
 
 
 def _is_open(channel: Channel, task: str) -> bool:
@@ -348,12 +348,13 @@ def _message(channel: Channel, job: RoomJob, text: str, place: Place) -> Message
     )
 
 
-def _retry_in(place: Place, channel: Channel, job: RoomJob) -> float:
-    """Return the seconds after which the same turn is tried again, 0 if it is not."""
+def _settled(place: Place, channel: Channel, task: str, failure: str) -> Settled:
+    """Return why a run failed, and whether and when the same turn is tried again."""
     tasks = tasks_of_turn(channel)
-    mine = [one for one in tasks if one.id == job.wake.task and one.state is TaskState.F]
-    backoff = place.settings.retry_backoff
-    if not mine or not backoff or attempts_used_up(tasks):
-        return 0.0
+    failed_now = any(one.id == task and one.state is TaskState.F for one in tasks)
+    if not failed_now or attempts_used_up(tasks):
+        return Settled(failure=failure)
     failures = sum(1 for one in tasks if one.state is TaskState.F)
-    return backoff[min(failures, len(backoff)) - 1].total_seconds()
+    backoff = place.settings.retry_backoff[:failures]
+    pause_s = backoff[-1].total_seconds() if backoff else 0.0
+    return Settled(failure=failure, again=True, retry_s=pause_s)

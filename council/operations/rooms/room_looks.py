@@ -18,6 +18,7 @@ from council.core.rooms.channel_owed import next_due
 from council.core.rooms.channel_tasks import tasks_of_turn
 from council.core.rooms.channels import Channel, is_awaited
 from council.operations.gate import Gate
+from council.operations.gone_runs import has_runs
 from council.operations.place import Place
 from council.operations.report import Report
 from council.operations.rooms import rooms
@@ -115,7 +116,8 @@ class RoomLook:
             seen.woken = [one.agent for one in wakes if one not in queued and one not in held]
         seen.tended = rooms.must_open(place, channel_id, view)
         due = seen.tended or len(view.owed) > len(queued) + len(held)
-        if survey is not None and not due and not view.owed:
+        # That a process is gone changes no file: what runs is opened at each look.
+        if survey is not None and not due and not view.owed and not has_runs(channel.tasks):
             backoff = place.settings.retry_backoff
             due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)
             survey.note(channel_id, channel_id, due_at, seen.to_note())

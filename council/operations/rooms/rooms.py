@@ -20,6 +20,7 @@ from council.core.rooms import floor
 from council.core.rooms.channel_owed import PostGuide, Remind, Reply, pending
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, MessageKind
 from council.core.rooms.hearing import shortened
+from council.operations.gone_runs import without_gone_runs
 from council.store.rooms.channel_rules import floor_rules
 from council.store.rooms.channels import Channels
 
@@ -102,7 +103,8 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
         InvalidStateError: It cannot be read.
     """
     seen = channels(place).see(channel_id)
-    step = shortened(seen.channel, seen.newest, seen.said_id)
+    found = without_gone_runs(place, seen.channel, now)
+    step = shortened(found, seen.newest, seen.said_id)
     step = step.then(floor.settle(step.channel, seen.messages, now, rules=rules_of(place)))
     owed = pending_in(place, step.channel, now)
     ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
@@ -132,7 +134,12 @@ def advance(place: Place, channel_id: str, now: datetime) -> ChannelStep:
         NotFoundError: There is no such channel.
         CouncilError: It cannot be read or written.
     """
-    return change(place, channel_id, now, lambda _session, step: step)
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        found = without_gone_runs(place, step.channel, now)
+        return step.then(floor.settle(found, (), now, rules=session.rules))
+
+    return change(place, channel_id, now, rule)
 
 
 def change(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 WORDS: dict[str, tuple[str, str]] = {
     "all-answered": ("all answered", "tous ont répondu"),
     "timeout": ("out of time", "délai écoulé"),
+    "nobody-left": ("no agent was left to answer", "plus aucun agent pour répondre"),
     "agreed": ("all agreed", "tous d'accord"),
     "consensus": ("consensus", "consensus"),
     "max-rounds": ("the last round was played", "dernier tour joué"),

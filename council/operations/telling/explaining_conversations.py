@@ -14,6 +14,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError
 from council.core.telling import meanings
 from council.core.telling.trace_context import context_of
+from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.telling.explained import Explained, Said, Tried
 from council.operations.telling.explaining_calls import of_calls
@@ -214,9 +215,10 @@ def _of_run(place: Place, found: Explained, agent: str, task: Task, until: datet
     if agent in slots.running_agents():
         found.wait_for("run", agent, task.at, task.ends_at, attempt=task.attempt)
         return
-    found.wait_for("run-gone", agent, task.at, task.ends_at)
-    found.hinder("lost", agent, until=task.ends_at)
-    found.then("next-lease", task.ends_at, agent=agent)
+    lost_at = found.now if gone_runs(place, {task.id: task}) else task.ends_at
+    found.wait_for("run-gone", agent, task.at, lost_at)
+    found.hinder("lost", agent, until=lost_at)
+    found.then("next-lease", lost_at, agent=agent)
 
 
 def tried(place: Place, task: Task) -> Tried:

@@ -55,8 +55,9 @@ def outcome_of(state: Conversation) -> str:
         return "cancelled"
     if is_agreed(state):
         return "consensus"
-    if state.closed_reason is ClosedReason.TIMEOUT:
-        return "timeout"
+    unheard = state.closed_reason is ClosedReason.NOBODY_LEFT and not last_contributions(state)
+    if unheard or state.closed_reason is ClosedReason.TIMEOUT:
+        return str(state.closed_reason)
     if state.blocking_issues:
         return "disagreement"
     return "declared" if state.closed_reason is ClosedReason.CONSENSUS else "no-consensus"

@@ -60,9 +60,8 @@ def outcome_of_deliberation(state: Conversation, judged: Judgement) -> str:
     if judged.verdict.reached:
         return "consensus"
     heard = any(one.turns for one in judged.history)
-    return (
-        "timeout" if state.closed_reason is ClosedReason.TIMEOUT and not heard else "no-consensus"
-    )
+    unheard = state.closed_reason in (ClosedReason.TIMEOUT, ClosedReason.NOBODY_LEFT) and not heard
+    return str(state.closed_reason) if unheard else "no-consensus"
 
 
 def title_words(state: Conversation, judged: Judgement, words: dict[str, str]) -> str:

@@ -13,6 +13,7 @@ WORDS: dict[str, dict[str, str]] = {
         "title.no-consensus": "No agreement",
         "title.disagreement": "No agreement",
         "title.timeout": "Timed out",
+        "title.nobody-left": "No agent could answer",
         "title.cancelled": "Cancelled",
         "title.no-consensus.some": "{count} of {all} agreed",
         "title.disagreement.some": "{count} of {all} agreed, blocking issues open: {blockers}",
@@ -29,6 +30,7 @@ WORDS: dict[str, dict[str, str]] = {
         "outcome.disagreement": "no agreement of all. {end} {count} of {all} declared "
         "agreement in their last contribution; blocking issues still open: {blockers}.",
         "outcome.timeout": "the time ran out before an agreement was reached.",
+        "outcome.nobody-left": "no agent was left that could answer.",
         "outcome.cancelled": "cancelled before its end; nothing was decided.",
         "outcome.open": "not finished yet.",
         "end.played": "All phases were played.",
@@ -88,6 +90,7 @@ WORDS: dict[str, dict[str, str]] = {
         "timings.head": "Round | Phase | Began | Took | Closed because | Answers after",
         "reason.all-answered": "all answered",
         "reason.timeout": "time was up",
+        "reason.nobody-left": "no agent was left to answer",
         "reason.agreed": "all agreed",
         "reason.stopped": "stopped",
         "reason.ceiling": "the ceiling was reached",
@@ -111,6 +114,7 @@ WORDS: dict[str, dict[str, str]] = {
         "title.no-consensus": "Pas d'accord",
         "title.disagreement": "Pas d'accord",
         "title.timeout": "Temps écoulé",
+        "title.nobody-left": "Aucun agent n'a pu répondre",
         "title.cancelled": "Annulé",
         "title.no-consensus.some": "{count} sur {all} d'accord",
         "title.disagreement.some": "{count} sur {all} d'accord, points bloquants ouverts : "
@@ -129,6 +133,7 @@ WORDS: dict[str, dict[str, str]] = {
         "outcome.disagreement": "pas d'accord de tous. {end} Accord déclaré dans la dernière "
         "contribution : {count} sur {all} ; points bloquants encore ouverts : {blockers}.",
         "outcome.timeout": "le temps s'est écoulé avant qu'un accord soit trouvé.",
+        "outcome.nobody-left": "plus aucun agent ne pouvait répondre.",
         "outcome.cancelled": "annulé avant la fin ; rien n'a été décidé.",
         "outcome.open": "pas encore terminé.",
         "end.played": "Toutes les phases ont été jouées.",
@@ -191,6 +196,7 @@ WORDS: dict[str, dict[str, str]] = {
         "timings.head": "Tour | Phase | Début | Durée | Clos parce que | Réponses après",
         "reason.all-answered": "tous ont répondu",
         "reason.timeout": "temps écoulé",
+        "reason.nobody-left": "plus aucun agent pour répondre",
         "reason.agreed": "tous d'accord",
         "reason.stopped": "arrêté",
         "reason.ceiling": "plafond atteint",

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from council.core.bounds import Lapse, rest_words
 from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     ClosedReason,
@@ -23,7 +24,12 @@ from council.core.conversations.owed import Archive, Notify, is_blind, owing, pe
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.steering import pause, resume
-from council.core.conversations.tasks import task_failed, task_queued, task_started
+from council.core.conversations.tasks import (
+    task_failed,
+    task_queued,
+    task_refused,
+    task_started,
+)
 from council.core.ids import task_id, text_digest
 from tests.core.conversations.samples import (
     CONVERSATION_ID,
@@ -140,9 +146,10 @@ def test_the_time_limit_moves_on_without_the_one_who_never_answers():
 
 @pytest.mark.req("C0-073")
 def test_the_absent_are_kept_with_the_reason_of_their_last_failure():
-    state = failed(all_answer(convened(), "henry", "nova", "blaise"), "sage", 3)
+    state = failed(all_answer(convened(), "henry", "nova"), "sage", 3)
     closed = advance(state, NOW + HOUR).state.rounds[0]
-    assert (closed.reason, closed.absent) == ("timeout", {"sage": "exit code 1"})
+    absent = {"sage": "exit code 1", "blaise": "timeout"}
+    assert (closed.reason, closed.absent) == ("timeout", absent)
 
 
 @pytest.mark.req("C0-073")
@@ -484,14 +491,82 @@ def test_attempts_are_counted_anew_in_each_round():
 
 
 @pytest.mark.req("C0-076")
-def test_a_run_that_must_not_be_tried_again_leaves_its_agent_waiting_until_the_deadline():
-    state = failed(all_answer(convened(), "henry", "nova", "blaise"), "sage", 1, final=True)
+def test_a_run_that_must_not_be_tried_again_leaves_its_agent_waiting_while_others_can_answer():
+    state = failed(all_answer(convened(), "henry", "nova"), "sage", 1, final=True)
     before = NOW + HOUR - timedelta(seconds=1)
-    assert woken(state, before) == []
+    assert woken(state, before) == ["blaise"]
     assert advance(state, before).state == state
     assert state.participants["sage"].status is ParticipantStatus.WAITING
     assert answer(state, "sage").outcome == "recorded", "it may still answer by hand"
-    assert advance(state, NOW + HOUR).state.rounds[0].absent == {"sage": "exit code 1"}
+    assert advance(state, NOW + HOUR).state.rounds[0].absent["sage"] == "exit code 1"
+
+
+def refused(state: Conversation, agent: str, reason: str, now=NOW, **how: object) -> Conversation:
+    """Let a run of `agent` that is due be refused."""
+    wake = next(one for one in wakes(state, now) if one.agent == agent)
+    return task_refused(state, wake, reason, driver="command", now=now, **how).state
+
+
+RESTING = rest_words(Lapse(failures=3), NOW + 15 * MINUTE)
+OUT = {
+    "attempts used up": lambda state, agent: failed(state, agent, 3),
+    "not to be tried again": lambda state, agent: failed(state, agent, 1, final=True),
+    "resting": lambda state, agent: refused(state, agent, RESTING),
+}
+
+
+@pytest.mark.req("OP-002")
+@pytest.mark.parametrize("fate", OUT)
+def test_a_phase_closes_when_no_participant_is_left_who_can_still_answer(fate: str):
+    state = OUT[fate](convened(), "sage")
+    assert advance(state, SOON).state.phase == "COLLECT", "the others can answer"
+    state = all_answer(state, "henry", "nova", "blaise")
+    closed = advance(state, SOON).state
+    assert (closed.phase, closed.rounds[0].reason) == ("CHALLENGE", "nobody-left")
+    assert list(closed.rounds[0].absent) == ["sage"]
+    assert closed.rounds[0].absent["sage"] != "timeout", "why it could not is kept"
+
+
+ABLE = {
+    "may try again": lambda state: failed(state, "sage", 2),
+    "capped": lambda state: refused(state, "sage", "not started: max_runs_per_day = 1 is reached"),
+    "waits for a place": lambda state: (
+        task_queued(
+            failed(state, "sage", 2), wakes(failed(state, "sage", 2), PAST)[0], driver="x", now=NOW
+        ).state
+    ),
+    "has not been asked": lambda state: state,
+}
+
+
+@pytest.mark.req("OP-002")
+@pytest.mark.parametrize("standing", ABLE)
+def test_a_phase_waits_for_one_who_can_still_answer(standing: str):
+    state = ABLE[standing](all_answer(convened(), "henry", "nova", "blaise"))
+    assert advance(state, SOON).state.phase == "COLLECT"
+
+
+@pytest.mark.req("OP-002")
+def test_one_whose_rest_is_over_can_answer():
+    state = refused(all_answer(convened(), "henry", "nova"), "sage", RESTING)
+    rested = NOW + 15 * MINUTE
+    state = all_answer(state, "blaise", now=rested)
+    assert advance(state, rested - timedelta(seconds=1)).state.phase == "CHALLENGE"
+    assert advance(state, rested).state.phase == "COLLECT"
+    assert woken(state, rested) == ["sage"]
+
+
+@pytest.mark.req("OP-002", "C0-079")
+@pytest.mark.parametrize("answering", [(), ("henry", "nova", "blaise")])
+def test_the_end_says_that_no_agent_was_left_to_answer(answering: tuple[str, ...]):
+    state = convened()
+    while state.phase != "SYNTHESIZE":
+        state = all_answer(state, *answering) if answering else state
+        for agent in woken(state, PAST):
+            state = failed(state, agent, 1, final=True)
+        state = advance(state, SOON).state
+    assert {one.reason for one in state.rounds[:-1]} == {"nobody-left"}
+    assert (state.status, state.closed_reason) == (Status.TIMEOUT, ClosedReason.NOBODY_LEFT)
 
 
 @pytest.mark.req("C0-033")
