@@ -64,7 +64,7 @@ def test_a_run_whose_printed_answer_stands_nowhere_is_lost(quiet: Week):
 
 
 def test_a_stall_whose_cause_is_not_named_is_found(quiet: Week):
-    words = ("convene", "Shall we?", "--name", "c2", "--agents", "good,elk")
+    words = ("convene", "Shall we?", "--name", "c2", "--agents", "good", "--people", "elk")
     assert quiet.machine.do(*words).code == 0
 
     for fault in ("", "halted"):  # that it is halted is not true, so nothing says so

@@ -109,8 +109,9 @@ class Week:
 
     def _is_open(self) -> bool:
         status = self.machine.look("status").json()
-        rooms = [one for one in status["channels"] if is_awake(one)]
-        return bool(status["conversations"] or rooms or status["tasks"])
+        rooms = [o for o in status["channels"] if is_awake(o) and not o["waitsForSummaryOf"]]
+        tasks = [one for one in status["tasks"] if one["waitsFor"] != "User"]
+        return bool(status["conversations"] or rooms or tasks)  # but for who never answers
 
     def _tell(self, day: int) -> None:
         self.growth.append(self.machine.kept_mb())

@@ -100,10 +100,11 @@ class People:
         """Convene one of several shapes, with two to six who take part."""
         shape = self.chance.choice(_SHAPES)
         agents = self.chance.sample(AGENTS, self.chance.randint(2, 4))
-        agents += self.chance.sample(PEOPLE, self.chance.choice((0, 1, 1, 2)))
-        if "deliberation" in shape and "bea" in agents:
-            agents.remove("bea")  # she writes prose
+        people = self.chance.sample(PEOPLE, self.chance.choice((0, 1, 1, 2)))
+        if "deliberation" in shape and "bea" in people:
+            people.remove("bea")  # she writes prose
         words = ["convene", f"Shall we do {name}?", "--name", name, "--agents", ",".join(agents)]
+        words += ["--people", ",".join(people)] if people else []
         words += [*shape, "--timeout", self.chance.choice(("1h", "2h", "4h"))]
         self._try(words, lambda _: self.councils.append(name))
 

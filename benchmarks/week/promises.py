@@ -157,28 +157,26 @@ class Promises:
             return
         entries = [*shown["contributions"], *shown["late"], *shown["guidance"]]
         texts = [(one["agent"], one["text"]) for one in entries if one["agent"] != _BY_RULE]
-        quoted = "".join(one["text"] for one in entries if one["agent"] == _BY_RULE)
         stand = set(_MARK.findall("".join(text for _, text in texts)))
         minutes = self._minutes(shown["conversationId"])
-        if not minutes and not at_the_end:  # what is not there yet may still be sealed
+        kept = set(_MARK.findall(minutes))  # drafts too, in whose place a second answer came
+        if minutes:
+            said = {mark: who for mark, who in said.items() if mark not in kept - stand}
+        elif not at_the_end:  # what is not there yet may still be sealed
             said = {mark: who for mark, who in said.items() if mark in stand}
         self._each_once(name, texts, said, runs)
-        for mark in stand if minutes else ():
-            times = minutes.count(f"[k:{mark}]") - quoted.count(f"[k:{mark}]")
+        for mark in stand | kept if minutes else ():
+            times = minutes.count(f"[k:{mark}]")
             if times != 1:
                 self.find("double" if times else "lost", f"minutes/{name}/{mark}", f"{times} times")
         for one in shown["contributions"]:
             stances = {r["stance"] for r in one.get("responses", [])}
             if one["agent"] not in PEOPLE and stances - {"agree"}:
                 self.find("wrong", f"{name}/{one['id']}", f"stances are read as {stances}")
-        printed: dict[tuple[str, int], set[str]] = defaultdict(set)
         for run in runs if minutes else ():
             befell = run["task"] in self.machine.killed or run["at"] in self._without_room
-            if run["does"] == "says" and not befell:
-                printed[run["agent"], run["tour"]].add(run["mark"])
-        for (agent, tour), marks in printed.items():
-            if not marks & stand:  # a second answer may have taken the place of the first
-                self.find("lost", f"{name}/{tour}/{agent}", "its run printed an answer")
+            if run["does"] == "says" and not befell and run["mark"] not in kept:
+                self.find("lost", f"{name}/{run['tour']}/{run['agent']}", "its run printed it")
 
     def _minutes(self, conversation: str) -> str:
         for one in (self.machine.root / "conseils").glob("*.md"):
