@@ -28,6 +28,7 @@ from council.core.conversations.owed import (
     takes_turns,
 )
 from council.core.plain_text import plain_line, plain_text
+from council.core.rooms.channel_tasks import asked
 from council.core.telling.trace_context import context_of
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
@@ -111,8 +112,10 @@ def _word_of_sleep(one: RoomStanding) -> str:
     channel = one.channel
     if channel.speaker:
         return ""
-    if one.waits_for_summary and channel.discussion is not None:
-        return f"idle: waits for the summary of {channel.discussion.initiator}"
+    if one.waits_for_summary:
+        told = "; ".join(f"failed: {reason}" for reason in one.failures.values())
+        told = "waits for a place" if one.queued else "its run is at work" if one.running else told
+        return f"idle: waits for the summary of {asked(channel)}" + (f"; {told}" if told else "")
     if channel.calmed:
         return f"calmed: {channel.calmed}; a word from a person wakes it"
     return ""

@@ -176,7 +176,10 @@ EVENTS: dict[str, tuple[str, str]] = {
         "The message log of a channel ended before what had been taken notice of.",
         "seen:whole last:whole",
     ),
-    "wake.refused": ("A channel that was calmed was not woken.", "reason:text message:whole"),
+    "wake.refused": (
+        "A word did not wake a channel: calmed, or of its only agent.",
+        "reason:text message:whole",
+    ),
     "discussion.completed": ("A discussion was completed.", "summary:text cycles:whole"),
     "summary.posted": ("The summary of a discussion was posted.", "channel:text summary:text"),
     "summary.undelivered": (

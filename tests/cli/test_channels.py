@@ -126,7 +126,7 @@ def test_status_says_that_nobody_has_the_floor_and_why(room, now):
     told = room("turn", "status", "weather", now=now)
     record = room("turn", "status", "weather", "--json", now=now).json()
 
-    assert "all had nothing to say" in " ".join(told.out.split())
+    assert "all have had their turn" in " ".join(told.out.split())
     assert max(map(len, told.out.splitlines())) <= 80
     assert (record["currentSpeaker"], record["dormant"]) == (None, True)
 

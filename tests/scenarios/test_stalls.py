@@ -228,7 +228,7 @@ def test_a_room_that_sleeps(council):
 
     assert "fell asleep: all passed" in story
     assert "channel weather: dormant (paused)" in why
-    assert "all agents have passed" in why
+    assert "all have had their turn" in why
     assert 'council say "…" --to weather' in why
 
 

@@ -18,6 +18,10 @@ from council.core.rooms.floor import may_change_mode
 
 RULES = Path(__file__).with_name("rules.jsonl")
 
+# The vectors are those of document 001, where one agent alone takes no turns. OP-014, which
+# came later, has a room of one answer, so these two are amended: it takes turns as two do.
+AMENDED = {"tm-state-05": "normal", "tm-state-11": "normal"}
+
 
 def cases(area: str) -> list[Any]:
     found = map(json.loads, RULES.read_text(encoding="utf-8").splitlines())
@@ -47,12 +51,12 @@ def test_delivery_of_the_file_is_matched_as_it_says(case: dict[str, Any]):
     assert arrived is case["expect"]
 
 
-@pytest.mark.req("DG-039")
+@pytest.mark.req("DG-039", "OP-014")
 @pytest.mark.parametrize("case", cases("tm-state"))
 def test_mode_and_head_count_of_the_file_give_its_state(case: dict[str, Any]):
-    given = case["input"]
-    assert turn_state(given["mode"], given["agents"], given["concluded"]) == case["expect"]
-    assert turn_state(Mode(given["mode"]), given["agents"], given["concluded"]) == case["expect"]
+    given, expect = case["input"], AMENDED.get(case["id"], case["expect"])
+    assert turn_state(given["mode"], given["agents"], given["concluded"]) == expect
+    assert turn_state(Mode(given["mode"]), given["agents"], given["concluded"]) == expect
 
 
 @pytest.mark.req("DG-039")
@@ -63,7 +67,7 @@ def test_every_mode_and_head_count_has_the_state_of_the_table():
         TurnState.NORMAL,
         TurnState.SHUFFLE,
     )
-    by_count = [off, off, normal, shuffle, shuffle]
+    by_count = [off, normal, normal, shuffle, shuffle]
     table = {
         Mode.NONE: [off] * 5,
         Mode.WORK: [off] * 5,

@@ -9,11 +9,11 @@ may die in between: it is done again, and never forgotten.
     Signal     →  `signalled`
     Reply      →  append the automatic answer, then `settle` sees it
     PostGuide  →  append the guide, then `settle` sees it
-    Remind     →  `discussions.reminded`
+    Remind     →  `discussions.reminded`, and `channel_tasks.summary_queued` where a run is to come
     CallBack   →  `discussions.called_back`
     Archive    →  `discussions.minuted`
 
-Source: DG-065, DG-085, DG-096, DG-117, DG-119, DG-123, DG-124, XC-007, A-23.
+Source: DG-065, DG-085, DG-096, DG-117, DG-119, DG-123, DG-124, OP-014, XC-007, A-23.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import RETRY_BACKOFF, Archive, Wake
 from council.core.ids import task_id
 from council.core.record import Record
-from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
+from council.core.rooms.channel_tasks import asked, attempts_used_up, tasks_of_turn
 from council.core.rooms.channels import (
     RULES,
-    TAKES_TURNS,
     Channel,
     ChannelStep,
     FloorRules,
@@ -109,17 +108,20 @@ def _is_idle(channel: Channel) -> bool:
 
 
 def _wake(channel: Channel, now: datetime, backoff: tuple[timedelta, ...]) -> Wake | None:
-    """Return the run that the speaker is owed, None while it is under way or not due yet."""
-    if not channel.speaker or channel.delivery is not None or channel.turn_at is None:
+    """Return the run that the speaker is owed, None while it is under way or not due yet.
+
+    Where nobody has the floor it is the run that an idle discussion waits for.
+    """
+    if channel.delivery is not None or channel.began_at is not None:
         return None
-    if channel.roused_at is None or channel.began_at is not None:
+    if channel.speaker and channel.roused_at is None:
         return None
     tasks = tasks_of_turn(channel)
     last = tasks[-1] if tasks else None
     if last is None:
-        return _owed_run(channel, 1, channel.turn_at)
+        return _owed_run(channel, 1, channel.turn_at) if channel.turn_at else None
     if last.state is TaskState.N:
-        return _owed_run(channel, last.attempt, channel.turn_at)
+        return _owed_run(channel, last.attempt, channel.turn_at or last.at)
     if last.state is not TaskState.F or attempts_used_up(tasks):
         return None
     due_at = last.at + _pause(tasks, backoff)
@@ -132,7 +134,7 @@ def _pause(tasks: list[Task], backoff: tuple[timedelta, ...]) -> timedelta:
 
 
 def _owed_run(channel: Channel, attempt: int, due_at: datetime) -> Wake:
-    agent = channel.speaker
+    agent = asked(channel)
     task = task_id(channel.channel_id, channel.cycle, agent, attempt)
     return Wake(agent=agent, task=task, attempt=attempt, due_at=due_at)
 
@@ -156,13 +158,11 @@ def next_due(
     """
     if pending(channel, channel.created_at, backoff=backoff):
         return channel.created_at
-    if channel.state not in TAKES_TURNS or not channel.speaker:
-        return None
     if channel.delivery is not None:
         return channel.delivery.ends_at
     instants = []
     since = channel.began_at or channel.turn_at
-    if channel.roused_at is not None and since is not None:
+    if channel.speaker and channel.roused_at is not None and since is not None:
         instants.append(since + rules.turn_timeout)
     for task in tasks_of_turn(channel):
         if task.state is TaskState.R and task.ends_at is not None:

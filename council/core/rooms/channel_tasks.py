@@ -1,9 +1,11 @@
 """The life of a task for the floor of a channel: queued, started, refused, failed, lost.
 
 A task is one attempt to get the turn of the speaker. It is claimed in the
-channel before its run starts, with a lease; the end of the turn ends it.
+channel before its run starts, with a lease; the end of the turn ends it. Where a
+discussion has fallen idle it is an attempt to get its summary of the initiator;
+such a task is marked, since the initiator may have had a turn in the same cycle.
 
-Source: XC-016, C0-076, `cli.md` section 5, `architecture.md` section 3.
+Source: OP-014, XC-016, C0-076, `cli.md` section 5, `architecture.md` section 3.
 """
 
 from __future__ import annotations
@@ -13,19 +15,47 @@ from datetime import datetime
 from council.core.conversations.conversation import Task, TaskState
 from council.core.conversations.owed import MAX_ATTEMPTS, Wake
 from council.core.events import Event
+from council.core.ids import task_id
 from council.core.rooms.channels import Channel, ChannelStep, FloorRules
 
 HEARD = "heard"
+SUMMARY = "summary"
+
+
+def asked(channel: Channel) -> str:
+    """Return which agent runs are for: the speaker, or who is to sum up an idle discussion.
+
+    Source: OP-014.
+    """
+    about = channel.discussion
+    if channel.speaker or about is None or about.completed_at is not None:
+        return channel.speaker
+    return about.initiator if about.reminded_at is not None else ""
 
 
 def tasks_of_turn(channel: Channel) -> list[Task]:
-    """Return the tasks for the turn under way, in the order of their attempts."""
-    mine = [
-        one
-        for one in channel.tasks.values()
-        if one.agent == channel.speaker and one.tour == channel.cycle
-    ]
+    """Return the tasks for the turn or summary under way, in the order of their attempts."""
+    mine = [one for one in _in_cycle(channel) if channel.speaker or one.extra.get(SUMMARY)]
     return sorted(mine, key=lambda one: one.attempt)
+
+
+def _in_cycle(channel: Channel) -> list[Task]:
+    agent = asked(channel)
+    return [
+        one for one in channel.tasks.values() if one.agent == agent and one.tour == channel.cycle
+    ]
+
+
+def summary_queued(channel: Channel, now: datetime) -> ChannelStep:
+    """Queue a run of the initiator of an idle discussion, which it was just reminded of.
+
+    Source: OP-014.
+    """
+    agent, cycle = asked(channel), channel.cycle
+    attempt = 1 + max((one.attempt for one in _in_cycle(channel)), default=0)
+    task = task_id(channel.channel_id, cycle, agent, attempt)
+    due = Wake(agent=agent, task=task, attempt=attempt, due_at=now)
+    return task_queued(channel, due, driver="", now=now)
 
 
 def attempts_used_up(tasks: list[Task]) -> bool:
@@ -35,7 +65,7 @@ def attempts_used_up(tasks: list[Task]) -> bool:
 
 
 def task_queued(channel: Channel, due: Wake, *, driver: str, now: datetime) -> ChannelStep:
-    """Write down that the speaker is due and waits for a place; its time stands still."""
+    """Write down that a run is due and waits for a place; the time of a turn stands still."""
     new = channel.copy()
     if due.task in new.tasks or not _is_due(new, due):
         return ChannelStep(channel=new)
@@ -61,11 +91,12 @@ def task_started(
     new = channel.copy()
     if not _is_due(new, due):
         return ChannelStep(channel=new)
-    new.turn_at = now
-    new.anchor = max(new.anchor, newest)
+    if new.speaker:
+        new.turn_at = now
+        new.anchor = max(new.anchor, newest)
     new.tasks[due.task] = _task(new, due, TaskState.R, driver, now)
     new.tasks[due.task].ends_at = ends_at
-    new.tasks[due.task].extra = {HEARD: newest}
+    new.tasks[due.task].extra[HEARD] = newest
     label = f"council-{new.channel_id}-{due.agent}"
     data = {"task": due.task, "driver": driver, "attempt": due.attempt, "label": label}
     event = Event(type="task.started", agent=due.agent, data=data)
@@ -135,7 +166,7 @@ def _is_due(channel: Channel, due: Wake) -> bool:
     """Tell whether a run that was owed some time ago still is: nothing has happened since."""
     known = channel.tasks.get(due.task)
     return (
-        due.agent == channel.speaker
+        due.agent == asked(channel)
         and channel.delivery is None
         and channel.began_at is None
         and (known is None or known.state is TaskState.N)
@@ -151,6 +182,7 @@ def _task(channel: Channel, due: Wake, state: TaskState, driver: str, now: datet
         state=state,
         at=now,
         driver=driver,
+        extra={} if channel.speaker else {SUMMARY: True},
     )
 
 

@@ -5,7 +5,7 @@ ends and another begins or the room falls asleep. When they are due is
 decided in `floor`; the essay is there. All but the first three change the
 channel they are given and tell what happened in `events`.
 
-Source: DG-039, DG-063 to DG-070, DG-091 to DG-103, A-22, A-27.
+Source: DG-039, DG-063 to DG-070, DG-091 to DG-103, OP-014, A-22, A-27.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _OPEN = (TaskState.N, TaskState.R)
 
 
 def turn_state(mode: Mode, agents: int, concluded: bool = False) -> TurnState:
-    """Return how turns are taken in a channel of that mode and head count (DG-039)."""
+    """Return how turns are taken in a channel of that mode and head count (DG-039, OP-014)."""
     if mode == Mode.REPORT:
         return TurnState.DEAD
     if mode not in (Mode.DISCUSSION, Mode.CHAT):
         return TurnState.DISABLED
     if mode == Mode.DISCUSSION and concluded:
         return TurnState.ARCHIVED
-    if agents < 2:
+    if not agents:
         return TurnState.DISABLED
-    return TurnState.NORMAL if agents == 2 else TurnState.SHUFFLE
+    return TurnState.NORMAL if agents <= 2 else TurnState.SHUFFLE
 
 
 def rebuilt(previous: Sequence[str], agents: Sequence[str]) -> tuple[str, ...]:
@@ -170,6 +170,8 @@ def _end_cycle(channel: Channel, now: datetime, events: list[Event], rules: Floo
         return
     if unanimous:
         _fall_asleep(channel, "all-passed", now, events)
+    elif len(here) == 1 and not channel.interjected and not joined:
+        _fall_asleep(channel, "alone", now, events)  # it would answer itself
     elif rules.max_repeats and channel.repeats >= rules.max_repeats:
         _calm(channel, "repetition", now, events)
     if channel.state is TurnState.SHUFFLE:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.conversations.conversation import TaskState
 from council.core.errors import ConflictError, InvalidInputError, RefusedError
 from council.core.events import Event
+from council.core.rooms.channel_tasks import tasks_of_turn
 from council.core.rooms.channels import (
     Channel,
     ChannelStep,
@@ -133,9 +135,12 @@ def completed(channel: Channel, caller: str, summary: str, now: datetime) -> Cha
         raise ConflictError(
             f"{channel.name} is completed already, with {about.summary}", "nothing was changed"
         )
+    running = [one for one in tasks_of_turn(new) if not new.speaker and one.state is TaskState.R]
     about.completed_at, about.summary, about.closed_reason = now, summary, "completed"
     data = {"summary": summary, "cycles": new.cycle}
     events = [Event(type="discussion.completed", agent=caller, data=data)]
+    for task in running:
+        task.state, task.at = TaskState.D, now
     take_state(new, TurnState.ARCHIVED, events)
     return ChannelStep(channel=new, events=events, outcome="completed")
 

@@ -26,7 +26,8 @@ in time, a warning is written and the room goes on.
 *Asleep.* A cycle in which all passed puts the room to sleep, unless somebody
 joined, or spoke while others had already had their turn: who passed before has
 not heard it. Any word wakes the room, but none of the moderator's, since its
-reminders would undo the sleep that they remind of.
+reminders would undo the sleep that they remind of. An agent that is alone sleeps
+after each answer, and its own words do not wake it.
 
 *The list of speakers* changes between cycles only. Who leaves is skipped, who
 joins waits. From the order of members the first list is made; a shuffle is
@@ -282,7 +283,7 @@ def members_changed(
     """Take in who is a member now; the list of speakers changes at the boundary.
 
     A speaker who has left is skipped at once. Where no turns were taken they
-    begin as soon as there are two agents.
+    begin as soon as there is an agent.
 
     Raises:
         RefusedError: The channel is archived: who was in it stays so.
@@ -412,6 +413,7 @@ def _go_on(channel: Channel, now: datetime, events: list[Event], rules: FloorRul
             if not reason:
                 return
             _miss(channel, reason, now, events, rules)
+    expire_leases(channel, now, events)
 
 
 def _drop_leaver(channel: Channel, events: list[Event]) -> None:

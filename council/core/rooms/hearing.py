@@ -23,6 +23,7 @@ from council.core.rooms.channels import (
     Message,
     MessageKind,
     TurnState,
+    agents_of,
     is_asleep,
 )
 from council.core.rooms.cycles import open_cycle
@@ -127,8 +128,9 @@ def _wake_by_message(
     events: list[Event],
     rules: FloorRules,
 ) -> None:
-    if agent and channel.calmed:
-        data = {"reason": channel.calmed, "message": message.id}
+    alone = agents_of(channel.members) == (agent,)
+    if agent and (channel.calmed or alone):
+        data = {"reason": channel.calmed or "alone", "message": message.id}
         events.append(Event(type="wake.refused", agent=agent, data=data))
         return
     if agent and channel.dormant_at is not None and now - channel.dormant_at >= rules.rest:
@@ -153,7 +155,7 @@ def wake(
     if new.state not in TAKES_TURNS:
         raise RefusedError(
             f"no turns are taken in {new.name}: its state is {new.state}",
-            "turns are taken in chats and discussions of two agents or more",
+            "turns are taken in chats and discussions with an agent in them",
         )
     events: list[Event] = []
     outcome = "woken" if is_asleep(new) else "awake"

@@ -4,7 +4,7 @@ Everything that is said in a room is said to all of it, so nothing is hidden
 but what the agent has heard long ago: a prompt shows what was said since its
 last word, as far as it fits. How it is put into words stands in the templates.
 
-Source: DG-117, DG-119, DG-141, A-24, `trust.md` (Text of others is data).
+Source: DG-117, DG-119, DG-141, OP-014, A-24, `trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
@@ -40,19 +40,21 @@ def parts(
     """Return what the prompt of a turn is made of.
 
     Args:
-        channel: The channel, with `agent` on the floor.
+        channel: The channel, with `agent` on the floor, or idle and to be summed up by it.
         newest: Its newest messages, oldest first, `MOST_MESSAGES` if there are so many.
-        agent: Who speaks.
+        agent: Who speaks or sums up.
         task: The run it is woken for.
         origins: Whether it is verified who said a message, by its number.
     """
     about = channel.discussion
-    said = shown(newest, agent)
+    # Who sums up needs all of it, also what it said itself.
+    said = shown(newest, agent if channel.speaker else "")
     heard = heard_up_to(channel, agent)
     first = said[0].id if said else channel.seen + 1
     guide = about.guide_id if about is not None else 0
     # What it was shown, what it said itself, and the guide, it knows.
     known = max(heard, guide, *(one.id for one in newest if one.agent == agent), 0)
+    known = known if channel.speaker else guide
     return {
         "procedure": "room",
         "channel": channel.channel_id,
@@ -77,10 +79,12 @@ def parts(
 def shown(newest: Sequence[Message], agent: str) -> list[Message]:
     """Return the messages that a prompt shows: those since the agent's own last word.
 
+    For "" it is all of them.
+
     The guide of a discussion is shown by itself. Of very much only the end is
     shown; the newest message always.
     """
-    spoken = [at for at, one in enumerate(newest) if one.agent == agent]
+    spoken = [at for at, one in enumerate(newest) if agent and one.agent == agent]
     start = min(spoken[-1], len(newest) - _LEAST_MESSAGES) if spoken else 0
     wanted = [one for one in newest[max(0, start) :] if one.kind is not MessageKind.GUIDE]
     kept: list[Message] = []

@@ -310,8 +310,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "not-completed": (
         "{agent} has not handed in the summary",
         "{agent} n'a pas rendu le résumé",
-        "council discussion complete {name} --as {agent} --summary FILE",
-        "council discussion complete {name} --as {agent} --summary FICHIER",
+        "write the summary to that file and do: {reply}",
+        "écrivez le résumé dans ce fichier, puis : {reply}",
     ),
     "choice-open": (
         "the user has not chosen yet: {question}[ ({options})]",
@@ -347,8 +347,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "council resume --name {name}",
     ),
     "asleep": (
-        "the room sleeps since {since}: all agents have passed",
-        "le salon dort depuis {since} : tous les agents ont passé",
+        "the room sleeps since {since}: all have had their turn, and nothing was said since",
+        "le salon dort depuis {since} : tous ont eu leur tour, et rien n'a été dit depuis",
         'wake it with a word: council say "…" --to {name}',
         'réveillez-le d\'un mot : council say "…" --to {name}',
     ),
@@ -363,10 +363,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "no-turns": (
         "nobody is woken in this room: its state is {state} ({members} agents, mode {mode})",
         "personne n'est réveillé dans ce salon : état {state} ({members} agents, mode {mode})",
-        "turns are taken by two agents or more, in the modes chat and discussion: council "
-        "channel members {name} add AGENT; council channel mode {name} chat",
-        "il faut deux agents ou plus, en mode chat ou discussion : council channel "
-        "members {name} add AGENT ; council channel mode {name} chat",
+        "[let an agent in: council channel members {empty} add AGENT]"
+        "[where turns are taken: council channel mode {free} chat]"
+        "[its mode is locked; make a room that takes turns: council channel create chat NAME "
+        "--participants {locked}]",
+        "[faites entrer un agent : council channel members {empty} add AGENT]"
+        "[pour parler à tour de rôle : council channel mode {free} chat]"
+        "[son mode est verrouillé ; créez un salon où l'on parle à tour de rôle : "
+        "council channel create chat NOM --participants {locked}]",
     ),
     "no-place": (
         "all {places} places are taken: by {runs}",

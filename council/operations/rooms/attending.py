@@ -3,12 +3,13 @@
 Called by `serving`, under the heartbeat's lock. Of a discussion that was
 completed, what its end still owes is done here if whoever completed it died.
 
-Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-119, DG-123, DG-141 to DG-145, XC-016,
-XC-109, `cli.md` section 5.
+Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-119, DG-123, DG-141 to DG-145, OP-014,
+XC-016, XC-109, `cli.md` section 5.
 """
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 
 from council.core.agents import Agent
@@ -29,6 +30,7 @@ from council.core.rooms.channel_tasks import (
     tasks_of_turn,
 )
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
+from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.trust import run_token
 from council.drivers.runs import NO_ANSWER, Answer, failed
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
@@ -39,8 +41,9 @@ from council.operations.rooms.authorship import prover
 from council.operations.rooms.room_prompts import turn_prompt
 from council.operations.rooms.room_report import BeatenRoom
 from council.operations.serving import Claimed, Owed, owed_to
-from council.store.files import remove
+from council.store.files import make_folder, remove, replace
 from council.store.keys import run_key
+from council.store.paths import resolve_inside
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -115,7 +118,7 @@ class ServedRoom:
         report.rooms.remove(self._seen)
 
     def owed(self) -> list[Owed]:
-        """Return the run that the speaker is owed now.
+        """Return the run that the speaker, or who is to sum up, is owed now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
@@ -128,8 +131,8 @@ class ServedRoom:
         return None
 
     def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
-        """Tell that a turn passes on."""
-        return True
+        """Return true for a turn, which passes on; a summary waits."""
+        return bool(self._channel.speaker)
 
     def hand_over(self, wake: Wake) -> None:
         """Put the prompt where an agent that answers by itself finds it.
@@ -179,7 +182,7 @@ class ServedRoom:
         self, session: ChannelSession, channel: Channel, wake: Wake
     ) -> ChannelStep | None:
         """Return the end of a turn whose words are there and whose run died; None for none."""
-        if wake.attempt == 1:
+        if wake.attempt == 1 or not channel.speaker:
             return None
         text, run = said_already(session, channel, wake.agent)
         if not run:
@@ -225,9 +228,11 @@ class ServedRoom:
 
 # What the run prints is its message, and with it its turn is over. A run that
 # spoke by `channel post` has said what it had to say, one that ended its turn by
-# `turn end` has done so; neither is counted twice. How an agent is run, `launching` knows.
+# `turn end` has done so; neither is counted twice. Where nobody has the floor, what
+# is printed is the summary that completes the discussion. How an agent is run, `launching` knows.
 
 PHASE = "TURN"
+_NO_SUMMARY = "it neither printed a summary nor completed the discussion"
 _SILENT = "it neither printed nor posted anything, nor ended its turn"
 
 
@@ -277,7 +282,7 @@ def start(place: Place, job: RoomJob, afterwards: Callable[[Place], object]) -> 
 
 
 def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
-    """End the turn with what the run said, or write down why it said nothing."""
+    """End the turn or the discussion with what the run said, or write down why it said nothing."""
     channel_id, task = job.channel.channel_id, job.wake.task
     now, rules = place.now(), rooms.rules_of(place)
     silent = answer.exit_code == 0 and answer.reason == NO_ANSWER
@@ -287,6 +292,13 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
         failure.clear()
         if not _is_open(step.channel, task):
             return step  # it ended its turn itself, or the room went on without it
+        if not step.channel.speaker:
+            if not answer.ok or answer.by_tool or is_pass(answer.text):
+                failure.append(_NO_SUMMARY if answer.ok or silent else answer.reason)
+                failed_step = task_failed(step.channel, task, failure[0], now=now)
+                return step.then(failed_step)
+            path = _write_summary(place, task, clean(answer.text))
+            return step.then(completed(step.channel, job.agent.id, path, now))
         posted, _ = said_already(session, step.channel, job.agent.id)
         if not (answer.ok or silent or posted):
             failure.append(answer.reason or NO_ANSWER)
@@ -315,6 +327,18 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
     if not (answer.ok or silent):
         reason = reason or answer.reason
     return _settled(place, step.channel, task, reason)
+
+
+def _write_summary(place: Place, task: str, text: str) -> str:
+    """Write the summary that a run printed and return its path from the root.
+
+    Raises:
+        CouncilError: It cannot be written.
+    """
+    folder = resolve_inside(place.paths.shared, SUMMARIES)
+    make_folder(folder)
+    replace(f"{folder}/{task}.md", f"{text.strip()}\n".encode("utf-8", "replace"))
+    return os.path.relpath(os.path.realpath(f"{folder}/{task}.md"), os.path.realpath(place.root))
 
 
 def _is_open(channel: Channel, task: str) -> bool:

@@ -1,6 +1,6 @@
 """What an agent is shown that has the floor of a room: the prompt, and the file that hands it over.
 
-Source: DG-117, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of others is data).
+Source: DG-117, OP-014, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from council.store.settings import language
 
 
 def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
-    """Return the prompt of a turn in a room.
+    """Return the prompt of a turn in a room, or of the summary of an idle discussion.
 
     Raises:
         InvalidInputError: A template of the workspace is broken.
@@ -36,7 +36,7 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         append(place.paths, loose_records([event], channel.channel_id, place.now()))
     persona = persona_of(place.root, place.settings, wake.agent)
     return render_prompt(
-        "turn",
+        "turn" if channel.speaker else "summary",
         seen,
         lang=language(place.settings, "", place.environ),
         root=place.root,

@@ -2,7 +2,7 @@
 
 Nothing here writes or takes a lock.
 
-Source: DG-137, `cli.md` section 2 (`status`, `watch`).
+Source: DG-137, OP-014, `cli.md` section 2 (`status`, `watch`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError
 from council.core.record import Record
-from council.core.rooms.channel_tasks import tasks_of_turn
+from council.core.rooms.channel_tasks import asked, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep, is_awaited
 from council.core.times import render_instant
 from council.operations.place import Place
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class RoomStanding(Record):
     """How one channel stands.
 
-    `failures` are the reasons of failed runs for the turn under way, by agent,
-    `logs` where to read more. `owed_since` is since when the speaker is owed a
+    `failures` are the reasons of failed runs for the turn or summary under way, by
+    agent, `logs` where to read more. `owed_since` is since when its agent is owed a
     start that no heartbeat has given it, None for not.
     """
 
@@ -56,13 +56,12 @@ class RoomStanding(Record):
     @property
     def waits_for_summary(self) -> bool:
         """Whether a discussion has fallen idle and waits for its initiator (DG-119)."""
-        about = self.channel.discussion
-        return about is not None and about.completed_at is None and about.reminded_at is not None
+        return not self.channel.speaker and bool(asked(self.channel))
 
     def to_record(self) -> dict[str, Any]:
         """Return the channel's part of `status --json`."""
         channel = self.channel
-        about = channel.discussion
+        agent = asked(channel)
         since = channel.turn_at if channel.speaker else channel.dormant_at
         return {
             **channel.as_json("channel_id name mode state:tmState speaker:currentSpeaker?"),
@@ -72,11 +71,11 @@ class RoomStanding(Record):
             "calmed": channel.calmed or None,
             "awaitingDelivery": channel.delivery is not None,
             "waiting": [channel.speaker] if self.is_at_work else [],
-            "running": [channel.speaker] if self.running else [],
-            "queued": [channel.speaker] if self.queued else [],
+            "running": [agent] if self.running else [],
+            "queued": [agent] if self.queued else [],
             "failures": self.failures,
             "logs": self.logs,
-            "waitsForSummaryOf": about.initiator if about and self.waits_for_summary else None,
+            "waitsForSummaryOf": agent if self.waits_for_summary else None,
             "path": self.path,
         }
 

@@ -18,6 +18,7 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channel_owed import PostGuide, Remind, Reply, pending
+from council.core.rooms.channel_tasks import summary_queued
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, MessageKind
 from council.core.rooms.hearing import shortened
 from council.operations.gone_runs import without_gone_runs
@@ -261,7 +262,7 @@ def _reminder(channel: Channel) -> str:
 def _follow_up(
     place: Place, session: ChannelSession, step: ChannelStep, now: datetime
 ) -> ChannelStep:
-    """Do what the room owes by itself: answers, guide, reminder."""
+    """Do what the room owes by itself: answers, guide, reminder; queue the run for a summary."""
     for _ in range(_MOST_ROUNDS):
         step = step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
         posted = False
@@ -271,6 +272,10 @@ def _follow_up(
                 posted = True
             elif isinstance(owed, Remind):
                 step = step.then(_remind(place, step.channel, now))
+                from council.store.agents import is_woken  # an idle discussion alone needs it
+
+                if is_woken(place.root, place.settings, owed.agent):
+                    step = step.then(summary_queued(step.channel, now))
         if not posted:
             return step
     return step

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 def rouse(place: Place, channel: Channel) -> None:
-    """Have the speaker woken, if it is owed a run and a driver wakes it."""
+    """Have the speaker, or who is to sum up, woken if it is owed a run and a driver wakes it."""
     owed = pending_in(place, channel, place.now())
-    wakes = [one for one in owed if isinstance(one, Wake) and one.task not in channel.tasks]
+    wakes = [one for one in owed if isinstance(one, Wake)]
+    if channel.speaker:  # who waits for a place gets the next one that becomes free
+        wakes = [one for one in wakes if one.task not in channel.tasks]
     if not wakes:
         return
     from council.store.agents import is_woken

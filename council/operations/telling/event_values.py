@@ -23,6 +23,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "cancelled": ("cancelled", "annulé"),
     "all-passed": ("all passed", "tous ont passé"),
     "all-left": ("all left", "tous sont partis"),
+    "alone": ("the only agent has had its turn", "le seul agent a eu son tour"),
     "repetition": ("only repetitions", "que des répétitions"),
 }
 

@@ -89,6 +89,7 @@ class Explained(Record):
     `status` is its own word, `meaning` what that means beside other kinds. `where`
     tells the phase and round, cycle or state of its task. One that is `brief` is wanted for its
     causes alone: for those the logs of events and runs need not be read, which may be long.
+    `reply` is how it is answered by hand, "" for the usual way.
     """
 
     kind: str
@@ -101,6 +102,7 @@ class Explained(Record):
     meaning: str = ""
     where: Said | None = None
     path: str = ""
+    reply: str = ""
     brief: bool = False
     waits: list[Wait] = []  # noqa: RUF012 - Record copies it
     hindrances: list[Cause] = []  # noqa: RUF012 - Record copies it
@@ -122,7 +124,8 @@ class Explained(Record):
     def hinder(self, kind: str, agent: str = "", **values: Any) -> None:
         """Add what stands in the way, once; the way out is the sentence `fix-<kind>`."""
         values.setdefault("name", self.name)
-        values.setdefault("reply", _REPLIES[self.kind].format(**{"agent": agent, **values}))
+        reply = self.reply or _REPLIES[self.kind]
+        values.setdefault("reply", reply.format(**{"agent": agent, **values}))
         found = cause(kind, self.name, agent, **values)
         if found not in self.hindrances:
             self.hindrances.append(found)

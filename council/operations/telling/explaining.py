@@ -3,7 +3,7 @@
 Everything follows from what is saved: the state, the rules that say what is
 owed, the logs of runs, the event log. Nothing is changed, no lock is taken.
 
-Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119.
+Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119, OP-014.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.rooms import channel_owed
-from council.core.rooms.channel_tasks import tasks_of_turn
-from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep
+from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
+from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
+from council.core.rooms.discussions import SUMMARIES
 from council.core.telling import meanings
 from council.core.telling.stories import Subject
 from council.operations.examining.cause_words import OVERDUE
@@ -186,7 +187,7 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
     )
     if seen.newest < seen.channel.seen:
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
-    _discussion(found, channel, outlook.owed)
+    _discussion(place, found, channel, outlook.owed)
     if channel.state not in TAKES_TURNS:
         _still(found, channel)
     elif is_asleep(channel):
@@ -198,7 +199,15 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
     return found
 
 
-def _discussion(found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]) -> None:
+_COMPLETE = (
+    "council discussion complete {name} --as {agent} "
+    f"--summary memory/shared/{SUMMARIES}/{{name}}.md"
+)
+
+
+def _discussion(
+    place: Place, found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]
+) -> None:
     about = channel.discussion
     if about is None:
         return
@@ -206,17 +215,39 @@ def _discussion(found: Explained, channel: Channel, owed: tuple[channel_owed.Owe
         found.wait_for("minutes", since=about.completed_at)
         found.then("next-minutes")
     elif about.completed_at is None and about.reminded_at is not None:
+        found.reply = _COMPLETE
         found.wait_for("completion", about.initiator, about.reminded_at)
-        found.hinder("not-completed", about.initiator)
+        tasks = tasks_of_turn(channel)
+        if tasks:
+            found.tried += [] if found.brief else [tried(place, one) for one in tasks]
+            of_agent(
+                place,
+                found,
+                about.initiator,
+                tasks,
+                owner=channel.channel_id,
+                asked_at=about.reminded_at,
+                until=None,
+                due_now=any(isinstance(one, Wake) for one in owed),
+                retry_at=_retry_at(place, channel),
+            )
+        if not tasks or attempts_used_up(tasks):
+            found.hinder("not-completed", about.initiator)
 
 
 def _still(found: Explained, channel: Channel) -> None:
     if str(channel.state) == "archived":
         found.then("over")
         return
-    agents = [one.agent for one in channel.members.values() if one.agent]
+    agents, mode, name = agents_of(channel.members), channel.mode, channel.channel_id
     found.hinder(
-        "no-turns", state=str(channel.state), members=str(len(agents)), mode=str(channel.mode)
+        "no-turns",
+        state=str(channel.state),
+        members=str(len(agents)),
+        mode=str(mode),
+        empty=name if mode in (Mode.CHAT, Mode.DISCUSSION) else "",
+        free=name if mode in (Mode.NONE, Mode.REPORT) else "",
+        locked=",".join(agents) if mode is Mode.WORK else "",
     )
     found.then("next-person")
 

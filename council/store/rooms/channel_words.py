@@ -5,6 +5,8 @@ Source: A-20, DG-137, XC-012.
 
 from __future__ import annotations
 
+from council.core.conversations.conversation import TaskState
+from council.core.rooms.channel_tasks import asked, tasks_of_turn
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -45,7 +47,8 @@ _WORDS = {
         "closed": "nobody: this discussion is closed",
         "since": " since {at}",
         "calmed": "nobody{since}: {why}; a word from a person wakes the room",
-        "asleep": "nobody{since}: all had nothing to say; the next message wakes the room",
+        "asleep": "nobody{since}: all have had their turn; the next message wakes the room",
+        "idle": "nobody{since}: all have had their turn; {who} is to complete the discussion",
         "awaited": "{who}, has spoken; its text is awaited until {until}",
         "speaking": "{who}, is speaking",
         "not begun": "{who}, has not begun",
@@ -53,7 +56,7 @@ _WORDS = {
         "repetition": "calmed, the agents only repeated themselves",
         "max-cycles": "calmed, the agents went on for too long without a person",
         "disabled": "free: turns are not taken here",
-        "too few": "free: turns begin when two agents are here",
+        "too few": "free: turns begin when an agent is here",
         "dead": "nobody: in a report channel agents only post and are not woken",
         "archived": "nobody: this channel is archived",
         "turns": "{state}; cycle {cycle}; order {order}",
@@ -69,7 +72,8 @@ _WORDS = {
         "closed": "personne : cette discussion est close",
         "since": " depuis {at}",
         "calmed": "personne{since} : {why} ; un mot d'une personne réveille le salon",
-        "asleep": "personne{since} : tous ont passé ; le prochain message réveille le salon",
+        "asleep": "personne{since} : tous ont eu leur tour ; le prochain message réveille le salon",
+        "idle": "personne{since} : tous ont eu leur tour ; {who} doit clore la discussion",
         "awaited": "{who}, a parlé ; son texte est attendu jusqu'à {until}",
         "speaking": "{who}, parle",
         "not begun": "{who}, n'a pas commencé",
@@ -77,7 +81,7 @@ _WORDS = {
         "repetition": "calmé, les agents ne faisaient que se répéter",
         "max-cycles": "calmé, les agents ont continué trop longtemps sans une personne",
         "disabled": "libre : ici on ne parle pas à tour de rôle",
-        "too few": "libre : on parle à tour de rôle dès que deux agents sont là",
+        "too few": "libre : on parle à tour de rôle dès qu'un agent est là",
         "dead": "personne : dans un salon de rapport les agents publient et ne sont pas réveillés",
         "archived": "personne : ce salon est archivé",
         "turns": "{state} ; cycle {cycle} ; ordre {order}",
@@ -119,12 +123,15 @@ def floor_line(channel: Channel, lang: str = _USUAL) -> str:
         if channel.calmed:
             why = words.get(channel.calmed, channel.calmed)
             return words["calmed"].format(since=since, why=why)
-        return words["asleep"].format(since=since)
+        waiting = asked(channel)
+        return words["idle" if waiting else "asleep"].format(since=since, who=waiting)
     who = f"{channel.speaker}{_since(channel.turn_at, words)}"
     if channel.delivery is not None:
         until = render_instant(channel.delivery.ends_at)
         return words["awaited"].format(who=who, until=until)
-    said = words["speaking" if channel.began_at is not None else "not begun"].format(who=who)
+    runs = any(one.state is TaskState.R and one.ends_at for one in tasks_of_turn(channel))
+    begun = runs or channel.began_at is not None
+    said = words["speaking" if begun else "not begun"].format(who=who)
     following = next_speaker(channel)
     return said + words["then"].format(next=following) if following else said
 

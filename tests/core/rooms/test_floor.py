@@ -17,6 +17,7 @@ from council.core.rooms.channels import (
     Message,
     Mode,
     TurnState,
+    is_asleep,
 )
 from council.core.rooms.floor import begin, change_mode, end, members_changed, settle
 from council.core.rooms.hearing import take_notice, wake
@@ -408,8 +409,8 @@ def test_what_the_moderator_writes_wakes_nobody_where_it_is_no_member_either():
 
 
 def test_what_was_said_before_turns_were_taken_wakes_nobody():
-    room = Room("ann")
-    room.post("zoe", "hello ann")
+    room = Room()
+    room.post("zoe", "hello nobody")
     room.take(members_changed(room.channel, members("ann", "bob"), room.now))
     assert (room.channel.speaker, room.channel.roused_at) == ("ann", None)
     room.post("zoe", "hello both")
@@ -444,7 +445,7 @@ def test_in_a_thousand_cycles_the_last_speaker_is_never_the_first_again():
 
 @pytest.mark.req("DG-061")
 @pytest.mark.parametrize(
-    ("mode", "agents"), [("none", 3), ("work", 3), ("chat", 1), ("discussion", 1)]
+    ("mode", "agents"), [("none", 3), ("work", 3), ("chat", 0), ("discussion", 0)]
 )
 def test_where_no_turns_are_taken_everybody_is_allowed(mode: str, agents: int):
     room = Room(*("ann", "bob", "cyd")[:agents], mode=Mode(mode))
@@ -472,13 +473,43 @@ def test_people_and_the_moderator_are_never_in_the_list():
 
 
 @pytest.mark.req("DG-006", "DG-039")
-def test_turns_begin_with_the_second_agent_and_the_room_is_initialised_once():
-    room = Room("ann")
+def test_turns_begin_with_the_first_agent_and_the_room_is_initialised_once():
+    room = Room()
     assert room.channel.state is TurnState.DISABLED
-    for here in (("ann", "bob"), ("ann",), ("ann", "bob")):
+    for here in (("ann",), (), ("ann", "bob")):
         room.take(members_changed(room.channel, members(*here), room.now))
     assert room.kinds("channel.initialized") == ["channel.initialized"]
     assert room.channel.speaker == "ann"
+
+
+@pytest.mark.req("OP-014")
+def test_a_room_of_one_answers_each_word_of_others_once_and_never_itself():
+    room = Room("ann")
+    assert room.channel.roused_at is None
+    for word in ("hello", "and again"):
+        room.post("zoe", word)
+        assert (room.channel.speaker, room.channel.roused_at is None) == ("ann", False)
+        room.say("ann", f"{word} to you")
+        assert is_asleep(room.channel)
+        room.post("ann", "a second piece of the answer")
+        assert is_asleep(room.channel), "it would talk to itself for ever"
+    assert room.data[-1]["reason"] == "alone"
+    room.post("zoe", "bye")
+    room.end("ann", "`NO_REPLY`.")
+    assert is_asleep(room.channel)
+
+
+@pytest.mark.req("OP-014")
+def test_what_is_said_while_the_only_agent_speaks_is_answered_too():
+    room = Room("ann")
+    room.post("zoe", "hello")
+    room.begin("ann", "run-1")
+    room.post("zoe", "one thing more")
+    room.end("ann", "hello", "run-1")
+    room.post("ann", "hello")
+    assert (room.channel.speaker, room.channel.cycle) == ("ann", 2)
+    room.say("ann", "as to the other thing")
+    assert is_asleep(room.channel)
 
 
 @pytest.mark.req("DG-037", "DG-038", "DG-040")

@@ -111,7 +111,7 @@ def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
     assert channel_words.floor_line(room("owl", "gecko")).startswith(
         "owl since 2026-02-08T20:00:00Z"
     )
-    assert "all had nothing to say" in channel_words.floor_line(asleep)
+    assert "all have had their turn" in channel_words.floor_line(asleep)
     assert "only repeated" in channel_words.floor_line(asleep.copy(calmed="repetition"))
     assert "too long" in channel_words.floor_line(asleep.copy(calmed="max-cycles"))
     assert "when two agents are here" in channel_words.floor_line(room("owl"))
