@@ -295,8 +295,9 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
         if not step.channel.speaker:
             if not answer.ok or answer.by_tool or is_pass(answer.text):
                 failure.append(_NO_SUMMARY if answer.ok or silent else answer.reason)
-                failed_step = task_failed(step.channel, task, failure[0], now=now)
-                return step.then(failed_step)
+                return step.then(
+                    task_failed(step.channel, task, failure[0], now=now, final=answer.is_final)
+                )
             path = _write_summary(place, task, clean(answer.text))
             return step.then(completed(step.channel, job.agent.id, path, now))
         posted, _ = said_already(session, step.channel, job.agent.id)

@@ -32,6 +32,7 @@ from tests.operations.tables import (
 
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
+COUNCIL = f"{sys.executable} -m council"
 
 
 @pytest.fixture
@@ -124,10 +125,115 @@ def test_nobody_is_woken_before_something_was_said_and_the_guide_is_something(ha
     assert hall.kinds("task.started")[:2] == ["task.started owl", "task.started gecko"]
 
 
+# --- a discussion that falls idle --------------------------------------------------------------
+
+SUMS_UP = 'if grep -q "^# Discussion"; then {}; else echo NO_REPLY; fi'
+
+
+def idle_by_hand(hall: Hall, does: str) -> None:
+    """Let a discussion fall idle that a program has opened and others hold by hand."""
+    hall.seat({"owl": script(SUMS_UP.format(does)), "gecko": {}, "fox": {}})
+    hall.discuss("gecko", "fox")
+    for agent in ("gecko", "fox"):
+        hall.end(agent, "NO_REPLY", "umbrellas")
+
+
+@pytest.mark.req("OP-014", "DG-119", "DG-123", "DG-124")
+@pytest.mark.parametrize("initiator", ["owl", "fox"], ids=["takes part", "does not"])
+def test_the_program_of_its_initiator_sums_up_a_discussion_that_fell_idle(
+    hall: Hall, initiator: str
+):
+    hall.seat_all(SUMS_UP.format("echo All want umbrellas."), ("owl", "gecko", "fox"))
+    hall.discuss("owl", "gecko", by=initiator)
+    all_is_quiet()
+
+    runs = hall.events("task.started")
+    assert len({one["eventId"] for one in runs}) == 3
+    about = hall.standing("umbrellas").discussion
+    attempt = 2 if initiator == "owl" else 1
+    task = f"umbrellas.1.{initiator}.{attempt}"
+    where = f"memory/shared/discussion-summary/{task}.md"
+    assert (about.closed_reason, about.summary) == ("completed", where)
+    assert (hall.root / where).read_text() == "All want umbrellas.\n"
+    assert "All want umbrellas." in (hall.root / about.minutes).read_text()
+    assert hall.standing("umbrellas").tasks[task].state == "D"
+    assert list(Path(hall.place.paths.tasks(initiator)).iterdir()) == []
+    assert not hall.beat().changed
+
+
+@pytest.mark.req("OP-014")
+def test_a_run_that_completes_the_discussion_by_command_is_done_too(hall: Hall):
+    folder = "memory/shared/discussion-summary"
+    does = f"mkdir -p {folder}; echo Mine. >{folder}/mine.md; "
+    does += f"{COUNCIL} discussion complete umbrellas --summary {folder}/mine.md >/dev/null"
+    hall.seat_all(SUMS_UP.format(does), ("owl", "gecko")).discuss("owl", "gecko")
+    all_is_quiet()
+
+    assert hall.standing("umbrellas").discussion.summary == f"{folder}/mine.md"
+    assert os.listdir(hall.root / folder) == ["mine.md"]
+    assert hall.kinds("task.failed") == []
+
+
+@pytest.mark.req("OP-014")
+@pytest.mark.parametrize("does", ["echo NO_REPLY", "exit 3", "true"])
+def test_without_a_summary_a_discussion_stays_idle_after_three_attempts(hall: Hall, does: str):
+    idle_by_hand(hall, does)
+    for _ in range(4):
+        hall.beat_to_rest(MINUTE)
+
+    standing = hall.standing("umbrellas")
+    failed = [one for one in standing.tasks.values() if one.agent == "owl"]
+    assert [(one.attempt, one.state) for one in failed] == [(1, "F"), (2, "F"), (3, "F")]
+    assert standing.discussion.completed_at is None
+    assert not (hall.root / "memory/shared/discussion-summary").exists()
+    (note,) = Path(hall.place.paths.tasks("owl")).iterdir()
+    assert note.name == "umbrellas.1.idle.md"
+
+
+@pytest.mark.req("OP-014")
+def test_a_word_ends_the_wait_for_a_summary_and_what_a_run_then_prints_completes_nothing(
+    hall: Hall,
+):
+    waits = 'touch "$COUNCIL_ROOT/up"; until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; '
+    idle_by_hand(hall, waits + "echo Too early.")
+    until((hall.root / "up").exists, "the summary is written")
+
+    hall.post("Wait!", name="umbrellas")
+    (hall.root / "go").touch()
+    all_is_quiet()
+
+    standing = hall.standing("umbrellas")
+    assert (standing.speaker, standing.discussion.completed_at) == ("gecko", None)
+    assert standing.tasks["umbrellas.1.owl.1"].state == "X"
+
+
+@pytest.mark.req("OP-014", "OP-006")
+def test_a_run_for_a_summary_that_was_killed_is_missed_and_tried_again(hall: Hall):
+    waits = 'touch "$COUNCIL_ROOT/up"; exec sleep 60'
+    idle_by_hand(hall, f'if [ -e "$COUNCIL_ROOT/up" ]; then echo Rain.; else {waits}; fi')
+    until((hall.root / "up").exists, "the run is up")
+    for one in running_processes_by_id():
+        os.kill(one, signal.SIGKILL)
+    all_is_quiet()
+
+    hall.beat_to_rest(SECOND)
+    hall.beat_to_rest(MINUTE)
+    assert hall.kinds("task.lost") == ["task.lost owl"]
+    assert hall.standing("umbrellas").discussion.closed_reason == "completed"
+
+
+@pytest.mark.req("OP-014")
+def test_an_idle_discussion_waits_for_who_answers_by_hand_and_starts_nothing(hall: Hall):
+    hall.seat({"owl": {}, "gecko": {}, "fox": {}}).discuss("gecko", "fox")
+    for agent in ("gecko", "fox"):
+        hall.end(agent, "NO_REPLY", "umbrellas")
+    hall.beat_to_rest(MINUTE)
+
+    assert hall.standing("umbrellas").tasks == {}
+    assert not hall.beat().changed
+
+
 # --- what counts as the turn of a run ----------------------------------------------------------
-
-
-COUNCIL = f"{sys.executable} -m council"
 
 
 @pytest.mark.req("DG-004", "DG-142")

@@ -12,7 +12,7 @@ from council.operations.examining.problems import find_problems
 from council.operations.halting import halt
 from council.operations.view import status
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall
-from tests.operations.tables import all_is_quiet, script
+from tests.operations.tables import all_is_quiet, script, until
 
 HOUR = timedelta(hours=1)
 
@@ -108,9 +108,42 @@ def test_an_idle_discussion_waits_for_its_summary_and_says_so(hall: Hall):
     hall.seat({"owl": script(PASSES), "gecko": script(PASSES)}).discuss("owl", "gecko")
     all_is_quiet()
 
-    assert row(hall, "umbrellas")[3] == "idle: waits for the summary of owl"
-    assert problems(hall) == [("not-completed", "umbrellas")]
+    assert row(hall, "umbrellas")[3].startswith("idle: waits for the summary of owl; failed: ")
+    assert ("not-completed", "umbrellas") in problems(hall)
     assert status(hall.place).rooms[0].to_record()["waitsForSummaryOf"] == "owl"
+
+
+@pytest.mark.req("OP-014")
+def test_a_run_that_sums_up_an_idle_discussion_is_shown_and_is_no_problem(hall: Hall):
+    waits = 'while [ ! -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; echo All agree.'
+    sums_up = f'if grep -q "^# Discussion"; then {waits}; else echo NO_REPLY; fi'
+    hall.seat({"owl": script(sums_up), "gecko": script(PASSES)}).discuss("owl", "gecko")
+    until(lambda: row(hall, "umbrellas")[3].endswith("work"), "the summary is written")
+
+    assert row(hall, "umbrellas")[3] == "idle: waits for the summary of owl; its run is at work"
+    assert status(hall.place).rooms[0].to_record()["running"] == ["owl"]
+    assert problems(hall) == []
+    (hall.root / "go").touch()
+    all_is_quiet()
+    assert status(hall.place).rooms[0].to_record()["tmState"] == "archived"
+
+
+@pytest.mark.req("OP-014")
+def test_a_speaker_that_runs_is_speaking_and_a_room_of_one_is_shown(hall: Hall):
+    waits = 'cat >/dev/null; while [ ! -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; echo Yes.'
+    hall.seat({"owl": script(waits)}).room("owl", "alice")
+    document = hall.root / "memory/shared/channels/weather.md"
+    assert row(hall, "weather")[3] == "nobody has said anything yet"
+    assert "owl since 2026-02-08T20:00:00Z, has not begun" in document.read_text()
+
+    hall.post()
+    until(lambda: row(hall, "weather")[3] == "is speaking", "owl runs")
+
+    assert "owl since 2026-02-08T20:00:00Z, is speaking" in document.read_text()
+    (hall.root / "go").touch()
+    all_is_quiet()
+    assert "asleep: weather" in shown(hall)
+    assert "all have had their turn; the next message wakes the room" in document.read_text()
 
 
 def test_a_calmed_room_is_a_problem_for_a_day(hall: Hall):
