@@ -38,6 +38,7 @@ from council.operations.place import Place
 from council.operations.report import Report
 from council.operations.rooms import room_prompts, rooms
 from council.operations.rooms.authorship import prover
+from council.operations.rooms.discussing import checked_summary
 from council.operations.rooms.room_prompts import turn_prompt
 from council.operations.rooms.room_report import BeatenRoom
 from council.operations.serving import Claimed, Owed, owed_to
@@ -232,7 +233,6 @@ class ServedRoom:
 # is printed is the summary that completes the discussion. How an agent is run, `launching` knows.
 
 PHASE = "TURN"
-_NO_SUMMARY = "it neither printed a summary nor completed the discussion"
 _SILENT = "it neither printed nor posted anything, nor ended its turn"
 
 
@@ -293,13 +293,11 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
         if not _is_open(step.channel, task):
             return step  # it ended its turn itself, or the room went on without it
         if not step.channel.speaker:
-            if not answer.ok or answer.by_tool or is_pass(answer.text):
-                failure.append(_NO_SUMMARY if answer.ok or silent else answer.reason)
-                return step.then(
-                    task_failed(step.channel, task, failure[0], now=now, final=answer.is_final)
-                )
-            path = _write_summary(place, task, clean(answer.text))
-            return step.then(completed(step.channel, job.agent.id, path, now))
+            summary, why = _summary_of(place, task, answer)
+            if not why:
+                return step.then(completed(step.channel, job.agent.id, summary, now))
+            failure.append(why)
+            return step.then(task_failed(step.channel, task, why, now=now, final=answer.is_final))
         posted, _ = said_already(session, step.channel, job.agent.id)
         if not (answer.ok or silent or posted):
             failure.append(answer.reason or NO_ANSWER)
@@ -330,16 +328,24 @@ def _settle(place: Place, job: RoomJob, answer: Answer) -> Settled:
     return _settled(place, step.channel, task, reason)
 
 
-def _write_summary(place: Place, task: str, text: str) -> str:
-    """Write the summary that a run printed and return its path from the root.
+def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
+    """Return the path from the root of the summary of a run, or why there is none.
 
-    Raises:
-        CouncilError: It cannot be written.
+    What is printed is written there; an agent that answers by tool has done so itself.
     """
-    folder = resolve_inside(place.paths.shared, SUMMARIES)
-    make_folder(folder)
-    replace(f"{folder}/{task}.md", f"{text.strip()}\n".encode("utf-8", "replace"))
-    return os.path.relpath(os.path.realpath(f"{folder}/{task}.md"), os.path.realpath(place.root))
+    if not answer.ok:
+        return "", answer.reason
+    text = clean(answer.text)
+    try:
+        path = resolve_inside(place.paths.shared, f"{SUMMARIES}/{task}.md")
+        if not answer.by_tool:
+            if is_pass(text):
+                return "", NO_ANSWER
+            make_folder(os.path.dirname(path))
+            replace(path, f"{text.strip()}\n".encode("utf-8", "replace"))
+        return checked_summary(place, path), ""
+    except CouncilError as error:
+        return "", error.message
 
 
 def _is_open(channel: Channel, task: str) -> bool:

@@ -122,7 +122,7 @@ def complete(
     """
     now = place.now()
     discussions.check_completing(rooms.look(place, channel_id, now).channel, caller)
-    path = _checked_summary(place, summary)
+    path = checked_summary(place, summary)
 
     def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
         return step.then(discussions.completed(step.channel, caller, path, now))
@@ -132,7 +132,7 @@ def complete(
     return step.then(finished), troubles
 
 
-def _checked_summary(place: Place, given: str) -> str:
+def checked_summary(place: Place, given: str) -> str:
     """Return the path of a summary from the root (DG-122).
 
     Raises:

@@ -162,16 +162,43 @@ def test_the_program_of_its_initiator_sums_up_a_discussion_that_fell_idle(
 
 
 @pytest.mark.req("OP-014")
-def test_a_run_that_completes_the_discussion_by_command_is_done_too(hall: Hall):
+@pytest.mark.parametrize("link", [False, True])
+def test_an_agent_that_answers_by_tool_writes_the_summary_to_the_file_it_is_told(
+    hall: Hall, link: bool
+):
+    (hall.root / "secret").write_text("Secret.")
     folder = "memory/shared/discussion-summary"
-    does = f"mkdir -p {folder}; echo Mine. >{folder}/mine.md; "
-    does += f"{COUNCIL} discussion complete umbrellas --summary {folder}/mine.md >/dev/null"
-    hall.seat_all(SUMS_UP.format(does), ("owl", "gecko")).discuss("owl", "gecko")
+    file = f"{folder}/$COUNCIL_TASK_ID.md"
+    writes = f'ln -sf "$COUNCIL_ROOT/secret" "{file}"' if link else f'echo Rain. >"{file}"'
+    runs = script(f'mkdir -p {folder}; if grep -q "{folder}"; then {writes}; fi')
+    hall.seat({"owl": {**runs, "answer": "tool"}, "gecko": {}, "fox": {}})
+    hall.discuss("gecko", "fox")
+    for agent in ("gecko", "fox"):
+        hall.end(agent, "NO_REPLY", "umbrellas")
     all_is_quiet()
 
-    assert hall.standing("umbrellas").discussion.summary == f"{folder}/mine.md"
-    assert os.listdir(hall.root / folder) == ["mine.md"]
-    assert hall.kinds("task.failed") == []
+    about = hall.standing("umbrellas").discussion
+    assert about.summary == ("" if link else f"{folder}/umbrellas.1.owl.1.md")
+    assert len(hall.kinds("task.failed")) == int(link)
+    assert bool(about.minutes) is not link
+
+
+@pytest.mark.req("OP-014")
+def test_who_completes_an_idle_discussion_by_hand_ends_the_run_for_its_summary(hall: Hall):
+    waits = 'touch "$COUNCIL_ROOT/up"; until [ -e "$COUNCIL_ROOT/go" ]; do sleep 0.05; done; '
+    idle_by_hand(hall, waits + "echo Too late.")
+    until((hall.root / "up").exists, "the summary is written")
+
+    folder = hall.root / "memory/shared/discussion-summary"
+    folder.mkdir()
+    (folder / "mine.md").write_text("Mine.")
+    discussing.complete(hall.place, "umbrellas", "owl", "mine.md")
+    (hall.root / "go").touch()
+    all_is_quiet()
+
+    assert hall.standing("umbrellas").discussion.summary.endswith("/mine.md")
+    assert os.listdir(folder) == ["mine.md"]
+    assert hall.kinds("task.failed", "agent.rested") == []
 
 
 @pytest.mark.req("OP-014")
