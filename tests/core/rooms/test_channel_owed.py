@@ -16,7 +16,13 @@ from council.core.rooms.channel_owed import (
     pending,
     signalled,
 )
-from council.core.rooms.channel_tasks import task_failed, task_queued, task_refused, task_started
+from council.core.rooms.channel_tasks import (
+    summary_queued,
+    task_failed,
+    task_queued,
+    task_refused,
+    task_started,
+)
 from council.core.rooms.channels import Mode, TurnState
 from council.core.rooms.discussions import called_back, completed, minuted, reminded
 from council.core.rooms.floor import members_changed
@@ -247,6 +253,27 @@ def test_an_idle_discussion_owes_one_reminder_for_each_time_it_falls_asleep():
         assert owed(room) == []
         assert room.channel.speaker == ""
         room.post("zoe", "one more thing")
+
+
+@pytest.mark.req("OP-014")
+def test_attempts_at_a_summary_are_counted_apart_from_those_at_a_turn_of_the_same_cycle():
+    room = Room("ann", "bob", mode=Mode.DISCUSSION)
+    room.post(MODERATOR, GUIDE, "guide")
+    turn = start(room).task
+    room.take(task_failed(room.channel, turn, "no", now=room.now, final=True))
+    room.settle()
+    room.end("bob", "NO_REPLY")
+    room.take(reminded(room.channel, room.now))
+    assert owed(room, Wake) == []
+    room.take(summary_queued(room.channel, room.now))
+    wake = start(room)
+    assert (wake.agent, wake.attempt) == ("ann", 2)
+    assert next_due(room.channel) == room.now + MINUTE
+    room.take(task_failed(room.channel, wake.task, "no", now=room.now))
+    room.later(HOUR)
+    assert due(room).attempt == 3
+    room.post("zoe", "one more thing")
+    assert due(room).task == "room.2.ann.1"
 
 
 def test_a_discussion_whose_participants_have_left_is_idle_too():
