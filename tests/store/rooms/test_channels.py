@@ -114,7 +114,7 @@ def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
     assert "all have had their turn" in channel_words.floor_line(asleep)
     assert "only repeated" in channel_words.floor_line(asleep.copy(calmed="repetition"))
     assert "too long" in channel_words.floor_line(asleep.copy(calmed="max-cycles"))
-    assert "when two agents are here" in channel_words.floor_line(room("owl"))
+    assert "when an agent is here" in channel_words.floor_line(room("alice"))
     assert channel_words.cycle_line(asleep) == "it is over"
     assert channel_words.cycle_line(room("owl", "gecko")) == "no turn has ended yet"
     work = room("owl", "gecko").copy(mode=Mode.WORK, state=TurnState.DISABLED, speaker="")
