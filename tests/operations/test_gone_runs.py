@@ -12,6 +12,7 @@ import pytest
 
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.registering import Joining
+from council.operations.halting import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.telling.explaining import explain
@@ -102,6 +103,7 @@ def test_run_for_a_task_is_seen_to_be_gone_among_many_that_wait(hall: Hall):
     hall.beat()
     assert note.exists()
     kill_all(hall)
+    halt(hall.place)  # what would be started now would look as well
     hall.beat_to_rest(SECOND)
     assert [one.split()[0] for one in hall.kinds("task.lost")] == ["task.lost"]
 

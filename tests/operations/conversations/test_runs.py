@@ -333,7 +333,7 @@ def test_follower_sees_the_conversation_to_its_end(table: Table):
     seen = list(follow(table.place, "active", made.state.conversation_id))
     all_is_quiet()
 
-    assert all(one.state.conversation_id == made.state.conversation_id for one in seen)
+    assert all(one.conversation_id == made.state.conversation_id for one in seen)
     assert minutes_of(table.place, made.state.conversation_id).path == str(table.minutes()[0])
 
 
