@@ -73,9 +73,7 @@ def without_gone_runs(
 
 def _is_claimed(run: Task | Run) -> bool:
     return (
-        run.state is TaskState.R
-        and run.ends_at is not None
-        and run.driver not in _WITHOUT_PROCESS
+        run.state is TaskState.R and run.ends_at is not None and run.driver not in _WITHOUT_PROCESS
     )
 
 

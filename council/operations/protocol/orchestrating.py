@@ -179,8 +179,9 @@ class Lookout:
         """Tell whether a context has something to be done that needs no run."""
         if any(isinstance(one, _AT_HAND) for one in pending(exchange, self._now)):
             return True
-        exchange = without_gone_runs(self.crew.place, exchange, self._now, self.crew.registry.agents)
-        step = orchestrator.advance(exchange, self.crew.registry, self._now, rules=self.crew.rules)
+        crew = self.crew
+        exchange = without_gone_runs(crew.place, exchange, self._now, crew.registry.agents)
+        step = orchestrator.advance(exchange, crew.registry, self._now, rules=crew.rules)
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _continued(self, kept: Kept) -> Kept:
