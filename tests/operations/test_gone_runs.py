@@ -81,7 +81,7 @@ def test_run_for_a_task_is_tried_again_at_the_next_look(hall: Hall):
     kill_all(hall)
     hall.now += SECOND
     found = explain(hall.place, "S1")
-    assert [one.cause.kind for one in found.hindrances if one.cause.kind == "lost"] == ["lost"]
+    assert [one.code for one in found.hindrances if one.code == "lost"] == ["lost"]
     assert [one.at for one in found.nexts if one.said.kind == "next-lease"] == [hall.now]
     hall.beat_to_rest()
     assert [one.split()[0] for one in hall.kinds("task.lost")] == ["task.lost"]
