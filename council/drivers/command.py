@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from council.drivers.runs import Run
 
 _LINE_END_BYTES = 2
+# What stands for a byte that is no UTF-8, and what `surrogateescape` makes of such bytes.
+_MARK = "\N{REPLACEMENT CHARACTER}"
+_MARKS = dict.fromkeys(range(0xDC80, 0xDD00), _MARK)
 
 
 def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:
@@ -39,7 +42,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
         settings: `argv` or `preset`, `answer` and `env` of the agent.
         base: The environment of the caller, of which the run sees a part.
 
-    Source: C0-046, C0-076, OP-002, XC-017.
+    Source: C0-046, C0-076, OP-002, OP-012, XC-017.
     """
     argv, extra_names, fault = _command(run, settings)
     cwd = run.cwd or run.root
@@ -151,19 +154,29 @@ def _failure(run: Run, finished: Finished) -> str:
 
 
 def _text(content: bytes, max_bytes: int) -> str:
-    """Return what was printed, without the line ends after it, if it can be an answer."""
+    """Return what was printed, without the line ends after it, if it can be an answer.
+
+    Each byte that is no UTF-8 becomes a mark, and a line before the text says so (OP-012).
+    """
     content = content.rstrip(b"\r\n")
     if len(content) > max_bytes:
         raise InvalidInputError(_too_long(max_bytes))
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInputError("output is not UTF-8") from None
+    text = content.decode("utf-8", "surrogateescape")
     if "\0" in text:
         raise InvalidInputError("output holds a NUL character")
     if not text.strip():
         raise InvalidInputError(NO_ANSWER)
-    return text
+    marked = text.translate(_MARKS)
+    if marked == text:
+        return text
+    if not marked.replace(_MARK, "").strip():
+        raise InvalidInputError("output is not UTF-8")
+    lost = sum(ord(one) in _MARKS for one in text)
+    bytes_were = "1 byte was" if lost == 1 else f"{lost} bytes were"
+    marked = f"[{bytes_were} no UTF-8; {_MARK} stands for each]\n\n{marked}"
+    if len(marked.encode("utf-8")) > max_bytes:
+        raise InvalidInputError(_too_long(max_bytes))
+    return marked
 
 
 def _too_long(max_bytes: int) -> str:

@@ -18,41 +18,66 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from council.core.conversations.conversation import Conversation, Task
+    from council.core.protocol.exchange import Exchange, Run
     from council.core.rooms.channels import Channel
     from council.operations.place import Place
 
-    Held = TypeVar("Held", Conversation, Channel)
+    Held = TypeVar("Held", Conversation, Channel, Exchange)
+    Runs = Mapping[str, Task] | Mapping[str, Run]
+
+# Who answers by hand or by way of an inbox has a lease at most, and no process.
+_WITHOUT_PROCESS = ("manual", "inbox")
 
 
-def has_runs(tasks: Mapping[str, Task]) -> bool:
+def has_runs(runs: Runs) -> bool:
     """Return true if a run with a lease is claimed."""
-    return any(one.state is TaskState.R and one.ends_at is not None for one in tasks.values())
+    return any(_is_claimed(one) for one in runs.values())
 
 
-def gone_runs(place: Place, tasks: Mapping[str, Task]) -> list[str]:
-    """Return the tasks whose run is claimed and whose process is gone.
+def gone_runs(place: Place, runs: Runs, agents: Mapping[str, str] | None = None) -> list[str]:
+    """Return the ids of the runs that are claimed and whose process is gone.
+
+    Args:
+        place: The workspace.
+        runs: The tasks of a conversation or a room, or the runs of a context.
+        agents: The agents behind the ids that document 002 gives them, None for no such ids.
 
     Source: OP-006.
     """
-    if place.settings.force_network_fs or not has_runs(tasks):
+    if place.settings.force_network_fs or not has_runs(runs):
         return []
     from council.store.slots import Slots
 
     slots = Slots(place.paths.places, place.settings.max_runs)
+    known = agents or {}
     return [
         one.id
-        for one in tasks.values()
-        if one.state is TaskState.R and one.ends_at is not None and slots.is_free(one.agent)
+        for one in runs.values()
+        if _is_claimed(one) and slots.is_free(known.get(one.agent, one.agent))
     ]
 
 
-def without_gone_runs(place: Place, state: Held, now: datetime) -> Held:
+def without_gone_runs(
+    place: Place, state: Held, now: datetime, agents: Mapping[str, str] | None = None
+) -> Held:
     """Return a state in which the lease of each run is over whose process is gone."""
-    gone = gone_runs(place, state.tasks)
+    gone = gone_runs(place, _runs_of(state), agents)
     if not gone:
         return state
     new = state.copy()
-    for task in gone:
-        ends_at = new.tasks[task].ends_at
-        new.tasks[task].ends_at = now if ends_at is None else min(now, ends_at)
+    for one in gone:
+        run = _runs_of(new)[one]
+        run.ends_at = now if run.ends_at is None else min(now, run.ends_at)
     return new
+
+
+def _is_claimed(run: Task | Run) -> bool:
+    return (
+        run.state is TaskState.R and run.ends_at is not None and run.driver not in _WITHOUT_PROCESS
+    )
+
+
+def _runs_of(state: Conversation | Channel | Exchange) -> Runs:
+    """Return the runs of a state: a context keeps them beside its tasks."""
+    runs: Runs = getattr(state, "runs", state.tasks)
+    return runs

@@ -45,6 +45,23 @@ def test_the_answer_is_what_was_printed_without_the_line_ends_after_it(tmp_path)
     assert answer.text == "\n  Réponse 🦉\r\n\r\n## heading -->\n\n "
 
 
+@pytest.mark.req("OP-012")
+def test_bytes_that_are_no_text_cost_those_bytes_and_not_the_answer(tmp_path):
+    answer = run_command(turn(tmp_path), program("garbage"), BASE)
+    assert answer.ok
+    assert answer.text == (
+        "[3 bytes were no UTF-8; \ufffd stands for each]\n\n"
+        "good so far \ufffd\ufffd\ufffd and no further"
+    )
+
+
+@pytest.mark.req("OP-012")
+def test_marks_for_bytes_that_are_no_text_make_no_answer_longer_than_it_may_be(tmp_path):
+    run = turn(tmp_path, max_text_bytes=40)
+    answer = run_command(run, program("garbage"), BASE)
+    assert answer.reason == "answer longer than 40 bytes"
+
+
 def test_a_large_prompt_and_a_large_answer_do_not_block_each_other(tmp_path):
     prompt = "a line of the prompt\n" * 45_000
     answer = run_command(turn(tmp_path, prompt=prompt), program("echo"), BASE)
@@ -63,7 +80,7 @@ def test_a_program_that_never_reads_its_prompt_can_still_answer(tmp_path):
         (program("silent"), "no answer", 0),
         (program("fails"), "exit 3", 3),
         (program("fails", 1), "exit 1", 1),
-        (program("garbage"), "output is not UTF-8", 0),
+        (AgentSettings(argv=["printf", r"\377\n\376"]), "output is not UTF-8", 0),
         (AgentSettings(argv=["no-such-program-here"]), "not found: no-such-program-here", None),
         (AgentSettings(argv=["/etc/passwd"]), "not executable: /etc/passwd", None),
         (AgentSettings(argv=["sh", "-c", "kill -9 $$"]), "ended by SIGKILL", None),

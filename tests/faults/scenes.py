@@ -41,7 +41,7 @@ class Scene:
 
     def _build(self) -> None:
         (self.desk.root / "memory" / "shared").mkdir(parents=True)
-        self.do("convene", "Shall we?", "--agents", "a,b,c", "--phases", self.phases, *self.options)
+        self.do("convene", "Shall we?", "--people", "a,b,c", "--phases", self.phases, *self.options)
         self.conversation_id = self.watched.conversation_id
         self.prepare()
         self.do("status")

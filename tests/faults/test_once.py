@@ -65,7 +65,7 @@ class Scene:
 
     def prepare(self) -> None:
         """Bring the workspace to where the command is given."""
-        self.do("convene", "Shall we?", "--agents", "a,b,c", *self.options)
+        self.do("convene", "Shall we?", "--people", "a,b,c", *self.options)
 
     def put_up(self) -> None:
         shutil.rmtree(self.desk.root, ignore_errors=True)
@@ -210,7 +210,7 @@ class Restore(Scene):
 
 class Convene(Scene):
     name = "convene"
-    command = ("convene", "Shall we?", "--agents", "a,b,c", "--open", "--json")
+    command = ("convene", "Shall we?", "--people", "a,b,c", "--open", "--json")
 
     def prepare(self) -> None:
         (self.desk.root / "memory" / "shared" / ".council").mkdir()

@@ -88,8 +88,9 @@ def test_archiving_killed_at_any_call_leaves_one_file_of_minutes(
     tmp_path: Path, start: int, wide: int
 ):
     for number in range(start, MANY_CALLS, wide):
-        table = Table(tmp_path / str(number)).seat({agent: {} for agent in FOUR})
-        table.convene(phases=ONE_ROUND, coordinator="maman")
+        by_hand: dict[str, dict[str, object]] = {agent: {} for agent in FOUR}
+        table = Table(tmp_path / str(number)).seat(by_hand, coordinator="maman")
+        table.convene(phases=ONE_ROUND)
         for agent in FOUR:
             record_answer(table.place, "active", agent, f"I am {agent} in round 1.")
         table.beat_to_rest()

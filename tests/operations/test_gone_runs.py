@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from council.core.protocol.exchange import Exchange
+from council.core.protocol.registering import Joining
+from council.operations.halting import halt
+from council.operations.protocol import registry
+from council.operations.protocol.asking import request
+from council.operations.telling.explaining import explain
+from council.store.protocol.context_survey import CROWD
+from council.store.protocol.contexts import Contexts
 from council.store.slots import Slots
 from tests.operations.halls import Hall
 from tests.operations.tables import all_is_quiet, running_processes, script, until
@@ -41,6 +50,11 @@ def kill_all(hall: Hall) -> None:
     all_is_quiet()
 
 
+def exchange_of(hall: Hall, context: str = "S1") -> Exchange:
+    """Return a context, open or closed."""
+    return Contexts(hall.place.paths).read(context).exchange
+
+
 @pytest.mark.req("OP-006")
 def test_turn_in_a_council_is_tried_again_at_the_next_look(hall: Hall):
     hall.convene(agents=("owl", "gecko"))
@@ -57,6 +71,41 @@ def test_turn_in_a_room_is_tried_again_at_the_next_look(hall: Hall):
     hall.beat_to_rest(SECOND)
     assert hall.kinds("task.lost") == ["task.lost owl"]
     assert "owl: Here I am." in hall.said()
+
+
+@pytest.mark.req("OP-006")
+def test_run_for_a_task_is_tried_again_at_the_next_look(hall: Hall):
+    registry.join(hall.place, Joining(agent="owl", capabilities=("plan",)))
+    request(hall.place, "Plan the day", caps=("plan",))
+    hall.beat()
+    kill_all(hall)
+    hall.now += SECOND
+    found = explain(hall.place, "S1")
+    assert [one.code for one in found.hindrances if one.code == "lost"] == ["lost"]
+    assert [one.at for one in found.nexts if one.said.kind == "next-lease"] == [hall.now]
+    hall.beat_to_rest()
+    assert [one.split()[0] for one in hall.kinds("task.lost")] == ["task.lost"]
+    hall.beat_to_rest(timedelta(minutes=1))
+    assert [str(one.state) for one in exchange_of(hall).tasks.values()] == ["D"]
+
+
+@pytest.mark.req("OP-006")
+def test_run_for_a_task_is_seen_to_be_gone_among_many_that_wait(hall: Hall):
+    registry.join(hall.place, Joining(agent="owl", capabilities=("plan",)))
+    for number in range(CROWD + 1):
+        request(hall.place, f"Plan the day {number}", caps=("plan",))
+    hall.beat()
+    until((hall.root / "killable").exists, "the owl is at work")
+    note = Path(hall.place.paths.protocol) / ".due"
+    # Once nothing has changed for two seconds the note vouches for those that wait.
+    changed = max(one.stat().st_ctime for one in note.parent.rglob("*"))
+    until(lambda: time.time() > changed + 2.1, "the files have stood for a while")
+    hall.beat()
+    assert note.exists()
+    kill_all(hall)
+    halt(hall.place)  # what would be started now would look as well
+    hall.beat_to_rest(SECOND)
+    assert [one.split()[0] for one in hall.kinds("task.lost")] == ["task.lost"]
 
 
 @pytest.mark.req("OP-006")

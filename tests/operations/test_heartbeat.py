@@ -175,7 +175,7 @@ def test_done_is_not_asked_again_and_when_all_have_left_the_synthesis_is_next(ta
 @pytest.mark.req("C0-036")
 @pytest.mark.parametrize("status", ["CONVERGED", "TIMEOUT"])
 def test_status_set_in_the_file_leads_to_the_synthesis(table: Table, status: str):
-    table.seat(BY_HAND).convene(coordinator="maman")
+    table.seat(BY_HAND, coordinator="maman").convene()
     all_answer(table)
     assert table.read().phase == "CHALLENGE"
     text = table.live().read_text(encoding="utf-8")
@@ -202,7 +202,7 @@ def test_agreement_of_all_ends_the_rounds_early_in_a_debate_only(table: Table, m
 
 @pytest.mark.req("C0-035", "XC-008")
 def test_coordinator_is_told_of_each_transition_once_by_a_file_and_an_event(table: Table):
-    table.seat(BY_HAND).convene(coordinator="maman")
+    table.seat(BY_HAND, coordinator="maman").convene()
     assert table.tasks("maman") == []
     for tour in (2, 3, 4):
         all_answer(table)
@@ -223,7 +223,7 @@ def test_coordinator_is_told_of_each_transition_once_by_a_file_and_an_event(tabl
 
 @pytest.mark.req("C0-035")
 def test_notices_are_still_there_when_the_council_is_over(table: Table):
-    table.seat_all(SPEAKS).convene(coordinator="maman", phases=("collect", "synthesize"))
+    table.seat_all(SPEAKS, coordinator="maman").convene(phases=("collect", "synthesize"))
     all_is_quiet()
     record_answer(table.place, "active", "maman", "So be it.")
     table.beat()
@@ -274,7 +274,7 @@ def test_synthesis_is_asked_of_the_synthesizer_else_the_coordinator_else_a_parti
 
 @pytest.mark.req("C0-063")
 def test_digest_says_what_it_is_when_nobody_writes_in_time(table: Table):
-    table.seat(BY_HAND).convene(phases=("collect", "synthesize"), coordinator="maman")
+    table.seat(BY_HAND, coordinator="maman").convene(phases=("collect", "synthesize"))
     all_answer(table)
     table.beat()
     assert table.minutes() == []
@@ -329,7 +329,8 @@ def test_second_council_of_the_day_on_a_subject_gets_a_number(table: Table):
 
 @pytest.mark.req("XC-007", "C0-029")
 def test_second_heartbeat_changes_no_file_whatever_is_open(table: Table):
-    table.seat({**BY_HAND, "deaf": script("exit 3"), "hangs": script("sleep 60")}, max_runs=1)
+    others = {"maman": {}, "deaf": script("exit 3"), "hangs": script("sleep 60")}
+    table.seat({**BY_HAND, **others}, max_runs=1)
     names = ["collect", "challenge", "resolve", "synthesize"]
     for rounds, name in enumerate(names):
         table.convene(name=name, agents=FOUR, coordinator="maman")
@@ -423,7 +424,7 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(table: Table):
 
 
 def test_archived_conversation_whose_archiver_died_is_cleared_away(table: Table):
-    table.seat(BY_HAND).convene(phases=("collect", "synthesize"), coordinator="maman")
+    table.seat(BY_HAND, coordinator="maman").convene(phases=("collect", "synthesize"))
     all_answer(table)
     table.beat()
     record_answer(table.place, "active", "maman", "So be it.")
@@ -451,7 +452,7 @@ def test_heartbeat_leaves_no_descriptor_open(table: Table):
 def test_late_answer_that_comes_while_minutes_are_written_reaches_them(table: Table, monkeypatch):
     from council.operations.conversations import archive as archiving
 
-    table.seat(BY_HAND).convene(phases=("collect", "synthesize"), coordinator="maman")
+    table.seat(BY_HAND, coordinator="maman").convene(phases=("collect", "synthesize"))
     task = f"{table.read().conversation_id}.1.blaise.1"
     all_answer(table, agents=FOUR[:3])
     table.beat(HOUR)

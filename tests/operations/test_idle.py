@@ -253,7 +253,7 @@ def test_deadline_that_passes_is_met(crowd: Crowd, one: str):
 def test_lease_that_is_over_is_seen(crowd: Crowd, one: str):
     def lease(state: Conversation) -> None:
         for task in state.tasks.values():
-            task.ends_at = NOW + 5 * MINUTE
+            task.driver, task.ends_at = "command", NOW + 5 * MINUTE
 
     crowd.change(one, lease)
     crowd.settle()

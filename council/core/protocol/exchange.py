@@ -366,6 +366,11 @@ class Run(Record):
     reason: str = ""
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
 
+    @property
+    def agent(self) -> str:
+        """Who is run, by its protocol id or its own: what a task of a council calls so."""
+        return self.worker
+
 
 class Exchange(Record):
     """One context and everything in it.

@@ -138,6 +138,11 @@ class Registry(Record):
             found.append(Entry(id=COORDINATOR))
         return sorted(found, key=lambda one: in_order(one.id))
 
+    @property
+    def agents(self) -> dict[str, str]:
+        """The agents of the workspace by the ids that they have here."""
+        return {one.id: one.agent for one in self.entries.values() if one.agent}
+
     def get(self, protocol_id: str) -> Entry | None:
         """Return who is registered under an id, None for nobody."""
         entry = self.entries.get(protocol_id)

@@ -19,6 +19,7 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER, Message
 from council.core.record import Record
+from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.dropped_runs import dropped, end_program
 from council.operations.protocol.handed_over import settled
@@ -106,7 +107,8 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
 
     def revised(exchange: Exchange) -> Change:
         before.update(dropped(exchange))
-        made, step = worked_off(crew, rule(exchange))
+        standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
+        made, step = worked_off(crew, rule(standing))
         steps.append(step)
         made.taken_back = settled(crew, exchange, made.exchange)
         if crew.operation.id and made.exchange != exchange:

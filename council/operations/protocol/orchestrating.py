@@ -30,6 +30,7 @@ from council.core.protocol.exchange_owed import (
     pending,
 )
 from council.core.record import Record
+from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts, open_new
@@ -178,7 +179,9 @@ class Lookout:
         """Tell whether a context has something to be done that needs no run."""
         if any(isinstance(one, _AT_HAND) for one in pending(exchange, self._now)):
             return True
-        step = orchestrator.advance(exchange, self.crew.registry, self._now, rules=self.crew.rules)
+        crew = self.crew
+        exchange = without_gone_runs(crew.place, exchange, self._now, crew.registry.agents)
+        step = orchestrator.advance(exchange, crew.registry, self._now, rules=crew.rules)
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _continued(self, kept: Kept) -> Kept:
@@ -204,7 +207,8 @@ class Lookout:
         seen.awaited = exchange.is_open and _goes_on(exchange)
         if exchange.is_open and self._contexts.is_told(kept):
             queued = all(one.owed.run in exchange.runs for one in runs)
-            if not runs or queued:
+            # That a process is gone changes no file: what runs is opened at each look.
+            if (not runs or queued) and not has_runs(exchange.runs):
                 due_at = _quiet_until(exchange, self._now)
                 self._survey.note(name, due_at, seen.to_record(), waits)
         return bool(runs)

@@ -93,7 +93,7 @@ def _answered(place: Place, exchange: Exchange, task: str) -> Answered:
         store.catch_up(exchange.context)  # the answer is put down a moment after the end
     tasks = _tasks_of(exchange, task)
     registry = Crew(place, place.now()).registry
-    names = {one.id: one.agent for one in registry.entries.values() if one.agent}
+    names = registry.agents
     path = os.path.relpath(store.answer_path(exchange.context), place.root)
     said = verdict_of(tasks, names, exchange.lang)
     done = [one.state is TaskState.D for one in tasks]

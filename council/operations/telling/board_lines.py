@@ -22,6 +22,7 @@ from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files
 from council.store.dated import YOUNG_NS, replace_dated
+from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ class Lines:
 
             store = Contexts(paths)
             for context in store.ids():
-                yield CONTEXT, context, f"{store.folder}/{context}.json", self._context
+                path = (*record_files(f"{store.folder}/{context}.jsonl"), "")[0]
+                yield CONTEXT, context, path, self._context
 
     def _line(self, kind: str, name: str, make: Make) -> Line | None:
         try:

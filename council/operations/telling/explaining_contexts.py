@@ -10,6 +10,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
 from council.core.telling import meanings
+from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
 from council.operations.telling.explained import Explained, Said, Tried
@@ -132,7 +133,7 @@ def _names(place: Place) -> dict[str, str]:
     from council.store.protocol.protocol_registry import load
 
     try:
-        return {one.id: one.agent for one in load(place.paths).entries.values() if one.agent}
+        return load(place.paths).agents
     except CouncilError:
         return {}
 
@@ -241,9 +242,10 @@ def _attempt(
         if agent in slots.running_agents() or run.ends_at is None:
             found.wait_for("run", agent, run.at, run.ends_at, attempt=last.number, **told)
         else:
-            found.wait_for("run-gone", agent, run.at, run.ends_at, **told)
-            found.hinder("lost", agent, until=run.ends_at, **told)
-            found.then("next-lease", run.ends_at, agent=agent)
+            lost_at = found.now if gone_runs(place, {run.id: run}, names) else run.ends_at
+            found.wait_for("run-gone", agent, run.at, lost_at, **told)
+            found.hinder("lost", agent, until=lost_at, **told)
+            found.then("next-lease", lost_at, agent=agent)
     else:
         found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
         if last.worker not in names or agent_of(place.root, place.settings, agent).driver == MANUAL:

@@ -81,10 +81,23 @@ def test_run_that_hits_its_limit_is_not_tried_again_and_the_phase_waits(table: T
     assert (str(state.participants["henry"].status), state.phase) == ("WAITING", "COLLECT")
 
 
+@pytest.mark.req("OP-012")
+def test_reader_of_minutes_sees_that_bytes_were_no_text_and_one_attempt_is_enough(table: Table):
+    latin = r'cat >/dev/null; printf "Oui, d\351j\340.\nSTATUS: AGREED\n"'
+    table.seat({"henry": script(latin), "sage": script(SPEAKS)}).convene(phases=ONE_ROUND)
+    all_is_quiet()
+
+    (minutes,) = table.minutes()
+    text = minutes.read_text(encoding="utf-8")
+    assert "[2 bytes were no UTF-8; \ufffd stands for each]" in text
+    assert "Oui, d\ufffdj\ufffd." in text
+    assert not table.events("task.failed")
+
+
 @pytest.mark.req("C0-046")
 def test_agent_that_answers_by_tool_and_by_standard_output_counts_once(table: Table):
-    table.seat({"henry": program("uses_tool"), "sage": program("uses_tool")})
-    table.convene(phases=ONE_ROUND, coordinator="maman")
+    tools = {"henry": program("uses_tool"), "sage": program("uses_tool")}
+    table.seat(tools, coordinator="maman").convene(phases=ONE_ROUND)
     all_is_quiet()
 
     state = table.read()
@@ -107,8 +120,8 @@ def test_answer_that_comes_after_its_round_is_late_and_reaches_the_minutes(table
     gate = table.root.parent / "gate"
     os.mkfifo(gate)
     slow_once = f"[ $COUNCIL_TOUR = 2 ] && echo Yes. || cat {gate}"
-    table.seat({"henry": script(slow_once), "sage": {}}).convene(
-        phases=("collect", "challenge", "synthesize"), coordinator="maman"
+    table.seat({"henry": script(slow_once), "sage": {}}, coordinator="maman").convene(
+        phases=("collect", "challenge", "synthesize")
     )
     record_answer(table.place, "active", "sage", "Yes.")
     table.beat(HOUR)
@@ -296,7 +309,7 @@ def test_run_sees_the_variables_named_for_it_and_no_other(table: Table, monkeypa
 
 
 def test_prompts_of_rounds_that_are_over_are_taken_back(table: Table):
-    table.seat({agent: {} for agent in FOUR}).convene(phases=ONE_ROUND, coordinator="maman")
+    table.seat({agent: {} for agent in FOUR}, coordinator="maman").convene(phases=ONE_ROUND)
     for agent in FOUR:
         record_answer(table.place, "active", agent, "Yes.")
     table.beat()
@@ -333,7 +346,7 @@ def test_follower_sees_the_conversation_to_its_end(table: Table):
     seen = list(follow(table.place, "active", made.state.conversation_id))
     all_is_quiet()
 
-    assert all(one.state.conversation_id == made.state.conversation_id for one in seen)
+    assert all(one.conversation_id == made.state.conversation_id for one in seen)
     assert minutes_of(table.place, made.state.conversation_id).path == str(table.minutes()[0])
 
 

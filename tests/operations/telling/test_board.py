@@ -260,6 +260,30 @@ def test_one_change_in_a_crowd_opens_one_conversation(crowd: Table, monkeypatch)
     assert changed
 
 
+@pytest.mark.req("P8-006", "OP-001")
+def test_one_change_in_a_crowd_of_contexts_opens_one_of_them(table: Table, monkeypatch):
+    store = Contexts(Workspace(str(table.root)))
+    for number in range(1, 41):
+        opened = Exchange(context=f"S{number}", request="A plan", opened_at=NOW, updated_at=NOW)
+        store.open(lambda _, opened=opened: Change(exchange=opened), NOW)
+    table.beat()
+    age(table)
+    os.unlink(table.place.paths.board)
+    render_board(table.place, NOW)
+    store.edit("S7", lambda one: Change(exchange=one.copy(request="Another plan")), NOW)
+    seen: list[str] = []
+    real = Contexts.read
+
+    def read(contexts: Contexts, context: str):
+        seen.append(context)
+        return real(contexts, context)
+
+    monkeypatch.setattr(Contexts, "read", read)
+    render_board(table.place, NOW)
+    assert seen == ["S7"]
+    assert board(table).count("Another plan") == 1
+
+
 def test_look_at_a_file_that_was_just_changed_is_not_trusted(crowd: Table, monkeypatch):
     for name in crowd.place.conversations.names():
         crowd.live(name).touch()
