@@ -259,7 +259,7 @@ class Archiving(Scene):
 
 
 class Synthesis(Archiving):
-    """The synthesis itself: recorded, and archived by what it leaves behind."""
+    """The synthesis itself: recorded, and archived by the same command."""
 
     name = "synthesis and archiving"
     command = ("synthesize", "So be it.", "--as", "a", "--name", "active", "--json")
@@ -276,9 +276,10 @@ class Synthesis(Archiving):
 
 
 def _without_heartbeat() -> None:
-    import council.operations.conversations.answer
+    from council.operations.conversations import answer
 
-    council.operations.conversations.answer.wake_next = lambda place: None
+    answer.wake_next = lambda place: None
+    answer._minutes = lambda place, state: ""
 
 
 SCENES = (

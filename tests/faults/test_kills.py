@@ -61,7 +61,7 @@ def test_command_killed_at_any_call_is_done_once(
 @pytest.mark.req("XC-001", "XC-002")
 @pytest.mark.parametrize(
     "kind",
-    [scenes.HeartbeatWithRuns, scenes.Reveal, scenes.Synthesis],
+    [scenes.HeartbeatWithRuns, scenes.Reveal],
     ids=lambda kind: kind.name,
 )
 def test_what_a_command_detaches_is_killed_at_any_call(
