@@ -237,6 +237,8 @@ def drawn(scene: Scene, dice: random.Random) -> Call:
         is_option = one.opts[0].startswith("-")
         common = one.name in ("root", "now", "json")
         wanted = 0.97 if one.required else 0.04 if common else 0.2 if is_option else 0.7
+        if is_option and not common and _KINDS.get(one.name) == "path":
+            wanted = 0.5  # files are where a run does most harm
         if dice.random() > wanted or one.name in _STAYS:
             continue
         if getattr(one, "is_flag", False):
