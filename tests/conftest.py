@@ -146,9 +146,9 @@ class Council:
             clean["TMPDIR"] = os.environ["TMPDIR"]
         if now is not None:
             clean["COUNCIL_NOW"] = now.isoformat() if isinstance(now, datetime) else now
-            if env and "COUNCIL_TASK_ID" in env:  # a run is claimed with the clock that it gets
-                key = run_key(Workspace(str(self.root)))
-                clean["COUNCIL_CLAIM"] = run_claim(key, {**clean, **env})
+        if env and "COUNCIL_TASK_ID" in env:  # a run is claimed with the clock that it gets
+            key = run_key(Workspace(str(self.root)))
+            clean["COUNCIL_CLAIM"] = run_claim(key, {**clean, **env})
         return {**clean, **(env or {})}
 
 

@@ -242,8 +242,8 @@ def gc(
     from council.operations.delegation.artifacts import collect
 
     age = parse_duration(older_than)
-    if place.is_in_run and age < parse_duration(_USUAL_AGE):
-        raise RefusedError("a run does not hasten it", "leave --older-than out")
+    if place.is_in_run and not dry_run:
+        raise RefusedError("a run removes no artifacts", "see what would go: --dry-run")
     found = collect(place, age, dry_run=dry_run)
     return Output(
         record=found.to_record(), text=_collected(found, place.root), notes=_strange(found.strange)

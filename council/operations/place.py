@@ -173,6 +173,8 @@ def open_place(root: str, now: str, environ: Mapping[str, str]) -> Place:
     place = Place(root_directory("", environ), environ, fixed)
     if root and os.path.realpath(root) != os.path.realpath(place.root):
         raise RefusedError(f"this run belongs to {place.root}", "leave --root out")
+    if not os.path.exists(place.paths.key):
+        raise RefusedError(f"no run was started by {place.root}", "leave COUNCIL_ROOT as it was")
     if fixed is not None and not place.is_as_claimed():
         raise RefusedError(
             "COUNCIL_NOW is not the clock that this run was started with",
@@ -212,10 +214,10 @@ def conversation_name(place: Place, given: str) -> str:
 
 
 def own_agent(place: Place) -> str:
-    """Return which agent's run this is: what `COUNCIL_AGENT` and its task say alike.
+    """Return which agent's run this is: what its variables say alike, and its claim or token shows.
 
     Raises:
-        RefusedError: Neither says so, or they differ.
+        RefusedError: Nothing says so, they differ, or nothing shows it.
 
     Source: SC-002.
     """
@@ -225,6 +227,13 @@ def own_agent(place: Place) -> str:
     if not own or of_task not in ("", own):
         raise RefusedError(
             f"this run is {of_task}'s, not {own}'s" if own else "nothing says whose run this is",
+            "leave the variables of the run as they were given",
+        )
+    from council.operations.tokens import fits
+
+    if not place.is_as_claimed() and not fits(place, own):
+        raise RefusedError(
+            f"nothing shows that this run is {own}'s",
             "leave the variables of the run as they were given",
         )
     return checked_name(own, "agent id")

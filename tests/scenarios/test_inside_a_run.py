@@ -6,6 +6,7 @@ Each was seen to succeed before what now refuses it was there.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -40,8 +41,8 @@ class Inside(NamedTuple):
         return self.council("show", "weather", "--json").json()
 
 
-def variables_of(council: Council, agent: str) -> dict[str, str]:
-    written = council.root / f"inside-{agent}"
+def variables_of(folder: Path, agent: str) -> dict[str, str]:
+    written = folder / f"inside-{agent}"
     wait_until(written.exists)
     pairs = (line.partition("=") for line in written.read_text().splitlines())
     return {
@@ -51,9 +52,9 @@ def variables_of(council: Council, agent: str) -> dict[str, str]:
     }
 
 
-def say(council: Council, agent: str, words: str) -> None:
-    (council.root / f"say-{agent}.tmp").write_text(words)
-    (council.root / f"say-{agent}.tmp").rename(council.root / f"say-{agent}")
+def say(folder: Path, agent: str, words: str) -> None:
+    (folder / f"say-{agent}.tmp").write_text(words)
+    (folder / f"say-{agent}.tmp").rename(folder / f"say-{agent}")
 
 
 def seat(council: Council, trust: str = "open", **shells: str) -> None:
@@ -72,8 +73,8 @@ def inside(council: Council) -> Iterator[Inside]:
     made = council("convene", "Rain?", "--agents", "owl,gecko", "--name", "weather")
     assert made.code == 0, made.err
     assert council("channel", "create", "chat", "room", "--participants", "owl,gecko").code == 0
-    yield Inside(council, variables_of(council, "owl"))
-    say(council, "owl", "It will rain.")
+    yield Inside(council, variables_of(council.root, "owl"))
+    say(council.root, "owl", "It will rain.")
     at_rest(council.root)
 
 
@@ -182,6 +183,48 @@ def test_a_run_signs_as_nobody_else(inside, without):
     done = inside("msg", "sign", "--as", "O1", line, without=without)
 
     assert (done.code, done.out) == (6, "")
+
+
+@pytest.mark.req("SC-002")
+def test_a_run_that_takes_the_name_of_another_is_not_believed(inside):
+    task = next(one for one in inside.state()["tasks"] if ".gecko." in one)
+    forged = {"COUNCIL_AGENT": "gecko", "COUNCIL_TASK_ID": task}
+    before = inside.state()
+
+    refused(inside("respond", "It rains.", "--name", "weather", **forged))
+    refused(inside("channel", "post", "room", "I am gecko.", **forged))
+    alone = ("COUNCIL_TASK_ID", "COUNCIL_TOKEN", "COUNCIL_CLAIM")
+    refused(inside("respond", "It rains.", without=alone, COUNCIL_AGENT="gecko"))
+    refused(inside("artifact", "publish", inside.council.root / "council.toml", **forged))
+
+    assert inside.state() == before
+    for day in (inside.council.root / "memory/shared/events").glob("*.jsonl"):
+        told = [json.loads(line) for line in day.read_text().splitlines()]
+        assert not [one for one in told if one["type"] == "guard.rejected" and one["agentId"]]
+
+
+@pytest.mark.req("SC-002")
+def test_a_run_reaches_no_workspace_that_started_no_run(inside, tmp_path):
+    (tmp_path / "other/memory/shared").mkdir(parents=True)
+    before = tree(tmp_path / "other")
+
+    for words in (("channel", "post", "den", "Here."), ("artifact", "gc"), ("status",)):
+        refused(inside(*words, COUNCIL_ROOT=str(tmp_path / "other")))
+
+    assert tree(tmp_path / "other") == before
+
+
+@pytest.mark.req("SC-002")
+def test_a_run_removes_no_artifacts_however_old_they_are(inside):
+    made = inside.council("artifact", "publish", stdin="Of old.\n").out.split()[0]
+    stored = list((inside.council.root / "memory/shared/artifacts").glob(f"{made}*"))
+    for one in stored:
+        os.utime(one, (1_600_000_000, 1_600_000_000))
+
+    refused(inside("artifact", "gc"))
+
+    assert inside("artifact", "gc", "--dry-run").code == 0
+    assert all(one.exists() for one in stored)
 
 
 # --- What "inside" means

@@ -167,9 +167,13 @@ def tell_refusal(place: Place, error: RefusedError, guard: str = "path") -> None
 
     A disk that refuses that hides no refusal.
     """
+    from council.operations.place import own_agent
     from council.store.events import append, loose_records
 
+    agent = ""  # a name that nothing shows is no agent's deed
+    with ignoring(CouncilError):
+        agent = own_agent(place)
     data = {"guard": guard, "code": error.code, "message": error.message}
-    event = Event(type="guard.rejected", agent=place.environ.get("COUNCIL_AGENT", ""), data=data)
+    event = Event(type="guard.rejected", agent=agent, data=data)
     with ignoring(CouncilError):
         append(place.paths, loose_records([event], "", place.now()))
