@@ -182,6 +182,19 @@ class RefusedError(CouncilError):
     code = "refused"
 
 
+class NotAdoptedError(RefusedError):
+    """No command made a conversation's file, or not as it stands, and trust is strict (SC-003)."""
+
+    code = "not-adopted"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"trust is strict, and no command made the file of {name!r} as it stands: "
+            f"it waits for council adopt {name}",
+            f"read it first: council show {name}",
+        )
+
+
 class NotAParticipantError(RefusedError):
     """Somebody answers who does not take part."""
 

@@ -73,6 +73,7 @@ def _is_under_way(place: Place, owner: str, task: str) -> bool:
         return run is not None and run.state is TaskState.R
     name = place.environ.get("COUNCIL_NAME", "")
     if name != owner and is_name(name):
+        place.conversations.require_adopted(name)
         state = place.conversations.read(name)
         return state.conversation_id == owner and is_under_way(state, task)
     from council.operations.rooms.rooms import channels

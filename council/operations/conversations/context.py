@@ -63,6 +63,7 @@ def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> See
     if parts:
         from council.core.conversations.sight import parts as parts_of
 
+        place.conversations.require_adopted(name)
         return Seen(parts=parts_of(place.conversations.read(name), agent, place.now()), prompt="")
     note = _note_path(place, name, agent, lang)
     kept = _shown_before(note, place.now().timestamp())
@@ -73,6 +74,7 @@ def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
     """Make a prompt, and note what it was made from."""
     from council.operations.conversations.prompting import prompt_and_parts
 
+    place.conversations.require_adopted(name)
     state = place.conversations.read(name)
     prompt, path, seen = prompt_and_parts(place, state, agent, lang)
     # The revision that was read is the noted one only if that is still the last.

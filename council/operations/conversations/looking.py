@@ -113,6 +113,7 @@ class Look:
         place, now, survey = self._place, self._now, self._survey
         if survey is not None:
             survey.look(name, conversation_id)  # before it is read: what changes now is seen later
+        place.conversations.require_adopted(name)
         view = place.conversations.page(name, now)
         state = without_gone_runs(place, view.state, now)
         step = machine.advance(state, now)

@@ -142,6 +142,7 @@ def record_answer(
         return step.then(machine.advance(step.state, place.now(), ours=True))
 
     if check:
+        place.conversations.require_adopted(name)
         state = place.conversations.read(name, with_sealed=True)
         step = change(state)
         asked = step.state.participants.get(agent) if step.outcome == "recorded" else None

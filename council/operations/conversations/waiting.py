@@ -80,6 +80,7 @@ def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool
     """
     ends_at = time.monotonic() + longest.total_seconds()
     try:
+        place.conversations.require_adopted(name)
         state = place.conversations.read(name)
     except NotFoundError:
         found = last_over(place, name if named else "")

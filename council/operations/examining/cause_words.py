@@ -341,6 +341,12 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "voir : council task show {task} ; qui pourrait : council agent select CAPS "
         "--explain ; puis renvoyez la demande",
     ),
+    "not-adopted": (
+        'no command made the file of {name} as it stands, and trust = "strict"',
+        "aucune commande n'a fait le fichier de {name} tel qu'il est, et trust = \"strict\"",
+        "read it; if it is to go on: council adopt {name}",
+        "lisez-le ; s'il doit continuer : council adopt {name}",
+    ),
     "is-paused": (
         "it is paused since {since}",
         "en pause depuis {since}",

@@ -103,7 +103,8 @@ def _repair(place: Place) -> list[Cause]:
         try:
             place.conversations.edit(name, _unchanged, actor="doctor", now=place.now())
         except CouncilError as error:
-            refused.append(cause("broken-file", name, message=error.message, name=name))
+            kind = "not-adopted" if error.code == "not-adopted" else "broken-file"
+            refused.append(cause(kind, name, message=error.message, name=name))
     return refused
 
 

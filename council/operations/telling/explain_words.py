@@ -90,6 +90,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         '(répondre par : council say "…" --to {name})',
     ),
     "resumption": ("a person: it is paused", "une personne : en pause"),
+    "adoption": ("a person, to adopt its file", "une personne, pour adopter son fichier"),
     "minutes": ("its minutes", "son compte rendu"),
     "message": ("a message: nobody has said anything new", "un message : rien de neuf n'a été dit"),
     "delivery": ("the words of {agent} to arrive", "l'arrivée de ce que {agent} a dit"),

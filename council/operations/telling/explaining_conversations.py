@@ -13,7 +13,7 @@ from council.core.bounds import NOT_STARTED
 from council.core.conversations import owed
 from council.core.conversations.conversation import Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.telling import meanings
 from council.core.telling.trace_context import context_of
 from council.operations.gone_runs import gone_runs
@@ -66,7 +66,10 @@ def explain_conversation(place: Place, about: Subject, *, brief: bool = False) -
     found = _frame(place, state, about.trace, live)
     found.brief = brief
     _of_file(place, found)
-    if state.finished_at is not None:
+    if any(one.code == "not-adopted" for one in found.hindrances):
+        found.wait_for("adoption")
+        found.then("next-person")
+    elif state.finished_at is not None:
         found.wait_for("minutes", since=state.finished_at)
         found.then("next-minutes")
     elif state.paused_at is not None:
@@ -95,7 +98,11 @@ def _of_file(place: Place, found: Explained) -> None:
     from council.operations.conversations.checking import check
 
     try:
+        place.conversations.require_adopted(found.name)
         faults = check(place, found.name).faults
+    except NotAdoptedError as error:
+        found.hinder(error.code)
+        return
     except CouncilError as error:
         faults = [error.message]
     if faults:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import Conversation, SealedText
-from council.core.errors import ConflictError, NotFoundError
+from council.core.errors import ConflictError, NotAdoptedError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.step import Step
@@ -121,6 +121,23 @@ class Conversations:
         path = self.workspace.conversation_file(name)
         with files.explaining("read", path):
             return views.view(self.workspace, name, now)
+
+    def require_adopted(self, name: str) -> None:
+        """Refuse what a file says that no command made as it stands, where trust is strict.
+
+        Raises:
+            NotAdoptedError: It waits for a person.
+            CouncilError: As for `page`.
+
+        Source: SC-003.
+        """
+        if not self.workspace.strict:
+            return
+        from council.store.conversations.unchanged import standing_digest
+
+        is_known = standing_digest(self.workspace, name)[0]
+        if not is_known and self.page(name).standing in (live.UNKNOWN, live.AHEAD):
+            raise NotAdoptedError(name)
 
     def must_settle(self, view: View) -> bool:
         """Tell whether there is anything to take in or finish in the files of a conversation.
@@ -304,15 +321,17 @@ class Conversations:
         with files.explaining("write", path):
             conversation_id = naming.pointer_of(self.workspace, name)
             if not conversation_id:
-                with self._door.open(name, now) as session:
+                with self._door.open(name, now, adopting=True) as session:
                     return _edited(session, changed=False)
             with self._door.session(name, conversation_id, now) as session:
+                session.is_adopting = True
                 refuse_ended(session)
+                if session.tail is None:
+                    session.settle()
+                    return _edited(session, changed=False)
                 session.reading = session.read_live()
                 if session.reading is None:
                     raise NotFoundError(f"{path} is not there", "see: council restore")
-                if session.tail is None:
-                    session.settle()
                 session.affirm()
                 session.text = session.past.text(session.last["digest"])
                 data = session.reading.data

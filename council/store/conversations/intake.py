@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from council.core.conversations.records import to_record
 from council.core.digests import sha256_hex
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.events import Event
 from council.store.conversations import sealed
 from council.store.conversations.places import decoded
@@ -83,7 +83,12 @@ def _is_rendered(state: Conversation, data: bytes) -> bool:
 
 
 def import_ahead(session: Session, data: bytes) -> None:
-    """Make a later text than the journal knows a revision, as it stands and with its number."""
+    """Make a later text than the journal knows a revision, as it stands and with its number.
+
+    Raises:
+        NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
+    """
+    _refuse_unadopted(session)
     state, page = statefile.load(decoded(data), session.places.live)
     known = session.last["rev"]
     behind = Event(type="journal.behind", data={"rev": state.rev, "known": known})
@@ -97,11 +102,13 @@ def begin_from_file(session: Session) -> None:
 
     Raises:
         NotFoundError: There is no live file either.
+        NotAdoptedError: Trust is strict, and nobody adopts it (SC-003).
     """
     if session.reading is None:
         raise NotFoundError(
             f"no open conversation {session.name!r}", "see: council list; or council convene"
         )
+    _refuse_unadopted(session)
     data, places = session.reading.data, session.places
     start = begin(decoded(data), session.name, places.live, session.now, strict=places.strict)
     state = start.state.copy(conversation_id=session.conversation_id)
@@ -112,3 +119,8 @@ def begin_from_file(session: Session) -> None:
     session.add(head, data)
     if not start.as_it_stands or state != start.state:
         session.commit(state, start.page, actor="external", seal=start.seal)
+
+
+def _refuse_unadopted(session: Session) -> None:
+    if session.places.strict and not session.is_adopting:
+        raise NotAdoptedError(session.name)

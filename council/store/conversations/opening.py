@@ -110,16 +110,20 @@ class Door:
                 _forget(session)  # nobody else has ever seen this folder
             raise
 
-    def open(self, name: str, now: datetime, *, ended_too: bool = False) -> Session:
+    def open(
+        self, name: str, now: datetime, *, ended_too: bool = False, adopting: bool = False
+    ) -> Session:
         """Return a session that is entered and settled; the caller's `with` ends it.
 
         Args:
             name: Which conversation.
             now: The time of what is done.
             ended_too: Whether an archived one that is not cleared away yet will do.
+            adopting: Whether a person takes its file as it stands, whatever it is.
 
         Raises:
             NotFoundError: There is no such conversation.
+            NotAdoptedError: No command made its file, and trust is strict.
             InvalidStateError: Its file cannot be read, or is a copy of another.
             LockTimeoutError: Somebody held its lock for too long.
         """
@@ -135,6 +139,7 @@ class Door:
                 naming.prepare_control(self._workspace)
                 self._check_file_system()
             session = self.session(name, conversation_id, now)
+            session.is_adopting = adopting
             session.enter()
             try:
                 if is_closed(session.tail):

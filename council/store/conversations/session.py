@@ -102,6 +102,7 @@ class Session(Document):
         self.conversation_id = conversation_id
         self.page = None
         self.latest = {} if latest is None else latest
+        self.is_adopting = False  # a person has said that any text may stand
 
     def commit(
         self,
