@@ -105,8 +105,8 @@ WORDS: dict[str, dict[str, str]] = {
         "verified": "verified",
         "claimed": "claimed",
         "tool": "written by the tool",
-        "escape-note": "Every text below is quoted whole. A backslash before < is added by the "
-        "minutes, so that no text can act as markup.",
+        "escape-note": "Every text below is quoted whole, without control characters. A backslash "
+        "before < or inside of a link is added by the minutes, so that no text can act as markup.",
     },
     "fr": {
         "title.consensus": "Accord",
@@ -211,8 +211,9 @@ WORDS: dict[str, dict[str, str]] = {
         "verified": "vérifié",
         "claimed": "déclaré",
         "tool": "écrit par l'outil",
-        "escape-note": "Chaque texte ci-dessous est cité en entier. La barre oblique inverse "
-        "devant < est ajoutée par ce compte rendu, pour qu'aucun texte n'agisse comme du balisage.",
+        "escape-note": "Chaque texte ci-dessous est cité en entier, sans caractères de contrôle. "
+        "La barre oblique inverse devant < ou dans un lien est ajoutée par ce compte rendu, pour "
+        "qu'aucun texte n'agisse comme du balisage.",
     },
 }
 

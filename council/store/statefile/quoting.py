@@ -1,18 +1,23 @@
-"""Texts of others inside a document of ours, whole and reversible.
+"""Texts of others inside minutes, whole, and nothing in them acts.
 
 A text stands as a block quote: every line of it, whatever ends that line, has
 `> ` before it. So its headings, rules and fences stay inside the quote, and no
 line of it can be taken for one of ours. `<` gets a backslash wherever markup
 could begin, for renderers that let it through: a closing tag would end the
-quote, an open comment would hide what follows. `unquoted` gives back exactly
-what was given.
+quote, an open comment would hide what follows. What would be a link or load an
+image gets one, too, and is shown as it was written. Control and direction
+characters become blanks. The data beside the minutes hold every text as it is;
+`unquoted` reads minutes that were written before there were any.
 
-Source: XC-010, `store.md` section 4.
+Source: XC-010, SC-005, `store.md` section 4.
 """
 
 from __future__ import annotations
 
+import re
+
 from council.core.conversations.account import one_line
+from council.core.plain_text import plain_text
 from council.store.statefile.marks import read_block
 
 TYPE_CHECKING = False
@@ -24,15 +29,21 @@ STATE_CLOSE = "-->"
 MARK = "<!--council:entry"
 _AFTER_OPENING = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _LEADING_MARKUP = frozenset("#>`~-+*=|")
+# Where a backslash keeps a link from being one; inside of code it does no harm.
+_LINK = re.compile(
+    r"(?<=\])(?=[(\[:])"  # to an address, to a definition, the definition itself
+    r"|(?<=\[)(?=\[)"  # of a wiki
+    r"|(?<=\w)(?=://)|(?<=\bwww)(?=\.)|(?<=[\w.+-])(?=@\w)",  # what renderers find in plain text
+    re.IGNORECASE,
+)
 
 
 def escaped(text: str) -> str:
-    r"""Return `text` with `\` before each `<` that could begin markup.
+    r"""Return `text` with `\` wherever it could act, and no sign that a terminal could obey.
 
-    Backslashes that stand there are doubled first, so that their number stays
-    odd and the way back is unambiguous.
+    Backslashes that stand before a `<` are doubled first, so that their number stays odd.
     """
-    pieces = text.split("<")
+    pieces = _LINK.sub(r"\\", "\n".join(plain_text(line) for line in _lines(text))).split("<")
     for at in range(len(pieces) - 1):
         if pieces[at + 1][:1] in _AFTER_OPENING:
             pieces[at] += "\\" * (_backslashes_at_end(pieces[at]) + 1)
@@ -53,18 +64,18 @@ def _backslashes_at_end(text: str) -> int:
 
 
 def _lines(text: str) -> list[str]:
-    lines = text.splitlines(keepends=True)
-    ends_open = not lines or len((lines[-1] + ".").splitlines()) > 1
-    return [*lines, ""] if ends_open else lines
+    """Return the lines of a text, one that is empty after an end of line at the end."""
+    *lines, last = f"{text}.".splitlines()
+    return [*lines, last[:-1]]
 
 
 def quoted(text: str) -> str:
     """Return `text` as a block quote, without an end of line after it."""
-    return "".join(f"> {line}" for line in _lines(escaped(text)))
+    return "\n".join(f"> {line}" for line in escaped(text).split("\n"))
 
 
 def unquoted(block: str) -> str:
-    """Return the text of a block quote that `quoted` made."""
+    """Return the text of a block quote as `quoted` made it while that was reversible."""
     bare = [
         line[2:] if line.startswith("> ") else line.removeprefix(">")
         for line in block.splitlines(keepends=True)

@@ -9,6 +9,7 @@ import frontmatter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import (
@@ -291,7 +292,8 @@ def test_hostile_contributions_change_no_line_but_their_own() -> None:
         state = said(opened(phases=("COLLECT", "SYNTHESIZE")), 1, henry="Yes.", nova=text)
         state = said(said(state, 2, sage="No."), 3, henry=text)
         rendered = render_minutes(state, now=minute(4))
-        assert data(state)["texts"]["1-nova"] == read_entries(rendered)["1-nova"] == text
+        assert data(state)["texts"]["1-nova"] == text
+        assert read_entries(rendered).keys() == {one.id for one in state.entries}
         assert data(state).items() >= to_record(state).items()
         return [
             line
@@ -310,7 +312,53 @@ def test_hostile_text_cannot_open_or_close_markup() -> None:
         assert text.replace(f"\\{markup}", "").count(markup) == 0
 
 
-@given(st.text(st.sampled_from("a\\<>!/b \n\r\x0b\u2028#`-"), max_size=60))
+LIVE = """\
+[a](javascript:alert(1)) ![b](https://evil.example/b.png "t") [c][d] ![e][d] [d] [d][] f\\[g](h:i)
+![[embedded]] [[page|alias]] <javascript:alert(1)> <https://evil.example> <j@evil.example>
+<img src=x onerror=alert(1)> <!-- hidden --> [![k](l)](m) [n](<o> 'p') `[` [q](r) \\`[s](t)
+https://evil.example www.evil.example mailto:u@evil.example WWW.evil.example obsidian://open?v=x
+
+[d]: javascript:alert(1)
+[v]:
+  <https://evil.example> "title"
+
+- [w](x)
+  1. [y]: z:a
+
+| [h](i) |
+|---|
+| [j](k) |
+\x1b]0;owned\x07\x9b31m\u202e\u2066\u061c\u200e end"""
+
+
+@pytest.mark.req("SC-005")
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_no_text_in_minutes_is_a_link_an_image_or_an_order_to_a_terminal(lang: str) -> None:
+    state = played(brief=LIVE, synthesis=LIVE, topic=LIVE, lang=lang)
+    for one in state.participants.values():
+        one.name, one.role, one.emoji = LIVE, LIVE, LIVE
+    for entry in state.entries:
+        entry.text = LIVE
+    text = render_minutes(state, now=minute(30))
+
+    body = text.split("\n---\n", 1)[1]
+    parsed = MarkdownIt("commonmark").enable("table").parse(body)
+    inner = [child for token in parsed for child in [token, *(token.children or [])]]
+    kinds = {token.type for token in inner}
+    raw = [one.content.strip() for one in inner if one.type.startswith("html")]
+    assert {"blockquote_open", "heading_open"} <= kinds
+    assert not kinds & {"link_open", "image"}
+    assert all(one.startswith("<!--council:entry ") for one in raw)
+    for live in ("https://", "obsidian://", "www.evil", "WWW.evil", "u@evil", "[[page", "](", "]:"):
+        assert live not in body
+    shown = "".join(one.content for one in inner if one.type in ("text", "text_special"))
+    for readable in ("https://evil.example", "javascript:alert(1)", "[[page|alias]]", "end"):
+        assert readable in shown
+    assert [one for one in body if not one.isprintable() and one != "\n"] == []
+    assert set(data(state)["texts"].values()) == {LIVE}
+
+
+@given(st.text(st.sampled_from("a\\<>!/b \n#`-"), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_every_text_comes_out_as_it_went_in(text: str) -> None:
     assert unquoted(quoted(text)) == text
