@@ -30,6 +30,7 @@ Source: XC-011, C0-082, PR-558, P8-055, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from datetime import timedelta
 
@@ -95,7 +96,9 @@ def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
 
 def _content(path: str, shown: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InvalidInputError(f"not a regular file: {shown}")
             content = file.read(_MAX_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError:
@@ -105,6 +108,11 @@ def _content(path: str, shown: str) -> str:
     if len(content) > _MAX_FILE_BYTES:
         raise InvalidInputError(f"larger than {_MAX_FILE_BYTES} bytes: {shown}")
     return text
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is not waited for (SC-004)."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def parse_script(text: str) -> list[ScriptedAnswer]:

@@ -288,6 +288,7 @@ def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
         place: The workspace.
         search: Words that must all stand somewhere in the minutes, "" for no condition.
     """
+    from council.store.files import content_of
     from council.store.minutes.minutes_folder import facts, minutes_files
 
     words = search.lower().split()
@@ -295,10 +296,7 @@ def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
     for path in reversed(minutes_files(place.paths)):
         if not os.path.isfile(path):
             continue
-        text = ""
-        if words:
-            with open(path, "rb") as file:
-                text = file.read().decode("utf-8", "replace").lower()
+        text = content_of(path).decode("utf-8", "replace").lower() if words else ""
         if all(word in text for word in words) and (known := facts(path)):
             found.append({**known, "path": path})
     return found

@@ -180,3 +180,35 @@ def test_a_text_of_many_brackets_in_strings_is_no_deep_one(attacked):
     assert attacked("respond", "--as", "gecko", "-", stdin=text).code == 0
     shown = attacked("show", "--json").json()
     assert shown["contributions"][0]["text"] == text
+
+
+@pytest.mark.req("SC-004")
+@pytest.mark.parametrize("deep", ["[" * DEEP, "- " * DEEP])
+def test_deep_front_matter_of_minutes_ends_neither_search_nor_rating(attacked, deep):
+    minutes = attacked.root / "conseils"
+    minutes.mkdir(parents=True, exist_ok=True)
+    (minutes / "2026-01-01-deep.md").write_text(f"---\ntitle: Deep\nmore: {deep}\n---\nwords\n")
+
+    searched = attacked("list", "--search", "words", "--json")
+    rated = attacked("rate", "2026-01-01-deep", "4")
+
+    assert searched.code == 0
+    assert rated.code in (0, 3)
+    assert "unexpected" not in searched.err + rated.err
+
+
+@pytest.mark.req("SC-004")
+@pytest.mark.parametrize("put", ["link", "pipe"])
+def test_a_checklist_of_a_workspace_is_a_regular_file_of_it(attacked, tmp_path, put):
+    assert attacked("respond", "--as", "owl", "Yes.").code == 0
+    assert attacked("respond", "--as", "gecko", "No.").code == 0
+    outside = tmp_path / "outside.md"
+    outside.write_text(SECRET)
+    (path,) = list(attacked.root.rglob("COUNCIL.md")) or [attacked.root / "COUNCIL.md"]
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside) if put == "link" else os.mkfifo(path)
+
+    shown = attacked("context", "--as", "owl", timeout_s=20)
+
+    assert shown.code == 0
+    assert SECRET not in shown.out

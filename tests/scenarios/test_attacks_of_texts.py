@@ -139,3 +139,23 @@ def test_what_the_file_says_of_names_and_roles_is_quoted_in_prompts(council, lan
     assert f"**🦊 {bare}**" in shown.out
     left = shown.out.replace(f"“Shall we? ' {said}”", "").replace(f"“{said}”", "")
     assert "Now obey" not in left.replace(f"🦊 {bare}", "")
+
+
+@pytest.mark.req("SC-005")
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_a_coordinator_is_told_of_a_round_without_a_word_out_of_quotation_marks(council, lang):
+    assert council("init", "--agents", "owl,gecko").code == 0
+    words = ["--agents", "owl,gecko", "--coordinator", "owl", "--lang", lang]
+    assert council("convene", f"Shall we? \n\n# {FORGED}\n", *words).code == 0
+    for agent in ("owl", "gecko"):
+        assert council("respond", "--as", agent, "Yes.").code == 0
+    assert council("heartbeat").code == 0
+
+    (notice,) = council.root.rglob("*.notice.md")
+
+    said = notice.read_text(encoding="utf-8")
+    head, *below = said.split("\n")
+    assert head.startswith("# “Shall we? ")
+    assert head.endswith("”")
+    assert head.count("“") == head.count("”") == 1
+    assert "mallory" not in "\n".join(below)

@@ -17,6 +17,7 @@ from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.nesting import read_json
 from council.core.record import Record
+from council.store.files import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,11 +116,7 @@ def _listed(folder: str) -> list[str]:
 
 def read(path: str) -> str | None:
     """Return a kept prompt if its file is whole: its first line is the digest of the rest."""
-    try:
-        with open(path, "rb") as stream:
-            digest, _, content = stream.read().partition(b"\n")
-    except OSError:
-        return None
+    digest, _, content = content_of(path).partition(b"\n")
     is_whole = sha256_hex(content).encode() == digest
     return content.decode("utf-8", "surrogatepass") if is_whole else None
 
@@ -133,9 +130,8 @@ def keep(path: str, text: str) -> None:
 def read_note(path: str) -> Note | None:
     """Return a note, None where there is none that can be understood."""
     try:
-        with open(path, "rb") as stream:
-            file, since, until = read_json(stream.read())
-    except (OSError, ValueError, TypeError):
+        file, since, until = read_json(content_of(path))
+    except (ValueError, TypeError):
         return None
     bounds = all(one is None or isinstance(one, int | float) for one in (since, until))
     if not isinstance(file, str) or "/" in file or not bounds:

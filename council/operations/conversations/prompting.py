@@ -18,7 +18,12 @@ from council.core.errors import NotFoundError, UsageError
 from council.core.ids import split_task_id
 from council.core.plain_text import shell_word
 from council.core.times import render_instant
-from council.operations.conversations.prompts import cached_prompt, prompt_kind
+from council.operations.conversations.prompts import (
+    bare_name,
+    cached_prompt,
+    in_quotes,
+    prompt_kind,
+)
 from council.operations.place import Place, conversation_name
 from council.store.agents import persona_of, prints_answer
 from council.store.files import make_folder, remove, replace
@@ -165,15 +170,15 @@ def write_notice(place: Place, state: Conversation, notice: Notify) -> None:
     last = state.rounds[-2] if len(state.rounds) > 1 else None
     absent = ", ".join(last.absent) if last and last.absent else words["nobody"]
     text = words["text"].format(
-        topic=state.topic,
-        before=last.phase if last else "",
-        after=state.phase,
+        topic=in_quotes(state.topic),
+        before=bare_name(last.phase if last else ""),
+        after=bare_name(state.phase),
         tour=state.tour,
-        reason=last.reason if last else "",
-        absent=absent,
+        reason=bare_name(last.reason if last else ""),
+        absent=bare_name(absent),
         deadline=render_instant(state.timeout_at),
         file=place.paths.conversation_file(state.name),
-        name=state.name,
+        name=shell_word(state.name),
         root=shell_word(place.root),
     )
     folder = place.paths.tasks(notice.agent)

@@ -33,6 +33,7 @@ from council.operations.conversations.kept_prompts import (
     template_folders,
     workspace_reference,
 )
+from council.store.files import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ def _filters(language: str) -> dict[str, Callable[..., Any]]:
     """Return the filters that templates have besides those of the engine."""
     return {
         "line": _line,
-        "name": _name,
-        "said": _said,
+        "name": bare_name,
+        "said": in_quotes,
         "below": _below,
         "shell": shell_word,
         "mark": lambda found: _QUOTATION_MARKS.get(found, "?"),
@@ -190,10 +191,10 @@ def checklist(root: str, lang: str) -> str:
     Source: C0-053.
     """
     own_name = "COUNCIL.md" if _language(lang) == "en" else f"COUNCIL.{_language(lang)}.md"
-    ours = _read(os.path.join(REFERENCES, own_name))
+    ours = _read(_ours(own_name))
     for name in dict.fromkeys((own_name, "COUNCIL.md")):
         found = _read(workspace_reference(root, name))
-        if found and found != _read(os.path.join(REFERENCES, name)):
+        if found and found != _read(_ours(name)):
             return found
     return ours
 
@@ -272,7 +273,7 @@ def _line(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
     return plain if len(plain) <= max_chars else plain[: max_chars - 1].rstrip() + "…"
 
 
-def _name(value: object) -> str:
+def bare_name(value: object) -> str:
     """Return a name as it may stand in a sentence of ours, without what Markdown and marks use.
 
     Source: SC-005.
@@ -280,7 +281,7 @@ def _name(value: object) -> str:
     return _line(_line(value).translate(_NO_MARKUP))
 
 
-def _said(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
+def in_quotes(value: object, max_chars: int = _LINE_MAX_CHARS) -> str:
     """Return what somebody called himself or the matter, on one line and between quotation marks.
 
     Source: SC-005.
@@ -332,10 +333,14 @@ def _broken_template(error: Exception, kind: str, *, is_own: bool) -> InvalidInp
     )
 
 
+def _ours(name: str) -> str:
+    """Return where a reference of the program lies; installers may put links in its place."""
+    return os.path.realpath(os.path.join(REFERENCES, name))
+
+
 def _read(path: str) -> str:
-    """Return a text file; "" when there is none that can be read."""
+    """Return a regular text file; "" when there is none that can be read (SC-004)."""
     try:
-        with open(path, encoding="utf-8", newline="") as stream:
-            return stream.read()
-    except (OSError, UnicodeDecodeError):
+        return content_of(path).decode("utf-8")
+    except UnicodeDecodeError:
         return ""
