@@ -9,10 +9,9 @@ Source: C0-019, XC-012.
 from __future__ import annotations
 
 from council.core.conversations.answers import sealed_digest
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, ParticipantStatus
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.ids import text_digest
-from council.core.reading_answers.contribution_lines import status_word
 from council.core.record import Record
 from council.store.statefile.headings import folded, label_line, line_of
 from council.store.statefile.hints import has_hints
@@ -172,4 +171,9 @@ def fits(text: str, digest: str, nonce: str) -> bool:
 
 def status_of(written: str) -> str:
     """Return the status that a person wrote, `RÉPONDU` and `D'ACCORD` included; else the word."""
-    return (status_word(written) or written).upper()
+    word = written.upper()
+    if not word or word in tuple(ParticipantStatus):
+        return word
+    from council.core.reading_answers.contribution_lines import status_word  # it reads prose
+
+    return status_word(written).upper() or word
