@@ -87,7 +87,8 @@ class Lapse(Record):
     """How often an agent has failed in a row, and until when it rests.
 
     `rests` counts the rests since its last success: each is twice as long as
-    the one before. `at` is when it last failed.
+    the one before. `at` is when it last failed, `owner` the conversation, room or context in
+    which it did; what its program said there stands in `reason`.
     """
 
     failures: int = 0
@@ -95,6 +96,7 @@ class Lapse(Record):
     at: datetime | None = None
     until: datetime | None = None
     reason: str = ""
+    owner: str = ""
 
     def to_record(self) -> dict[str, Any]:
         """Return the lapse as JSON."""
@@ -168,7 +170,12 @@ def rests_until(reason: str) -> datetime | None:
 
 
 def failure(
-    tally: Tally, agent: str, reason: str, now: datetime, limits: Mapping[str, int]
+    tally: Tally,
+    agent: str,
+    reason: str,
+    now: datetime,
+    limits: Mapping[str, int],
+    owner: str = "",
 ) -> Lapse | None:
     """Count a failed run; return the lapse if the agent rests from now on. Changes `tally`.
 
@@ -176,7 +183,7 @@ def failure(
     """
     lapse = tally.lapses.setdefault(agent, Lapse())
     lapse.failures += 1
-    lapse.reason, lapse.at = reason, now
+    lapse.reason, lapse.at, lapse.owner = reason, now, owner
     enough = limits.get("failures_before_rest", FAILURES_BEFORE_REST)
     first = timedelta(minutes=limits.get("rest_minutes", REST_MINUTES))
     if not enough or not first or lapse.failures < enough or resting(tally, agent, now):

@@ -146,7 +146,9 @@ def note_failure(
     try:
         lapse = edit_tally(
             place.paths,
-            lambda tally: bounds.failure(tally, agent, reason, now, place.settings.limits),
+            lambda tally: bounds.failure(
+                tally, agent, reason, now, place.settings.limits, conversation_id
+            ),
         )
         if lapse is not None and lapse.until is not None:
             data = {

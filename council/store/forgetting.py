@@ -17,19 +17,16 @@ from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import is_name
 from council.core.nesting import read_json
 from council.core.record import Record
-from council.store import files
+from council.store import files, tally
 from council.store.conversations.erasing import Matter, erase_events
 from council.store.conversations.purging import SET_ASIDE, remove, remove_torn
 from council.store.delegation import artifact_care, artifacts
 from council.store.delegation.forgotten_calls import forget_calls, ledgers_of
-from council.store.paths import record_files
-from council.store.tally import edit_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from council.core.bounds import Tally
     from council.store.conversations.purging import Purged
     from council.store.paths import Workspace
 
@@ -153,8 +150,7 @@ def sweep(workspace: Workspace, doom: Doom, done: Purged) -> None:
             remove(path, done.runs, done)
     done.calls = forget_calls(workspace, about)
     done.events = erase_events(workspace, about)
-    if record_files(workspace.tally):
-        edit_tally(workspace, lambda tally: _uncount(tally, about), anew=True)
+    tally.forget(workspace, about.owners)
     # These hold topics, and are made anew.
     for path in (workspace.board, f"{workspace.control}/board.json", workspace.room_deadlines):
         files.remove(path)
@@ -173,11 +169,6 @@ def _is_of(path: str, about: Matter) -> bool:
     """
     owner, _, rest = os.path.basename(path).partition(".")
     return owner in about.owners and (rest[:1].isdigit() or rest.startswith(_RUNS))
-
-
-def _uncount(tally: Tally, about: Matter) -> None:
-    for owner in about.owners:
-        tally.councils.pop(owner, None)
 
 
 def end_note(workspace: Workspace, kind: str, name: str) -> None:

@@ -15,10 +15,11 @@ from council.core.errors import CouncilError
 from council.core.times import parse_instant
 from council.store import files
 from council.store.documents.stored import Stored
+from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
     from council.store.paths import Workspace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
 SCHEMA_VERSION = 1
+_LAPSE = "failures:failuresInARow rests at:failedAt until:restsUntil reason owner"
 
 
 def read_tally(workspace: Workspace) -> Tally:
@@ -55,6 +57,21 @@ def edit_tally(
     return _stored(workspace).edit(lambda one: _read(one)[0], _to_record, change, anew=anew)
 
 
+def forget(workspace: Workspace, owners: Iterable[str]) -> None:
+    """Count no more what belongs to these, and keep nothing of what was said in them (OP-016)."""
+    if not record_files(workspace.tally):
+        return
+
+    def change(tally: Tally) -> None:
+        for owner in owners:
+            tally.councils.pop(owner, None)
+            for lapse in tally.lapses.values():
+                if lapse.owner == owner:
+                    lapse.reason = lapse.owner = ""
+
+    edit_tally(workspace, change, anew=True)
+
+
 def _stored(workspace: Workspace) -> Stored:
     return Stored(workspace.tally, "remove it", mode=0o600)
 
@@ -74,7 +91,9 @@ def _to_record(tally: Tally) -> dict[str, Any]:
         "today": tally.today.as_json("runs tokens"),
         "councils": {key: one.as_json("runs tokens") for key, one in tally.councils.items()},
         "agents": {
-            agent: one.as_json("failures:failuresInARow rests at:failedAt until:restsUntil reason")
+            agent: one.as_json(
+                "failures:failuresInARow rests at:failedAt until:restsUntil reason owner"
+            )
             for agent, one in tally.lapses.items()
         },
     }
@@ -92,6 +111,7 @@ def _from_record(record: dict[str, Any]) -> Tally:
                 at=parse_instant(one["failedAt"]) if one["failedAt"] else None,
                 until=parse_instant(one["restsUntil"]) if one["restsUntil"] else None,
                 reason=str(one["reason"]),
+                owner=str(one.get("owner", "")),
             )
             for agent, one in record["agents"].items()
         },

@@ -17,7 +17,7 @@ from council.core.errors import ConflictError, CouncilError, NotFoundError, Usag
 from council.core.ids import folded, is_conversation_name, is_name, is_uuid4, split_task_id
 from council.core.record import Record
 from council.core.telling.trace_context import trace_of
-from council.store import files
+from council.store import files, tally
 from council.store.conversations import naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
 from council.store.conversations.places import closing_path
@@ -135,6 +135,7 @@ def purge(workspace: Workspace, conversation_id: str, max_runs: int) -> Purged:
             remove(path, done.runs, done)
         done.calls = forget_calls(workspace, matter)
         done.events = erase_events(workspace, matter)
+        tally.forget(workspace, matter.owners)
         for path in files.paths_in(workspace.control):
             if os.path.isfile(path) and not os.path.islink(path):
                 mask_mentions(path, matter.marks)  # notes of heartbeats, counts, failures
