@@ -163,11 +163,10 @@ def homeless(case: Case) -> None:
     gone = case.root.parent / "gone"
     gone.mkdir()
     case.run("halt")
-    case.convene('retry_backoff = ["1s"]\n' + agent, "--cwd", str(gone))
+    case.convene(agent, "--cwd", str(gone))
     gone.rmdir()
     case.run("resume", "--all")
     wait_until(lambda: "no-folder" in case.causes("problems"))
-    case.run("halt")
 
 
 def halted(case: Case) -> None:
@@ -237,9 +236,12 @@ def mend_and_probe(case: Case, said: dict[str, str]) -> None:
 def make_folder(case: Case, said: dict[str, str]) -> None:
     path = said["said"].rpartition(": ")[2]
     assert f"mkdir -p {path}" in said["fix"]
-    case.shell(f"mkdir -p {path}; council resume --all")
-    case.now += timedelta(minutes=5)
-    wait_until(lambda: case.shell("council heartbeat") or "no-folder" not in case.causes("explain"))
+    case.shell(f"mkdir -p {path}")
+    case.none_names("no-folder")
+    case.all_name("attempt-failed")
+    assert 'by hand: council respond --as owl --name active "…"' in said["fix"]
+    case.shell('council respond --as owl --name active "Yes."')
+    case.none_names("attempt-failed")
 
 
 _ONE = "[limits]\nfailures_before_rest = 1\n"
