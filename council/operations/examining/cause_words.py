@@ -107,7 +107,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "rests": (
         "{agent} rests until {until}: it failed[ {once}][ {failures} times in a row][ ({reason})]",
-        "{agent} est au repos jusqu'à {until} : [a échoué {once}][{failures} échecs de suite][ ({reason})]",
+        "{agent} est au repos jusqu'à {until} : "
+        "[a échoué {once}][{failures} échecs de suite][ ({reason})]",
         "mend its program; it is back as soon as it answers: council doctor --probe",
         "réparez son programme ; il revient dès qu'il répond : council doctor --probe",
     ),
@@ -174,6 +175,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "Python recompile council à chaque commande, ce qui prend plusieurs fois plus "
         "longtemps : {why}",
         "{fix}",
+    ),
+    "newer-file": (
+        "its file has schemaVersion {version}, which only a newer council can write",
+        "son fichier est de schemaVersion {version}, que seul un council plus récent sait écrire",
+        "install a council that knows schemaVersion {version}; or go back: council history, "
+        "council restore REV",
+        "installez un council qui connaît schemaVersion {version} ; ou revenez : council "
+        "history, council restore REV",
     ),
     "broken-file": (
         "its file is not in order: {message}",

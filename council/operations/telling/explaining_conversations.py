@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
 from council.core.conversations import owed
-from council.core.conversations.conversation import Conversation, TaskState
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.telling import meanings
@@ -67,7 +67,7 @@ def explain_conversation(
         refuse_names(state)
     found = _frame(place, state, about.trace, live)
     found.brief = brief
-    _of_file(place, found)
+    _of_file(place, found, state.schema_version)
     if any(one.code == "not-adopted" for one in found.hindrances):
         found.wait_for("adoption")
         found.then("next-person")
@@ -95,10 +95,13 @@ def _of_questions(found: Explained, state: Conversation) -> None:
         found.wait_for("people", one.asker, asked_at.get(one.entry), question=one.text)
 
 
-def _of_file(place: Place, found: Explained) -> None:
+def _of_file(place: Place, found: Explained, version: int) -> None:
     """Add what is wrong with the file: what stands in it may be read and still not go on."""
     from council.operations.conversations.checking import check
 
+    if version > SCHEMA_VERSION:
+        found.hinder("newer-file", version=version)
+        return
     try:
         place.conversations.require_adopted(found.name)
         if found.brief and standing_digest(place.paths, found.name)[1]:
