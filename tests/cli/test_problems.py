@@ -93,7 +93,8 @@ def test_halted_paused_and_broken_are_problems(opened, now):
 
 
 def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
-    (council.root / "council.toml").write_text("retry_backoff = []\n" + BROKEN + "[agents.owl]\n")
+    limits = "retry_backoff = []\n[limits]\nfailures_before_rest = 1\n"
+    (council.root / "council.toml").write_text(limits + BROKEN + "[agents.owl]\n")
     council("convene", "Tea?", "--agents", "owl,bad", now=now)
 
     def rested() -> bool:
