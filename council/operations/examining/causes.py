@@ -103,7 +103,7 @@ class Cause(Record):
         }
 
 
-def cause(code: str, where: str = "", agent: str = "", **values: Any) -> Cause:
+def cause(code: str, where: str = "", agent: str = "", /, **values: Any) -> Cause:
     """Return a cause; its agent stands in its sentences, too."""
     if agent:
         values["agent"] = agent
