@@ -78,7 +78,7 @@ def test_a_program_that_takes_too_long(council):
 def test_an_agent_that_rests(council):
     once = QUICK + "[limits]\nfailures_before_rest = 1\n"
     open_council(council, once + python("owl", "fails.py"), agents="owl,elk")
-    story = until_told(council, "rests until")
+    until_told(council, "rests until")
 
     why = explained(council)
 
