@@ -26,7 +26,7 @@ _TRUE = {
 }
 _KEPT_BACK = {"rests", "cap", "no-place", "busy"}
 # Of which kind `status --problems` has to have something while the machine is not well.
-_KINDS = {"halted": {"halted"}, "disk-full": {"disk"}, "no clock": {"heartbeat", "clock"}}
+_KINDS = {"halted": {"halted"}, "disk-full": {"disk-full"}, "no clock": {"old-heartbeat"}}
 _MARK = re.compile(r"\[k:([^\]]+)\]")
 _BY_RULE = "council"  # its digest quotes what others have said
 
@@ -82,7 +82,7 @@ class Promises:
             self._without_room.add(self.machine.instant)
         if self.fault and self._seen and (self.fault != "no clock" or is_stale):
             self.stalls.add((self.fault, self.machine.instant))
-            kinds = {one["kind"] for one in problems}
+            kinds = {one["what"] for one in problems}
             if not kinds & _KINDS[self.fault]:
                 self.find("unnamed", f"--problems/{self.fault}", f"only {sorted(kinds)}")
         return status
@@ -107,7 +107,7 @@ class Promises:
                 waits = [w["said"] for w in told["waitsFor"] if w["agentId"] in (agent, None)]
                 what = f"not one of {sorted(expected)} but {sorted(named)}; {waits}"
                 self.find("unnamed", f"explain/{does}/{name}/{agent}", what)
-            where = {problem["where"] for problem in problems}
+            where = {problem[key] or "" for problem in problems for key in ("where", "agentId")}
             if does in _TRUE and not where & {"", name, agent}:
                 self.find("unnamed", f"--problems/{does}/{name}/{agent}", "nothing about it")
             if does == "killed" and not named & _KEPT_BACK and not self.fault:
@@ -126,7 +126,7 @@ class Promises:
         waits = [w["said"] for w in told["waitsFor"] if w["what"] != "message"]
         if waits and not told["hindrances"]:
             self.find("unnamed", f"explain/{where}", f"no hindrance; waits for {waits}")
-        is_idle = any((p["where"], p["kind"]) == (where, "idle") for p in problems)
+        is_idle = any((p["where"], p["what"]) == (where, "not-completed") for p in problems)
         if one.get("waitsForSummaryOf") and not is_idle:
             self.find("unnamed", f"--problems/idle/{where}", "waits for its summary")
 

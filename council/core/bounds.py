@@ -159,7 +159,8 @@ def resting(
 
 def rest_words(lapse: Lapse, until: datetime) -> str:
     """Return why an agent that rests is not started."""
-    return f"{RESTS} until {render_instant(until)}, failed {lapse.failures} times in a row"
+    often = "once" if lapse.failures == 1 else f"{lapse.failures} times in a row"
+    return f"{RESTS} until {render_instant(until)}, failed {often}"
 
 
 def rests_until(reason: str) -> datetime | None:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from council.core import bounds
 from council.operations.place import Place
 from council.store.tally import edit_tally
 from tests.cli.commands import wait_until
+from tests.faults.mounts import in_memory
+from tests.faults.mounts import missing as missing_to_mount
 
 COMMANDS = {
     "status": ["status"],
@@ -31,6 +34,12 @@ COMMANDS = {
     "doctor": ["doctor"],
 }
 DENIED = "echo 401 invalid api key >&2; exit 1"
+WAITS = "conversations"
+# Waits at its first attempt until it is killed, and answers at the second.
+SLEEPS_ONCE = (
+    "cat >/dev/null; [ -e once ] || { touch once; echo $PPID $$ >pids; mv pids killable; "
+    "sleep 600; }; echo Yes."
+)
 HOLDS = """
 import os, sys, time
 from council.store.lock import Lock
@@ -163,11 +172,10 @@ def homeless(case: Case) -> None:
     gone = case.root.parent / "gone"
     gone.mkdir()
     case.run("halt")
-    case.convene('retry_backoff = ["1s"]\n' + agent, "--cwd", str(gone))
+    case.convene(agent, "--cwd", str(gone))
     gone.rmdir()
     case.run("resume", "--all")
     wait_until(lambda: "no-folder" in case.causes("problems"))
-    case.run("halt")
 
 
 def halted(case: Case) -> None:
@@ -208,6 +216,63 @@ def written(path: str, text: str) -> Callable[[Case], None]:
     return prepare
 
 
+def newer(case: Case) -> None:
+    case.convene()
+    text = case.live.read_text()
+    case.live.with_suffix(".before").write_text(text)
+    case.live.write_text(text.replace('"schemaVersion": 1', '"schemaVersion": 7'))
+
+
+def put_back(case: Case, said: dict[str, str]) -> None:
+    """Stand in for the newer council that would be installed: it writes what we can read."""
+    assert "doctor --repair" not in said["fix"]
+    case.live.with_suffix(".before").replace(case.live)
+
+
+def killed(case: Case) -> None:
+    case.convene(f'retry_backoff = []\n[agents.owl]\nargv = ["/bin/sh", "-c", "{SLEEPS_ONCE}"]\n')
+    wait_until((case.root / "killable").exists)
+    for one in (case.root / "killable").read_text().split():
+        os.kill(int(one), signal.SIGKILL)
+    wait_until(lambda: "lost" in case.causes("explain"))
+
+
+def heard_again(case: Case, said: dict[str, str]) -> None:
+    assert "nothing has to be done" in said["fix"]
+    case.shell("council heartbeat")
+    wait_until(
+        lambda: "owl" not in json.loads(case.run("status", "--json")[1])[WAITS][0]["waiting"]
+    )
+
+
+def bad_template(case: Case) -> None:
+    (case.root / "prompts").mkdir()
+    (case.root / "prompts/turn.md.j2").write_text("{{ nonsense( }}")
+    case.convene('[agents.owl]\nargv = ["/bin/echo", "Yes."]\n')
+
+
+def remove_template(case: Case, said: dict[str, str]) -> None:
+    (case.root / "prompts/turn.md.j2").unlink()
+    case.now += timedelta(minutes=20)
+    case.shell("council heartbeat")
+    wait_until(lambda: "template" not in case.causes("explain"))
+
+
+def closed(case: Case) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    case.convene()
+    (case.root / "conseils").chmod(0o500)
+
+
+def no_clock(case: Case) -> None:
+    """Let runs of late be fresh, as of work in the background, while a phase is overdue."""
+    case.convene()
+    case.now += timedelta(hours=2)
+    beat = case.control / "last-heartbeat"
+    beat.write_text(case.now.strftime("%Y-%m-%dT%H:%M:%SZ\n"))
+
+
 def key_for_all(case: Case) -> None:
     case.convene()
     (case.control / "key").touch()
@@ -237,9 +302,12 @@ def mend_and_probe(case: Case, said: dict[str, str]) -> None:
 def make_folder(case: Case, said: dict[str, str]) -> None:
     path = said["said"].rpartition(": ")[2]
     assert f"mkdir -p {path}" in said["fix"]
-    case.shell(f"mkdir -p {path}; council resume --all")
-    case.now += timedelta(minutes=5)
-    wait_until(lambda: case.shell("council heartbeat") or "no-folder" not in case.causes("explain"))
+    case.shell(f"mkdir -p {path}")
+    case.none_names("no-folder")
+    case.all_name("attempt-failed")
+    assert 'by hand: council respond --as owl --name active "…"' in said["fix"]
+    case.shell('council respond --as owl --name active "Yes."')
+    case.none_names("attempt-failed")
 
 
 _ONE = "[limits]\nfailures_before_rest = 1\n"
@@ -312,6 +380,10 @@ FAULTS: list[tuple[str, Callable[[Case], None], str, Cure]] = [
     ("broken-file", overwritten("no council\n"), _REPAIR, _REPAIR),
     ("broken-file", overwritten(""), _REPAIR, _REPAIR),
     ("broken-file", missing, _REPAIR, _REPAIR),
+    ("newer-file", newer, "schemaVersion 7", put_back),
+    ("lost", killed, 'council respond --as owl --name active "…"', heard_again),
+    ("template", bad_template, "remove it", remove_template),
+    ("folder-closed", closed, "chmod u+rwx", "chmod u+rwx conseils"),
     ("key", key_for_all, "chmod 600", "chmod 600 memory/shared/.council/key"),
     (
         "counts",
@@ -378,6 +450,36 @@ def test_a_lock_that_is_held_for_long_names_its_holder_and_is_free_once_that_is_
         holder.kill()
         holder.wait()
     case.none_names("lock-stuck")
+
+
+@pytest.mark.req("OP-011")
+def test_something_overdue_without_a_clock_is_said_though_a_heartbeat_ran_just_now(case: Case):
+    no_clock(case)
+
+    said = case.all_name("old-heartbeat")
+
+    assert "no clock runs it" in said["said"]
+    assert "council schedule --install" in said["fix"]
+
+
+@pytest.mark.req("OP-011")
+@pytest.mark.skipif(bool(missing_to_mount()), reason=missing_to_mount())
+def test_a_full_disk_is_named_by_all_four_which_write_nothing(council, capsys, monkeypatch):
+    try:
+        with in_memory(council.root, "size=4m"):
+            case = Case(council, capsys, monkeypatch)
+            case.convene()
+            with suppress(OSError), (council.root / "filler").open("wb", 0) as file:
+                while file.write(bytes(4096)):
+                    pass
+
+            said = case.all_name("disk-full")
+
+            assert "0 MiB" in said["said"] and "make room" in said["fix"]
+            monkeypatch.chdir("/")
+            assert (council.root / "filler").unlink() is None
+    except OSError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.req("OP-011")

@@ -93,7 +93,7 @@ def test_convene_takes_the_five_modes_and_ends_with_2_for_any_other(council):
         (["--agents", "owl,Gecko Bird"], 3, "Gecko Bird"),
         (["--brief", "b", "--brief-file", "-"], 2, "twice"),
         (["--brief-file", "-"], 3, "empty"),
-        (["--brief-file", "/no/such/file"], 3, "/no/such/file"),
+        (["--brief-file", "/no/such/file"], 5, "/no/such/file"),
         (["--cwd", "/no/such/folder"], 5, "/no/such/folder"),
     ],
 )
@@ -207,6 +207,23 @@ def test_guidance_reaches_all_and_says_whom_it_is_for(opened, now):
     assert "| for you]]\nOwl, answer." in owl
     assert "| for @owl]]\nOwl, answer." in gecko
     assert opened("inject", "x", "--to", "stranger", now=now).code == 6
+
+
+@pytest.mark.req("OP-011")
+def test_what_is_said_to_a_council_that_is_over_is_refused_with_where_its_minutes_lie(council, now):
+    for name in ("c06", "c07", "c08"):
+        assert (
+            council("convene", "Tea?", "--agents", "owl,gecko", "--name", name, now=now).code == 0
+        )
+    assert council("cancel", "--name", "c07", now=now).code == 0
+    (minutes,) = (council.root / "conseils").glob("*.md")
+
+    late = council("say", "One word more.", "--to", "c07", now=now)
+    unknown = council("say", "One word more.", "--to", "c09", now=now)
+
+    assert late.code == 5
+    assert f"the conversation 'c07' is over; its minutes: {minutes}" in late.err
+    assert "several conversations are open" in unknown.err
 
 
 def test_guidance_by_nobody_s_legal_name_is_refused_and_breaks_nothing(opened, now):

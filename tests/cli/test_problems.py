@@ -93,7 +93,8 @@ def test_halted_paused_and_broken_are_problems(opened, now):
 
 
 def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
-    (council.root / "council.toml").write_text("retry_backoff = []\n" + BROKEN + "[agents.owl]\n")
+    limits = "retry_backoff = []\n[limits]\nfailures_before_rest = 1\n"
+    (council.root / "council.toml").write_text(limits + BROKEN + "[agents.owl]\n")
     council("convene", "Tea?", "--agents", "owl,bad", now=now)
 
     def rested() -> bool:
@@ -115,7 +116,8 @@ def test_a_failed_run_a_rest_and_their_logs_are_named(council, now):
 @pytest.mark.req("OP-011")
 def test_every_cause_can_be_shown_with_its_way_out_in_both_languages():
     for code in CAUSES:
-        one = cause(code, "somewhere", "owl", message="something", hint="a way", fix="a way")
+        given = {"message": "something", "hint": "a way", "fix": "a way", "empty": "hall"}
+        one = cause(code, "somewhere", "owl", **given)
         found = Problems(now=datetime(2026, 2, 8), open=0, last_beat=None, found=[one])
 
         assert "somewhere: " in problems_text(found)

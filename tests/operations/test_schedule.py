@@ -15,7 +15,7 @@ import pytest
 from council.core.errors import CouncilError, InvalidStateError, UsageError
 from council.drivers import crontab
 from council.operations import schedule
-from council.operations.examining.doctor_running import examine_running
+from council.operations.examining.doctor import examine
 from council.operations.place import Place
 from council.operations.schedule import CRON, OPENCLAW, SYSTEMD
 
@@ -257,6 +257,6 @@ def test_doctor_tells_of_a_clock_that_names_the_old_place_of_a_moved_workspace(
     moved = Path(place.root).rename(Path(place.root).with_name("elsewhere"))
     there = Place(str(moved), place.environ, None)
     assert schedule.astray(there) == [(kind, place.root)]
-    (told,) = [one for one in examine_running(there, repair=False) if not one.ok]
+    (told,) = [one for one in examine(there) if one.cause and one.cause.code == "old-clock"]
     assert f"{kind} runs the heartbeat of {place.root}, where no folder is" in told.found
     assert "council schedule --install" in told.fix

@@ -12,7 +12,7 @@ from tests.cli.commands import wait_until
 
 AGENTS = Path(__file__).parents[1] / "agents"
 QUICK = 'retry_backoff = ["1s", "1s"]\n'
-NEVER = 'retry_backoff = ["2h", "2h"]\n'
+NEVER = 'retry_backoff = ["30m", "30m"]\n'
 
 
 def program(agent: str, *argv: str | Path, more: str = "") -> str:

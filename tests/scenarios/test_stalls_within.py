@@ -199,9 +199,7 @@ def test_a_folder_that_is_gone(council, tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     assert council("halt").code == 0
-    open_council(
-        council, NEVER + python("owl", "echo.py"), "--cwd", str(folder), gecko_answers=False
-    )
+    open_council(council, NEVER + python("owl", "echo.py"), "--cwd", str(folder), agents="owl,elk")
     folder.rmdir()
     assert council("resume", "--all").code == 0
     story = until_told(council, "owl attempt 1 failed")
@@ -218,7 +216,7 @@ def test_a_template_that_is_broken(council):
     template = council.root / "prompts" / "en" / "turn.md.j2"
     template.parent.mkdir(parents=True)
     template.write_text("{{ nope( }}")
-    open_council(council, NEVER + python("owl", "echo.py"), gecko_answers=False)
+    open_council(council, NEVER + python("owl", "echo.py"), agents="owl,elk")
     story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)
@@ -229,7 +227,9 @@ def test_a_template_that_is_broken(council):
 
 
 def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
-    open_council(council, NEVER + python("owl", "echo.py", more='answer = "tool"\n'))
+    open_council(
+        council, NEVER + python("owl", "echo.py", more='answer = "tool"\n'), agents="owl,elk"
+    )
     story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)
@@ -241,7 +241,7 @@ def test_an_answer_that_is_printed_where_a_call_was_wanted(council):
 
 def test_an_answer_that_is_too_long(council):
     flood = program("owl", sys.executable, "-c", "print('a' * 200)")
-    open_council(council, "max_text_bytes = 100\n" + NEVER + flood, gecko_answers=False)
+    open_council(council, "max_text_bytes = 100\n" + NEVER + flood, agents="owl,elk")
     story = until_told(council, "owl attempt 1 failed")
 
     why = explained(council)

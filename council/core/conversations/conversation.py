@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.bounds import Ceiling
+from council.core.bounds import NOT_STARTED, Ceiling
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.rules import Rules
 from council.core.record import Record
@@ -165,6 +165,11 @@ class Task(Record):
     reason: str = ""
     final: bool = False
     extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_failed_run(self) -> bool:
+        """Whether it was started and failed; one that was refused uses up no attempt (OP-011)."""
+        return self.state is TaskState.F and not self.reason.startswith(NOT_STARTED)
 
 
 class Round(Record):

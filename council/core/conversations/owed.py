@@ -235,8 +235,8 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
 
 def attempts_used_up(state: Conversation, agent: str) -> bool:
     """Tell whether no other run of `agent` will be started in this round."""
-    failed = [one for one in tasks_of(state, agent) if one.state is TaskState.F]
-    return len(failed) >= MAX_ATTEMPTS or any(one.final for one in failed)
+    mine = tasks_of(state, agent)
+    return sum(one.is_failed_run for one in mine) >= MAX_ATTEMPTS or any(x.final for x in mine)
 
 
 def can_answer(state: Conversation, agent: str, now: datetime) -> bool:
@@ -278,8 +278,8 @@ def _wake(
         return None
     # One that waits for a place keeps the rank it had when it began to wait.
     queued = mine.pop() if mine and mine[-1].state is TaskState.N else None
-    failures = sum(1 for one in mine if one.state is TaskState.F)
-    pauses = bool(backoff and mine) and mine[-1].state is TaskState.F
+    failures = sum(one.is_failed_run for one in mine)
+    pauses = bool(backoff and mine) and mine[-1].is_failed_run
     if pauses:
         due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
     if queued is not None:

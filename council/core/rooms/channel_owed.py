@@ -129,8 +129,9 @@ def _wake(channel: Channel, now: datetime, backoff: tuple[timedelta, ...]) -> Wa
 
 
 def _pause(tasks: list[Task], backoff: tuple[timedelta, ...]) -> timedelta:
-    failures = sum(1 for one in tasks if one.state is TaskState.F)
-    return backoff[min(failures, len(backoff)) - 1] if backoff else timedelta(0)
+    if not backoff or not tasks[-1].is_failed_run:
+        return timedelta(0)
+    return backoff[min(sum(one.is_failed_run for one in tasks), len(backoff)) - 1]
 
 
 def _owed_run(channel: Channel, attempt: int, due_at: datetime) -> Wake:

@@ -60,8 +60,7 @@ def summary_queued(channel: Channel, now: datetime) -> ChannelStep:
 
 def attempts_used_up(tasks: list[Task]) -> bool:
     """Tell whether no other run will be started for a turn that had these tasks."""
-    failed = [one for one in tasks if one.state is TaskState.F]
-    return len(failed) >= MAX_ATTEMPTS or any(one.final for one in failed)
+    return sum(one.is_failed_run for one in tasks) >= MAX_ATTEMPTS or any(x.final for x in tasks)
 
 
 def task_queued(channel: Channel, due: Wake, *, driver: str, now: datetime) -> ChannelStep:

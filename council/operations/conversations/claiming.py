@@ -181,7 +181,7 @@ def _stands(state: Conversation, agent: str) -> bool:
 
 
 def _failures(state: Conversation, agent: str) -> int:
-    return sum(1 for one in owed.tasks_of(state, agent) if one.state is TaskState.F)
+    return sum(one.is_failed_run for one in owed.tasks_of(state, agent))
 
 
 def _is_owed(state: Conversation, agent: str) -> bool:

@@ -21,6 +21,7 @@ from council.core.step import Step
 from council.operations.conversations import archive as archiving
 from council.operations.conversations import once
 from council.operations.conversations.answer import wake_next
+from council.operations.conversations.ended import explained
 from council.operations.place import Place, conversation_name
 from council.operations.rooms.rooms import open_channels
 
@@ -94,13 +95,19 @@ def say(
         return inject(place, folded(to), message, author=author), ""
     if to in open_channels(place):
         return _posted(place, to, author or PERSON, message), ""
-    wanted = conversation_name(place, name)
+    hint = f"open: {', '.join(names) or 'nothing'}; see: council status"
+    try:
+        wanted = conversation_name(place, name)
+    except UsageError:
+        unknown = NotFoundError(f"nothing open is called {to!r}", hint)
+        over = explained(place, folded(to), unknown)
+        if over is unknown:
+            raise
+        raise over from None
     if wanted in names and to in place.conversations.read(wanted).participants:
         return inject(place, wanted, message, author=author, target=to), to
-    raise NotFoundError(
-        f"nothing open is called {to!r}, and nobody in {wanted!r} is",
-        f"open: {', '.join(names) or 'nothing'}; see: council status",
-    )
+    unknown = NotFoundError(f"nothing open is called {to!r}, and nobody in {wanted!r} is", hint)
+    raise explained(place, folded(to), unknown)
 
 
 def _posted(place: Place, channel: str, author: str, text: str) -> Posted:

@@ -106,8 +106,9 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "relevez-le sous ‹limits› dans council.toml",
     ),
     "rests": (
-        "{agent} rests until {until}: it failed {failures} times in a row[ ({reason})]",
-        "{agent} est au repos jusqu'à {until} : {failures} échecs de suite[ ({reason})]",
+        "{agent} rests until {until}: it failed[ {once}][ {failures} times in a row][ ({reason})]",
+        "{agent} est au repos jusqu'à {until} : "
+        "[a échoué {once}][{failures} échecs de suite][ ({reason})]",
         "mend its program; it is back as soon as it answers: council doctor --probe",
         "réparez son programme ; il revient dès qu'il répond : council doctor --probe",
     ),
@@ -139,8 +140,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "no-folder": (
         "the folder in which {agent} is to run is not there: {program}",
         "le dossier où {agent} doit travailler n'existe pas : {program}",
-        "make it again: mkdir -p {program}[; or, by hand: {reply}]",
-        "recréez-le : mkdir -p {program}[ ; ou à la main : {reply}]",
+        "make it again: mkdir -p {program}[; for this round, by hand: {reply}]",
+        "recréez-le : mkdir -p {program}[ ; pour ce tour, à la main : {reply}]",
     ),
     "soul": (
         "{message}",
@@ -174,6 +175,14 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "Python recompile council à chaque commande, ce qui prend plusieurs fois plus "
         "longtemps : {why}",
         "{fix}",
+    ),
+    "newer-file": (
+        "its file has schemaVersion {version}, which only a newer council can write",
+        "son fichier est de schemaVersion {version}, que seul un council plus récent sait écrire",
+        "install a council that knows schemaVersion {version}; or go back: council history, "
+        "council restore REV",
+        "installez un council qui connaît schemaVersion {version} ; ou revenez : council "
+        "history, council restore REV",
     ),
     "broken-file": (
         "its file is not in order: {message}",
@@ -255,8 +264,8 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "attempt-failed": (
         "{agent} failed: {reason}",
         "{agent} a échoué : {reason}",
-        "[see {log}; ]try it with: council doctor --probe[; by hand: {reply}]",
-        "[voir {log} ; ]essai : council doctor --probe[ ; à la main : {reply}]",
+        "[see {log}; ]try it with: council doctor --probe[; for this round, by hand: {reply}]",
+        "[voir {log} ; ]essai : council doctor --probe[ ; pour ce tour, à la main : {reply}]",
     ),
     "lost": (
         "a run of {agent} died without a word (its process was killed, or the machine went down)",

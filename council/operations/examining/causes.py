@@ -103,7 +103,7 @@ class Cause(Record):
         }
 
 
-def cause(code: str, where: str = "", agent: str = "", **values: Any) -> Cause:
+def cause(code: str, where: str = "", agent: str = "", /, **values: Any) -> Cause:
     """Return a cause; its agent stands in its sentences, too."""
     if agent:
         values["agent"] = agent
@@ -288,8 +288,9 @@ def _bounds(place: Place) -> Iterator[Cause]:
     from council.operations.gate import reached_today, resting_agents
 
     for agent, lapse in resting_agents(place).items():
-        told = {"until": lapse.until, "failures": lapse.failures, "reason": lapse.reason}
-        yield cause("rests", "", agent, **told)
+        told = {"until": lapse.until, "reason": lapse.reason}
+        often = {"once": "@once"} if lapse.failures == 1 else {"failures": lapse.failures}
+        yield cause("rests", "", agent, **told, **often)
     for cap in reached_today(place):
         yield cause("cap", cap=cap)
     if is_damaged(place.paths):

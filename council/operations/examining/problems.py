@@ -83,23 +83,17 @@ def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
     from council.operations.telling.explaining_conversations import explain_conversation
 
     kinds = {"conversation": explain_conversation, "channel": explain_room}
-    about = [
-        Subject(
-            kind="conversation",
-            id=one.state.conversation_id,
-            name=one.state.name,
-            trace=one.state.trace,
-        )
-        for one in seen.standings
-    ]
-    about += [_named("channel", one.channel.channel_id) for one in seen.rooms]
+    for one in seen.standings:
+        named = _named("conversation", one.state.name)
+        yield explain_conversation(place, named, brief=True, state=one.state)
+    about = [_named("channel", one.channel.channel_id) for one in seen.rooms]
     about += [_named("context", one) for one in dict.fromkeys(x.context for x in seen.tasks)]
     conversations = place.conversations.names() if seen.errors else []
     for name, _ in seen.errors:
         kind = "context" if is_context(name) else "channel"
         about.append(_named("conversation" if name in conversations else kind, name))
-    for one in about:
-        yield kinds.get(one.kind, explain_context)(place, one, brief=True)
+    for other in about:
+        yield kinds.get(other.kind, explain_context)(place, other, brief=True)
 
 
 def _named(kind: str, name: str) -> Subject:

@@ -385,7 +385,7 @@ def _settled(place: Place, channel: Channel, task: str, failure: str) -> Settled
     failed_now = any(one.id == task and one.state is TaskState.F for one in tasks)
     if not failed_now or attempts_used_up(tasks):
         return Settled(failure=failure)
-    failures = sum(1 for one in tasks if one.state is TaskState.F)
+    failures = sum(one.is_failed_run for one in tasks)
     backoff = place.settings.retry_backoff[:failures]
     pause_s = backoff[-1].total_seconds() if backoff else 0.0
     return Settled(failure=failure, again=True, retry_s=pause_s)

@@ -107,6 +107,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "worker-answer": ("an answer of {agent} to {task}", "une réponse de {agent} pour {task}"),
     "answer-to-user": ("the answer to the user", "la réponse à l'utilisateur"),
     "closing": ("somebody to close it (it is kept open)", "sa fermeture (il reste ouvert)"),
+    "once": ("once", "une fois"),
     "no-clock": ("no clock runs it", "aucune horloge ne le lance"),
     **{code: (words[0], words[1]) for code, words in CAUSES.items()},
     **{f"fix-{code}": (words[2], words[-1]) for code, words in CAUSES.items()},

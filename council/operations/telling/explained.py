@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.errors import NewerVersionError
 from council.core.reading import written_instant
 from council.core.record import Record
 from council.operations.examining.causes import Cause, cause
@@ -192,7 +193,9 @@ def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Expl
         trace=about.trace,
         path=path,
     )
-    if about.kind == "conversation":
+    if isinstance(error, NewerVersionError):
+        found.hinder("newer-file", version=error.found)
+    elif about.kind == "conversation":
         found.hinder("broken-file", message=error.message)
     else:
         found.hinder("broken-document", message=error.message)

@@ -75,7 +75,7 @@ def add_common(place: Place, found: Explained) -> None:
         for one in common
         if one.agent in ("", *found.agents) and (one.code, one.agent) not in local
     ]
-    if overdue or any(one.said.kind in ("start", "minutes") for one in found.waits):
+    if overdue or any(one.said.kind in ("start", "minutes", "place") for one in found.waits):
         of_lock(found, place.paths.heartbeat_lock, "beat-locked")
     found.hindrances.sort(key=lambda one: one.order)
 

@@ -9,9 +9,8 @@ import os
 from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
-from council.core.bounds import NOT_STARTED
 from council.core.conversations import owed
-from council.core.conversations.conversation import Conversation, TaskState
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.telling import meanings
@@ -29,6 +28,7 @@ from council.operations.telling.run_causes import (
 )
 from council.operations.telling.run_logs import read_run_log
 from council.store.agents import agent as agent_of
+from council.store.conversations.unchanged import standing_digest
 from council.store.slots import Slots
 
 TYPE_CHECKING = False
@@ -44,15 +44,17 @@ LATE_PHASE = timedelta(minutes=1)
 _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
-def explain_conversation(place: Place, about: Subject, *, brief: bool = False) -> Explained:
-    """Explain a conversation, open or archived.
+def explain_conversation(
+    place: Place, about: Subject, *, brief: bool = False, state: Conversation | None = None
+) -> Explained:
+    """Explain a conversation, open or archived; `state` where it was read just now.
 
     Raises:
         RefusedError: It is anonymous, and a run asks.
     """
     live = place.paths.conversation_file(about.name)
     try:
-        state = place.conversations.read(about.name)
+        state = state or place.conversations.read(about.name)
     except NotFoundError:
         return _archived(place, about)
     except CouncilError as error:
@@ -65,7 +67,7 @@ def explain_conversation(place: Place, about: Subject, *, brief: bool = False) -
         refuse_names(state)
     found = _frame(place, state, about.trace, live)
     found.brief = brief
-    _of_file(place, found)
+    _of_file(place, found, state.schema_version)
     if any(one.code == "not-adopted" for one in found.hindrances):
         found.wait_for("adoption")
         found.then("next-person")
@@ -93,12 +95,17 @@ def _of_questions(found: Explained, state: Conversation) -> None:
         found.wait_for("people", one.asker, asked_at.get(one.entry), question=one.text)
 
 
-def _of_file(place: Place, found: Explained) -> None:
+def _of_file(place: Place, found: Explained, version: int) -> None:
     """Add what is wrong with the file: what stands in it may be read and still not go on."""
     from council.operations.conversations.checking import check
 
+    if version > SCHEMA_VERSION:
+        found.hinder("newer-file", version=version)
+        return
     try:
         place.conversations.require_adopted(found.name)
+        if found.brief and standing_digest(place.paths, found.name)[1]:
+            return  # it is what we wrote last; of many, no more is looked at
         faults = check(place, found.name).faults
     except NotAdoptedError as error:
         found.hinder(error.code)
@@ -192,9 +199,7 @@ def of_agent(
         retry_at: When another attempt is owed to it, None for never.
     """
     last = tasks[-1] if tasks else None
-    failed = [
-        one for one in tasks if one.state is TaskState.F and not one.reason.startswith(NOT_STARTED)
-    ]
+    failed = [one for one in tasks if one.is_failed_run]
     by_tool = place.settings.agent(agent).answer == ANSWER_TOOL
     for one in failed[-1:] if last is None or last.state is not TaskState.R else []:
         of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)

@@ -8,6 +8,7 @@ Source: `trust.md` (bounds), `cli.md` section 2 (`explain`).
 from __future__ import annotations
 
 import os
+import shutil
 import time
 
 from council.core import bounds
@@ -23,6 +24,7 @@ from council.store.tally import read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from typing import Any
 
@@ -41,6 +43,13 @@ _BEGINNINGS = (
     ("exit ", "exit"),
     ("ended by ", "exit"),
 )
+
+# What had no program or folder to run, and whether there is one now.
+_ABSENT: dict[str, Callable[[str], object]] = {
+    "no-program": shutil.which,
+    "no-right": shutil.which,
+    "no-folder": os.path.isdir,
+}
 
 
 def of_cap(place: Place, found: Explained, owner: str) -> None:
@@ -73,6 +82,8 @@ def of_failure(
         kind = "no-answer-tool"
     output = log.output[-1] if log.output else ""
     program = reason.removeprefix(beginning) if beginning.endswith(": ") else ""
+    if kind in _ABSENT and _ABSENT[kind](program):
+        kind = "attempt-failed"  # it is there again, and is tried in the next round
     found.hinder(kind, agent, reason=reason, program=program, output=output, log=log.path)
 
 
