@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.exceptions import TyperException
 
 from council.cli.hot import parse
-from council.cli.options import HOT
+from council.cli.options import HOT, named_once
 from council.cli.parameters import typer_function
 from council.core.errors import UsageError
 from tests.cli.commands import all_commands
@@ -22,7 +22,7 @@ from tests.cli.commands import all_commands
 BY_TYPER = """
 import sys
 from council.cli.app import run
-from council.cli.options import hoisted
+from council.cli.options import named_once, hoisted
 sys.exit(run(hoisted(sys.argv[1:])))
 """
 
@@ -149,10 +149,12 @@ def by_typer(name: str, words: list[str]) -> dict | str:
     app.command(name)(typer_function(HOT[name], seen.append))
     try:
         app(args=words, prog_name="council", standalone_mode=False)
+        return named_once(seen[0])
+    except UsageError:
+        return "refused"
     except TyperException as error:
         assert error.exit_code == 2
         return "refused"
-    return seen[0]
 
 
 def by_table(name: str, words: list[str]) -> dict | str:

@@ -157,8 +157,9 @@ def test_ask_shows_quotations_as_they_come_and_ends_with_one_line(council, lang)
     done = council("ask", "Which database?", "--agents", "owl,gecko", *words)
 
     assert done.code == 0, done.err
-    assert "“dull and works for years” ✓" in done.err.replace("« ", "“").replace(" »", "”")
-    assert {"en": "✗ was never said", "fr": "✗ n'a jamais été dit"}[lang] in done.err
+    shown = " ".join(done.err.split()).replace("« ", "“").replace(" »", "”")
+    assert "“dull and works for years” ✓" in shown
+    assert {"en": "✗ was never said", "fr": "✗ n'a jamais été dit"}[lang] in shown
     assert not CONTROL.search(done.err + done.out)
     verdict, dissent, path = done.out.splitlines()[-1].split(" · ")
     assert verdict == {"en": "No agreement", "fr": "Pas d'accord"}[lang]

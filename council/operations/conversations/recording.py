@@ -68,7 +68,8 @@ class Answered(Record):
         return {
             **self.as_json("outcome name conversation_id agent phase tour task?"),
             "transition": moved if self.moved_to else None,
-            **self.as_json("minutes? understood"),
+            **self.as_json("understood"),
+            **({"minutes": self.minutes} if self.minutes else {}),
             **form,
         }
 
