@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from council.core.errors import CouncilError, InvalidInputError, UsageError
+from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
 from council.core.plain_text import json_text, plain_text
 from council.core.record import Record
 from council.core.trust import is_inside, permit
@@ -197,5 +197,8 @@ def read_text(argument: str, file: str, max_bytes: int) -> str:
 def _read_file(path: str, max_bytes: int) -> bytes:
     from council.operations.delegation.permitted import open_permitted
 
-    with open_permitted(path, os.environ) as file:
-        return file.read(max_bytes + 1)
+    try:
+        with open_permitted(path, os.environ) as file:
+            return file.read(max_bytes + 1)
+    except NotFoundError as error:  # a fault of what was given, as any other of a text
+        raise InvalidInputError(error.message, error.hint) from None

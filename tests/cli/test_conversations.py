@@ -93,7 +93,7 @@ def test_convene_takes_the_five_modes_and_ends_with_2_for_any_other(council):
         (["--agents", "owl,Gecko Bird"], 3, "Gecko Bird"),
         (["--brief", "b", "--brief-file", "-"], 2, "twice"),
         (["--brief-file", "-"], 3, "empty"),
-        (["--brief-file", "/no/such/file"], 5, "/no/such/file"),
+        (["--brief-file", "/no/such/file"], 3, "/no/such/file"),
         (["--cwd", "/no/such/folder"], 5, "/no/such/folder"),
     ],
 )
