@@ -75,11 +75,12 @@ def test_a_traceparent_that_is_not_valid_is_as_good_as_none(showing):
 @pytest.mark.req("XC-102")
 def test_a_conversation_shows_its_id_its_context_and_its_trace(opened):
     shown = opened("status", "--json").json()["conversations"][0]
-    plain = opened("status").out
+    plain, usual = opened("status", "-v").out, opened("status").out
 
-    narrow = opened("explain", "active", env={"COLUMNS": "60"}).out.splitlines()
+    narrow = opened("explain", "active", "-v", env={"COLUMNS": "60"}).out.splitlines()
 
     for key in ("conversationId", "ctx", "traceId"):
+        assert shown[key] not in usual
         assert shown[key] in plain
         assert any(line.endswith(f" {shown[key]}") for line in narrow), "an id in one piece"
     assert max(map(len, narrow[:4])) <= 60
