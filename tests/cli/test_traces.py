@@ -110,7 +110,8 @@ def test_each_store_keeps_its_own_words_and_explain_says_what_they_mean(opened):
 @pytest.mark.req("IO-002", "P8-082")
 def test_that_an_agent_rests_belongs_to_the_trace_in_which_it_failed(council):
     (council.root / "council.toml").write_text(
-        'retry_backoff = ["1s", "1s"]\n[agents.owl]\nargv = ["/bin/false"]\n'
+        'retry_backoff = ["1s", "1s"]\n[limits]\nfailures_before_rest = 1\n'
+        '[agents.owl]\nargv = ["/bin/false"]\n'
     )
     assert council("convene", "Hm?", "--agents", "owl,gecko", env=AROUND).code == 0
 

@@ -137,7 +137,7 @@ def test_only_the_store_touches_the_disk_of_a_conversation(council):
 
     text = turn_text("Tea.", {})
     commands = (
-        ("convene", "Tea?", *ONE_ROUND, "--agents", "ann,bob", "--sealed"),
+        ("convene", "Tea?", *ONE_ROUND, "--people", "ann,bob", "--sealed"),
         ("context", "--as", "ann"),
         ("respond", text, "--as", "ann"),
         ("inject", "Mind the budget."),

@@ -114,7 +114,8 @@ def test_six_agents_of_whom_only_two_are_of_any_use(forum: Forum):
 
 @pytest.mark.req("DL-086", "DL-031")
 def test_agent_that_rests_after_failing_is_passed_over_at_once_and_no_clock_is_needed(forum: Forum):
-    forum.settle("ada", bob="--stance disagree", cyd="--crash 99")
+    limits = "[limits]\nfailures_before_rest = 1"
+    forum.settle("ada", bob="--stance disagree", cyd="--crash 99", head=limits)
     forum.convene("cyd,ada,bob", "--max-rounds", "2")
 
     # Nobody calls a heartbeat: each run wakes the next.

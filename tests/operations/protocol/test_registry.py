@@ -18,6 +18,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.protocol.registering import Joining
+from council.core.trust import run_claim
 from council.operations.agents import add, remove
 from council.operations.examining.doctor import examine
 from council.operations.examining.problems import find_problems
@@ -31,6 +32,7 @@ from council.operations.protocol.registry_changes import Done, registry_of
 from council.operations.protocol.registry_looks import protocol_id_of, query, weigh, whom
 from council.operations.protocol.sending import send
 from council.store.events import tail
+from council.store.keys import run_key
 from council.store.protocol import protocol_registry
 from council.store.protocol.inboxes import read_inbox
 from council.store.protocol.protocol_log import read_log
@@ -335,7 +337,9 @@ def test_a_run_speaks_for_itself_alone(place: Place):
 
 def test_a_run_joins_as_the_agent_it_is(place: Place):
     add(place, "owl", {"capabilities": ["plan"]})
-    run = Place(place.root, {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "t"}, place.now())
+    inside = {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "t"}
+    inside["COUNCIL_CLAIM"] = run_claim(run_key(place.paths), inside)
+    run = Place(place.root, inside, place.now())
 
     done = sent(run, "M1|W4>O1|J|T0|-|-|-|0|S0|-|agent=fox;desc=me")
 

@@ -28,4 +28,4 @@ def test_a_run_that_ends_between_two_looks_is_none_that_died(tmp_path: Path, mon
     found = explain(table.place, "active")
 
     assert [one.agent for one in found.waits] == ["elk"]
-    assert [one.cause.kind for one in found.hindrances] == ["by-hand"]
+    assert [one.code for one in found.hindrances] == ["by-hand"]
