@@ -6,9 +6,11 @@ import json
 import os
 from pathlib import Path
 
+from council.core.trust import run_claim
 from council.operations.delegation.delegating import call, message
 from council.operations.delegation.handing_over import Answered, Request
 from council.operations.place import Place
+from council.store.keys import run_key
 from tests.conftest import BIN
 from tests.operations.tables import Table, script
 from tests.store.records import value_in
@@ -34,7 +36,9 @@ class Desk(Table):
     def inside(self, task: str, agent: str, token: str) -> Place:
         """Return the workspace as a command of that run sees it."""
         variables = {"COUNCIL_TASK_ID": task, "COUNCIL_AGENT": agent, "COUNCIL_TOKEN": token}
-        return Place(str(self.root), {**self.environ, **variables}, self.now)
+        environ = {**self.environ, **variables}
+        environ["COUNCIL_CLAIM"] = run_claim(run_key(self.place.paths), environ)
+        return Place(str(self.root), environ, self.now)
 
     def call(self, to: str, words: str = "do it", **wanted: object) -> Answered:
         given = {"sender": "user", "trace": "t1", **wanted}

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from council.core.delegation.delegation import Refusal
-from council.core.trust import run_token
 from council.operations.delegation.chains import call_task, call_token, chain_of
 from council.operations.delegation.delegating import call
 from council.operations.delegation.handing_over import Answered, Request
 from council.store.delegation.traces import read_trace
 from council.store.delegation.transcripts import transcript_path
-from council.store.keys import run_key
 from council.store.tally import read_tally
 from tests.operations.calls import REPEATS, Desk, calls, desk
 from tests.operations.tables import running_processes, until
@@ -369,15 +367,6 @@ def test_a_run_whose_call_is_over_can_call_nobody(tmp_path: Path):
 
 
 @pytest.mark.req("XC-106", "P8-053")
-def test_the_turn_of_a_room_begins_at_depth_0(tmp_path: Path):
-    table = desk(tmp_path / "workspace", sage=REPEATS)
-    token = run_token(run_key(table.place.paths), "weather", 3, "owl", 1)
-
-    chain = chain_of(table.inside("weather.3.owl.1", "owl", token), "", "")
-
-    assert (chain.trace, chain.owner, chain.depth, chain.path) == ("weather", "weather", 0, ["owl"])
-
-
 def test_a_session_of_another_agent_is_kept_with_the_one_who_receives(many: Desk):
     many.message("a1", session="agent:a2:inbox")
 

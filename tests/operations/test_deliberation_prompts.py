@@ -75,8 +75,8 @@ def task_of(text: str) -> str:
             [
                 "You are **🦊 Dame Glm**",
                 "with two other agents",
-                "Your role: **Role-glm**",
-                "# Deliberation: Should we build a weather bot?",
+                "Your role: “Role-glm”",
+                "# Deliberation: “Should we build a weather bot?”",
                 "The family asks for the weather each morning.",
                 "This is round **1** of at most 5",
                 "You are going **third** of three: @claude, @gpt, you.",
@@ -93,8 +93,8 @@ def task_of(text: str) -> str:
             [
                 "Tu es **🦊 Dame Glm**",
                 "avec deux autres agents",
-                "Ton rôle : **Role-glm**",
-                "# Délibération : Should we build a weather bot?",
+                "Ton rôle : “Role-glm”",
+                "# Délibération : “Should we build a weather bot?”",
                 "The family asks for the weather each morning.",
                 "C'est le tour **1** sur 5 au plus",
                 "Tu parles en **troisième** sur trois : @claude, @gpt, toi.",

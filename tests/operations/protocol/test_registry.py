@@ -404,7 +404,9 @@ def test_an_agent_signs_as_the_id_it_joined_with(place: Place):
     registry.join(place, Joining(agent="owl"))
     own = parse("M1|W1>O1|S|T1|P1|D|-|0|S1|B5|done")
     other = parse("M1|W2>O1|S|T1|P1|D|-|0|S1|B5|done")
-    run = Place(place.root, {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "t"}, place.now())
+    inside = {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "t"}
+    inside["COUNCIL_CLAIM"] = run_claim(run_key(place.paths), inside)
+    run = Place(place.root, inside, place.now())
 
     assert sign(place, own, signer="owl").text.startswith("M1|W1>O1|S|")
     assert sign(run, own).text.startswith("M1|W1>O1|S|")
