@@ -57,7 +57,7 @@ class _Played:
     def turn(self, name: str) -> float:
         """Return the milliseconds from the last answer of a round to the next start."""
         self.starts.write_text("")
-        self.site.printed("convene", name, "--name", name, "--agents", "henry,sage")
+        self.site.printed("convene", name, "--name", name, "--people", "henry,sage")
         _until(partial(self._has_answered, name))
         begun = time.time_ns()
         self.site.printed("respond", "--name", name, "--as", "henry", "Yes.")
