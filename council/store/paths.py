@@ -438,7 +438,7 @@ class Workspace:
 
     def conversation_file(self, name: str) -> str:
         """Return the live file of the conversation `name` (C0-002)."""
-        checked_conversation_name(name)
+        name = checked_conversation_name(name)
         pattern = self._conversation_pattern
         if "{name}" in pattern:
             return pattern.replace("{name}", name)
