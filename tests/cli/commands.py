@@ -18,7 +18,7 @@ _PATIENCE_S = 240
 # These make their own workspace or need none.
 WITHOUT_WORKSPACE = frozenset(
     {
-        *("init", "demo"),
+        *("init", "demo", "ask"),
         *("msg build", "msg convert", "msg diff", "msg explain"),
         *("msg lint", "msg parse", "msg validate"),
         "events schema",

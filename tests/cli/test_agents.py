@@ -85,6 +85,7 @@ def test_an_account_of_another_agent_is_a_conflict(council):
 @pytest.mark.parametrize("verb", ["register 1", "remove owl"])
 def test_no_run_changes_agents(council, verb: str):
     env = {"COUNCIL_AGENT": "owl", "COUNCIL_TASK_ID": "x.1.owl.1"}
+    council.env(env=env)  # makes the key with which runs are claimed
     before = tree(council.root)
 
     refused = council("agent", *verb.split(), env=env)

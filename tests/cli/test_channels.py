@@ -535,9 +535,9 @@ def test_a_summary_says_why_it_is_none(room, now, workspace):
 
 
 @pytest.mark.req("DG-039")
-def test_a_chat_of_one_agent_says_what_it_waits_for(room, now):
+def test_a_chat_of_one_agent_begins_and_work_takes_no_turns(room, now):
     made = room("channel", "create", "chat", "alone", "--participants", "owl", now=now)
-    assert "free: turns begin when two agents are here" in made.out
+    assert "floor: owl since" in made.out
     work = room("channel", "create", "work", "desk", "--members", "owl", now=now)
     assert "free: turns are not taken here" in work.out
 

@@ -48,7 +48,10 @@ _END_WORKFLOW = (
     "discussion.completed",
     "context.closed",
 )
-_END_RUN = ("task.failed", "task.lost", "task.refused", "contribution.recorded", "turn.ended")
+_END_RUN = (
+    *("task.failed", "task.lost", "task.refused"),
+    *("contribution.recorded", "synthesis.written", "turn.ended"),
+)
 _TOOLS = ("agent.message", "artifact.publish", "artifact.fetch")
 _FAILED_CALL = "agent.call.error"
 
