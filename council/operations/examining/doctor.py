@@ -68,8 +68,8 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
 
         tried = try_agents(place)
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
-    bad = {(one.code, one.where or one.agent): one for one in found}
-    about = {where for _, where in bad}
+    bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
+    about = {where for _, where, _ in bad}
     well = [
         *_workspace(place),
         *_sharing(place),
