@@ -39,8 +39,8 @@ class RoomStanding(Record):
     path: str
     running: bool = False
     queued: bool = False
-    failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
     owed_since: datetime | None = None
 
     @property
