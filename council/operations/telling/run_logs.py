@@ -32,7 +32,7 @@ class RunLog(Record):
     exit: str = ""
     seconds: str = ""
     outcome: str = ""
-    output: list[str] = []  # noqa: RUF012 - Record copies it
+    output: list[str] = []
 
 
 def read_run_log(place: Place, task: str) -> RunLog:
