@@ -8,7 +8,7 @@ Source: XC-017, `trust.md`, `cli.md` section 5.
 
 from __future__ import annotations
 
-from council.core.telling import trace_context
+from council.core.reporting import trace_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 `status`, `status --problems`, `explain`, `doctor` and the live view say what is found here, in the
 words of `cause_words`. A cause of the whole workspace is a line of `FINDERS`; one of a
-conversation, room or context is found by the module that explains it (`telling/explaining*`),
+conversation, room or context is found by the module that explains it (`reporting/explaining*`),
 which calls `Explained.hinder`. Nothing is changed, no lock is taken.
 
 Source: OP-011, `trust.md` (bounds), `cli.md` section 2.
@@ -29,7 +29,7 @@ from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations.examining.cause_words import CAUSES, PATIENCE
 from council.operations.place import Place
-from council.operations.telling.explain_words import say
+from council.operations.reporting.explain_words import say
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.delegation.traces import held_notes
@@ -217,7 +217,7 @@ def key_mode(place: Place) -> int:
 
 
 def _settings(place: Place) -> Iterator[Cause]:
-    from council.operations.telling.hooks import plan_of
+    from council.operations.reporting.hooks import plan_of
 
     for fault in place.settings.faults:
         yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))

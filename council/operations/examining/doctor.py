@@ -185,7 +185,7 @@ def _running(place: Place) -> Iterator[Finding]:
     said = f"the heartbeat is run by {', '.join(found)}" if found else "none is known"
     yield Finding(what="clock", found=said if found else f"{said} (see: council schedule)")
     if place.settings.hooks:
-        from council.operations.telling.hooks import plan_of
+        from council.operations.reporting.hooks import plan_of
 
         named = ", ".join(plan_of(place.settings.hooks).commands) or "none"
         yield Finding(what="hooks", found=named)

@@ -16,7 +16,7 @@ import stat
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_name, is_uuid4, split_task_id
 from council.core.record import Record
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 from council.store import files, tally
 from council.store.conversations import naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of

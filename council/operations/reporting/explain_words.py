@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from council.core.times import render_duration, render_instant
 from council.operations.examining.cause_words import CAUSES
-from council.operations.telling.event_words import LANGUAGES, filled
+from council.operations.reporting.event_words import LANGUAGES, filled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from council.core.bounds import NOT_STARTED
 from council.core.errors import CouncilError
 from council.core.times import parse_instant, render_duration
 from council.operations.place import Place
-from council.operations.telling.explained import Explained
-from council.operations.telling.run_logs import RunLog
+from council.operations.reporting.explained import Explained
+from council.operations.reporting.run_logs import RunLog
 from council.store.events import tail
 from council.store.slots import Slots
 from council.store.tally import read_tally

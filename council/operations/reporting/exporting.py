@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from council.core.telling.stories import belongs
+from council.core.reporting.stories import belongs
 from council.operations.place import Place
-from council.operations.telling.story import subject, unknown
+from council.operations.reporting.story import subject, unknown
 from council.store.events import tail
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def cloud_events(place: Place, *, since: str = "", about: str = "") -> Iterator[
     Raises:
         NotFoundError: Nothing is known of `about`.
     """
-    from council.core.telling.cloud_events import cloud_event
+    from council.core.reporting.cloud_events import cloud_event
 
     for event in _events(place, since, about):
         yield cloud_event(event, os.path.basename(place.root))
@@ -45,7 +45,7 @@ def otlp(place: Place, *, since: str = "", about: str = "") -> dict[str, Any]:
         NotFoundError: Nothing is known of `about`.
     """
     from council import __version__
-    from council.core.telling.spans import trace_export
+    from council.core.reporting.spans import trace_export
     from council.store.agents import agent, known_agents
 
     known = known_agents(place.root, place.settings)

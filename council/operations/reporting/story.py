@@ -8,10 +8,10 @@ from __future__ import annotations
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded
 from council.core.record import Record
-from council.core.telling.stories import Subject, belongs, task_of_context, turn_of
-from council.core.telling.trace_context import context_of, trace_of
+from council.core.reporting.stories import Subject, belongs, task_of_context, turn_of
+from council.core.reporting.trace_context import context_of, trace_of
 from council.operations.place import Place
-from council.operations.telling.event_words import sentence
+from council.operations.reporting.event_words import sentence
 from council.store.agents import known_agents
 from council.store.events import tail
 from council.store.rooms.channel_places import channel_ids

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from council.core.ids import split_task_id
 from council.core.record import Record
-from council.core.telling.trace_context import w3c_trace
+from council.core.reporting.trace_context import w3c_trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
-from council.core.telling import meanings
+from council.core.reporting import meanings
 from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
-from council.operations.telling.explained import Explained, Said, Tried
-from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.explaining_conversations import LATE_PHASE, MANUAL
-from council.operations.telling.run_causes import of_cap, of_failure, of_places
-from council.operations.telling.run_logs import read_run_log
+from council.operations.reporting.explained import Explained, Said, Tried
+from council.operations.reporting.explaining_calls import of_calls
+from council.operations.reporting.explaining_conversations import LATE_PHASE, MANUAL
+from council.operations.reporting.run_causes import of_cap, of_failure, of_places
+from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.protocol.task_settings import task_rules
 from council.store.slots import Slots
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.protocol.exchange import Run
-    from council.core.telling.stories import Subject
+    from council.core.reporting.stories import Subject
 
 
 def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Explained:
@@ -39,7 +39,7 @@ def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Exp
     except NotFoundError:
         raise
     except CouncilError as error:
-        from council.operations.telling.explained import broken
+        from council.operations.reporting.explained import broken
 
         return broken(place, about, error, "")
     found = Explained(

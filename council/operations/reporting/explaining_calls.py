@@ -14,12 +14,12 @@ from datetime import timedelta
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
 from council.core.errors import CouncilError, NotFoundError
-from council.core.telling import meanings
+from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
-from council.operations.telling.explained import Explained, Said, Tried
-from council.operations.telling.run_causes import of_failure, of_places
-from council.operations.telling.run_logs import read_run_log
+from council.operations.reporting.explained import Explained, Said, Tried
+from council.operations.reporting.run_causes import of_failure, of_places
+from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.delegation.traces import held_notes, read_trace, traces
 
@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.core.telling.stories import Subject
+    from council.core.reporting.stories import Subject
 
 _MEANINGS = {
     rules.OK: meanings.ENDED_WELL,

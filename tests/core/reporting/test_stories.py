@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.core.telling.stories import Subject, belongs, task_of_context, turn_of
+from council.core.reporting.stories import Subject, belongs, task_of_context, turn_of
 
 CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 TRACE = "0f8fad5bd9cb469fa16570867728950e"
@@ -75,7 +75,7 @@ def test_a_trace_is_known_by_its_own_id_and_by_that_of_the_w3c():
     about = Subject(kind="trace", id=TRACE)
     assert belongs(event(owner="x"), about)
     assert not belongs(event(trace="support"), about)
-    from council.core.telling.trace_context import w3c_trace
+    from council.core.reporting.trace_context import w3c_trace
 
     assert belongs(event(trace="support"), Subject(kind="trace", id=w3c_trace("support")))
     both = Subject(kind="trace", id=TRACE, also=CONVERSATION)

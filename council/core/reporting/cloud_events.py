@@ -6,7 +6,7 @@ Source: IO-001.
 from __future__ import annotations
 
 from council.core.events import SCHEMA_VERSION
-from council.core.telling.trace_context import traceparent
+from council.core.reporting.trace_context import traceparent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

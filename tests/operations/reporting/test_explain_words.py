@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import council
-from council.operations.telling.event_words import LANGUAGES
-from council.operations.telling.explain_words import SENTENCES, say, worded
+from council.operations.reporting.event_words import LANGUAGES
+from council.operations.reporting.explain_words import SENTENCES, say, worded
 
 PACKAGE = Path(council.__file__).parent
 MODULES = ("explain*", "run_causes")
@@ -21,7 +21,7 @@ def used() -> dict[str, set[str]]:
     """Return the sentences that the modules name, by the call that says them."""
     found: dict[str, set[str]] = {name: set() for name in AFTER}
     for pattern in MODULES:
-        for path in (PACKAGE / "operations" / "telling").glob(f"{pattern}.py"):
+        for path in (PACKAGE / "operations" / "reporting").glob(f"{pattern}.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 name = getattr(getattr(node, "func", None), "attr", "")
                 if isinstance(node, ast.Call) and name in AFTER and node.args:
@@ -42,7 +42,7 @@ def test_all_that_is_said_has_a_sentence_in_both_languages():
 
 
 def test_every_cause_has_its_way_out():
-    from council.operations.telling.run_causes import _BEGINNINGS
+    from council.operations.reporting.run_causes import _BEGINNINGS
 
     causes = used()["hinder"] | {kind for _, kind in _BEGINNINGS} | {"attempt-failed"}
 

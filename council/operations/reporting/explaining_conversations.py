@@ -13,20 +13,20 @@ from council.core.conversations import owed
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
-from council.core.telling import meanings
-from council.core.telling.trace_context import context_of
+from council.core.reporting import meanings
+from council.core.reporting.trace_context import context_of
 from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
-from council.operations.telling.explained import Explained, Said, Tried
-from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.run_causes import (
+from council.operations.reporting.explained import Explained, Said, Tried
+from council.operations.reporting.explaining_calls import of_calls
+from council.operations.reporting.run_causes import (
     of_cap,
     of_failure,
     of_lock,
     of_places,
     of_refusals,
 )
-from council.operations.telling.run_logs import read_run_log
+from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.conversations.unchanged import standing_digest
 from council.store.slots import Slots
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.conversations.conversation import Task
-    from council.core.telling.stories import Subject
-    from council.operations.telling.run_logs import RunLog
+    from council.core.reporting.stories import Subject
+    from council.operations.reporting.run_logs import RunLog
 
 MANUAL = "manual"
 LATE_PHASE = timedelta(minutes=1)
@@ -58,7 +58,7 @@ def explain_conversation(
     except NotFoundError:
         return _archived(place, about)
     except CouncilError as error:
-        from council.operations.telling.explained import broken
+        from council.operations.reporting.explained import broken
 
         return broken(place, about, error, os.path.relpath(live, place.root))
     if place.is_in_run:

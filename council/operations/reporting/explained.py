@@ -14,14 +14,14 @@ from council.core.errors import NewerVersionError
 from council.core.reading import written_instant
 from council.core.record import Record
 from council.operations.examining.causes import Cause, cause
-from council.operations.telling.explain_words import say, worded
+from council.operations.reporting.explain_words import say, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from council.core.errors import CouncilError
-    from council.core.telling.stories import Subject
+    from council.core.reporting.stories import Subject
     from council.operations.place import Place
 
 

@@ -14,26 +14,26 @@ from datetime import UTC, datetime
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.reporting import meanings
+from council.core.reporting.stories import Subject
 from council.core.rooms import channel_owed
 from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
-from council.core.telling import meanings
-from council.core.telling.stories import Subject
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
+from council.operations.reporting.explained import Explained, Said
+from council.operations.reporting.explaining_calls import of_calls
+from council.operations.reporting.explaining_conversations import LATE_PHASE, of_agent, tried
+from council.operations.reporting.run_causes import of_lock
+from council.operations.reporting.story import subject
 from council.operations.rooms import rooms
-from council.operations.telling.explained import Explained, Said
-from council.operations.telling.explaining_calls import of_calls
-from council.operations.telling.explaining_conversations import LATE_PHASE, of_agent, tried
-from council.operations.telling.run_causes import of_lock
-from council.operations.telling.story import subject
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.telling.stories import Subject
+    from council.core.reporting.stories import Subject
 
 
 _KINDS = ("conversation", "channel", "context", "task", "turn")
@@ -51,7 +51,7 @@ def explain(place: Place, wanted: str) -> Explained:
     wanted = wanted or _the_open_one(place)
     about = subject(place, wanted)
     if about.kind == "trace":
-        from council.operations.telling.explaining_calls import explain_trace
+        from council.operations.reporting.explaining_calls import explain_trace
 
         return explain_trace(place, about)
     if about.kind not in _KINDS or not (about.name or about.owner):
@@ -107,7 +107,7 @@ def _the_open_one(place: Place) -> str:
 def _of_turn(place: Place, about: Subject) -> Explained:
     """Explain what a task or turn is part of, and of that only what concerns its agent."""
     if not about.agent:
-        from council.operations.telling.explaining_contexts import only_task, refuse_unknown
+        from council.operations.reporting.explaining_contexts import only_task, refuse_unknown
 
         refuse_unknown(place, about.owner, about.id)
     whole = _of_owner(place, subject(place, about.owner))
@@ -140,12 +140,12 @@ def _look(place: Place, about: Subject) -> Explained:
     if about.kind == "channel":
         return explain_room(place, about)
     if about.kind == "context":
-        from council.operations.telling.explaining_contexts import explain_context
+        from council.operations.reporting.explaining_contexts import explain_context
 
         return explain_context(place, about)
     if about.kind != "conversation":
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    from council.operations.telling.explaining_conversations import explain_conversation
+    from council.operations.reporting.explaining_conversations import explain_conversation
 
     return explain_conversation(place, about)
 
@@ -167,7 +167,7 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
         outlook = rooms.look(place, about.id, place.now())
         seen = rooms.channels(place).see(about.id)
     except CouncilError as error:
-        from council.operations.telling.explained import broken
+        from council.operations.reporting.explained import broken
 
         return broken(place, about, error, shown)
     channel = outlook.channel

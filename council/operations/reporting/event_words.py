@@ -12,7 +12,7 @@ from __future__ import annotations
 import string
 
 from council.core.ids import split_task_id
-from council.operations.telling.event_values import shown, spoken
+from council.operations.reporting.event_values import shown, spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

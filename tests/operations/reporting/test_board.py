@@ -16,8 +16,8 @@ from council.core.conversations.conversation import TaskState
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Question, Task
 from council.operations.conversations.answer import respond
 from council.operations.conversations.steer import cancel, pause
+from council.operations.reporting.board import is_fresh, render_board
 from council.operations.rooms import channels
-from council.operations.telling.board import is_fresh, render_board
 from council.store.paths import Workspace
 from council.store.protocol.context_outbox import Change
 from council.store.protocol.contexts import Contexts
@@ -199,7 +199,7 @@ def test_idle_heartbeat_neither_opens_nor_loads_anything_for_the_board(table: Ta
         text=True,
         check=True,
     )
-    assert "council.operations.telling.board_lines" not in done.stdout
+    assert "council.operations.reporting.board_lines" not in done.stdout
     table.live().touch()
     assert is_fresh(table.place), "a touch in place is the matter of the heartbeat"
     (table.root / "memory/shared/new").touch()

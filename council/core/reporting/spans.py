@@ -17,7 +17,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from council.core.record import Record
-from council.core.telling.trace_context import span_of, w3c_trace
+from council.core.reporting.trace_context import span_of, w3c_trace
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False

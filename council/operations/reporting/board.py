@@ -57,8 +57,8 @@ def render_board(place: Place, now: datetime) -> bool:
     if is_fresh(place):
         return False
     looked_ns = time.time_ns()
-    from council.core.telling.board import page
-    from council.operations.telling.board_lines import Lines
+    from council.core.reporting.board import page
+    from council.operations.reporting.board_lines import Lines
     from council.store.dated import replace_dated
     from council.store.settings import language
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.telling.explaining import explain
+from council.operations.reporting.explaining import explain
 from council.store.slots import Slots
 from tests.operations.tables import Table, all_is_quiet, script
 

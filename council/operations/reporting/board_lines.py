@@ -17,7 +17,7 @@ from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.nesting import read_json
-from council.core.telling.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
+from council.core.reporting.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files

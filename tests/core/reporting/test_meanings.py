@@ -12,8 +12,8 @@ from council.core.conversations.conversation import (
     Status,
     TaskState,
 )
+from council.core.reporting import meanings
 from council.core.rooms.channels import Channel, TurnState
-from council.core.telling import meanings
 from tests.core.conversations.samples import NOW, convened
 
 
