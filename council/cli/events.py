@@ -58,7 +58,7 @@ def _print_tail(place: Place, newest: int, *, follow: bool, as_json: bool) -> No
 
 def _as_lines(story: Story, width: int, lang: str) -> str:
     """Return a story as people read it: a line for each event, wrapped below itself."""
-    from council.operations.reporting.event_values import kind_word
+    from council.operations.reporting.event_words import kind_word
 
     about = story.subject
     of, nothing = _FRENCH if lang == "fr" else _ENGLISH

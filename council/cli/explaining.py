@@ -82,7 +82,7 @@ def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> s
 
 
 def _head(found: Explained, lang: str) -> str:
-    from council.operations.reporting.event_values import kind_word
+    from council.operations.reporting.event_words import kind_word
     from council.operations.reporting.explain_words import say
 
     name = found.name if found.kind != "task" else found.id

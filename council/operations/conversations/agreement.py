@@ -17,7 +17,7 @@ from council.core.deliberation.questions import Guidance, Question, asked_questi
 from council.core.record import Record
 from council.store.minutes.minute_summary import round_name
 from council.store.minutes.minute_verdict import doubt_lines, tally_lines, verdict_line
-from council.store.minutes.verdict_words import verdict_words
+from council.store.minutes.minute_words import verdict_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

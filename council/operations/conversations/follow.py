@@ -199,7 +199,7 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
 def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.core.deliberation.judgement import dissent, judge
     from council.store.minutes.minute_verdict import title_words
-    from council.store.minutes.verdict_words import verdict_words
+    from council.store.minutes.minute_words import verdict_words
 
     words, judged = verdict_words(state.lang), judge(state)
     against = {

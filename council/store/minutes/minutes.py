@@ -135,7 +135,7 @@ def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
         title_words,
         verdict_summary,
     )
-    from council.store.minutes.verdict_words import verdict_words
+    from council.store.minutes.minute_words import verdict_words
 
     words = verdict_words(state.lang)
     judged = judge(state)

@@ -7,8 +7,8 @@ import string
 import pytest
 
 from council.core.event_types import EVENTS, event_schema
-from council.operations.reporting.event_values import kind_word
-from council.operations.reporting.event_words import LANGUAGES, SENTENCES, filled, sentence
+from council.core.reporting.sentences import LANGUAGES, filled
+from council.operations.reporting.event_words import SENTENCES, kind_word, sentence
 
 # Fields that stand in the event itself, and the attempt, which follows from the task.
 _OF_THE_EVENT = {"fromAgentId", "toAgentId", "artifactIds", "attempt"}
