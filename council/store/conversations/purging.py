@@ -26,8 +26,7 @@ from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.documents import journal
 from council.store.lock import Lock
-from council.store.minutes.minute_data import DATA_SUFFIX, data_path, is_of, read_data
-from council.store.minutes.minutes import minutes_head
+from council.store.minutes.minutes import DATA_SUFFIX, data_path, is_of, minutes_head, read_data
 from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
 

@@ -12,10 +12,10 @@ from council.core.conversations.conversation import ClosedReason, Status
 from council.core.conversations.machine import advance
 from council.core.conversations.owed import owing
 from council.core.conversations.rules import Rules
-from council.store.minutes.minutes import render_minutes
+from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
-from tests.store.minutes.test_minute_verdict import box, page, section
-from tests.store.minutes.test_minutes import blocks, minute, opened, played, said
+from tests.operations.reporting.test_minute_verdict import box, page, section
+from tests.operations.reporting.test_minutes import blocks, minute, opened, played, said
 
 SHORT = ("COLLECT", "SYNTHESIZE")
 

@@ -12,13 +12,14 @@ from council.core.conversations.conversation import Conversation
 from council.core.conversations.rules import Rules
 from council.core.deliberation.counterfactual import replay
 from council.core.deliberation.judgement import judge
-from council.store.minutes.minute_data import facts_in, read_data, render_data
-from council.store.minutes.minute_words import verdict_words
+from council.operations.reporting.minute_words import verdict_words
+from council.operations.reporting.minutes import render_data, render_minutes
 from council.store.minutes.minutes import (
     HEAD_BYTES,
+    facts_in,
+    read_data,
     read_minutes,
     read_minutes_head,
-    render_minutes,
 )
 from council.store.statefile import statefile
 from tests.core.debates import REASONS, Debate, soft_debate

@@ -24,15 +24,15 @@ from council.core.conversations.conversation import (
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
-from council.store.minutes.minute_data import conversation_of, read_data, render_data
+from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
+from council.operations.reporting.synthesis_parts import synthesis_parts
 from council.store.minutes.minutes import (
     HEAD_BYTES,
-    minutes_file_name,
+    conversation_of,
+    read_data,
     read_minutes,
     read_minutes_head,
-    render_minutes,
 )
-from council.store.minutes.synthesis_parts import synthesis_parts
 from council.store.statefile.quoting import (
     entry_mark,
     quoted,
