@@ -122,14 +122,14 @@ def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
     came = worded(one.came_back, lang)
     head += f": {came}" if came else f": {one.state}"
-    head += f" ({one.seconds})" if one.seconds else ""
+    head += f" ({one.run.seconds})" if one.run.seconds else ""
     lines = _wrapped(head, "  ", width)
-    if one.command:
-        lines += _wrapped(f"$ {one.command}", "    ", width)
-    for line in one.output:
+    if one.run.argv:
+        lines += _wrapped(f"$ {one.run.argv}", "    ", width)
+    for line in one.run.output:
         lines += [f"    | {plain_line(line)}"[:width]]
-    if one.log and newest:
-        lines += _wrapped(say("log", lang, {"path": one.log}), "    ", width)
+    if one.run.path and newest:
+        lines += _wrapped(say("log", lang, {"path": one.run.path}), "    ", width)
     return lines
 
 

@@ -9,7 +9,6 @@ Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119, OP-014.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
@@ -23,18 +22,17 @@ from council.core.rooms.discussions import SUMMARIES
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, Said
-from council.operations.reporting.explaining_calls import of_calls
-from council.operations.reporting.explaining_conversations import LATE_PHASE, of_agent, tried
-from council.operations.reporting.run_causes import of_lock
+from council.operations.reporting.explained import Explained, broken, of_lock, said
+from council.operations.reporting.explaining_calls import explain_trace, of_calls
+from council.operations.reporting.explaining_conversations import (
+    LATE_PHASE,
+    THE_END,
+    explain_conversation,
+    of_agent,
+)
 from council.operations.reporting.story import subject
 from council.operations.rooms import rooms
 from council.store.rooms.channel_places import ChannelPlaces
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.core.reporting.stories import Subject
-
 
 _KINDS = ("conversation", "channel", "context", "task", "turn")
 
@@ -51,8 +49,6 @@ def explain(place: Place, wanted: str) -> Explained:
     wanted = wanted or _the_open_one(place)
     about = subject(place, wanted)
     if about.kind == "trace":
-        from council.operations.reporting.explaining_calls import explain_trace
-
         return explain_trace(place, about)
     if about.kind not in _KINDS or not (about.name or about.owner):
         raise NotFoundError(
@@ -145,14 +141,10 @@ def _look(place: Place, about: Subject) -> Explained:
         return explain_context(place, about)
     if about.kind != "conversation":
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    from council.operations.reporting.explaining_conversations import explain_conversation
-
     return explain_conversation(place, about)
 
 
 # --- Why things are as they are in a channel
-
-_THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explained:
@@ -167,36 +159,39 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
         outlook = rooms.look(place, about.id, place.now())
         seen = rooms.channels(place).see(about.id)
     except CouncilError as error:
-        from council.operations.reporting.explained import broken
-
         return broken(place, about, error, shown)
     channel = outlook.channel
     found = Explained(
+        place=place,
+        now=place.now(),
         kind="channel",
         id=channel.channel_id,
         name=channel.channel_id,
-        now=place.now(),
         trace=about.trace,
         status=meanings.word_of_channel(channel),
         meaning=meanings.of_channel(channel),
-        where=Said(
-            kind="where-channel", values={"mode": str(channel.mode), "cycle": channel.cycle}
-        ),
+        where=said("where-channel", mode=str(channel.mode), cycle=channel.cycle),
         path=shown,
         brief=brief,
     )
     if seen.newest < seen.channel.seen:
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
-    _discussion(place, found, channel, outlook.owed)
+    later = channel_owed.pending(channel, THE_END, backoff=place.settings.retry_backoff)
+    wake = next((one for one in later if isinstance(one, Wake)), None)
+    if any(isinstance(one, Archive) for one in outlook.owed):
+        about_it = channel.discussion
+        found.wait_for("minutes", since=about_it.completed_at if about_it else None)
+        found.then("next-minutes")
+    else:
+        _discussion(found, channel, wake)
     if channel.state not in TAKES_TURNS:
         _still(found, channel)
     elif is_asleep(channel):
         _asleep(found, channel)
     else:
-        _speaking(place, found, channel, outlook.owed)
+        _speaking(found, channel, wake)
     of_lock(found, places.lock)
-    found.nexts.sort(key=lambda one: one.at or found.now)
-    return found
+    return found.in_order()
 
 
 _COMPLETE = (
@@ -205,34 +200,17 @@ _COMPLETE = (
 )
 
 
-def _discussion(
-    place: Place, found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]
-) -> None:
+def _discussion(found: Explained, channel: Channel, wake: Wake | None) -> None:
     about = channel.discussion
-    if about is None:
+    if about is None or about.completed_at is not None or about.reminded_at is None:
         return
-    if any(isinstance(one, Archive) for one in owed):
-        found.wait_for("minutes", since=about.completed_at)
-        found.then("next-minutes")
-    elif about.completed_at is None and about.reminded_at is not None:
-        found.reply = _COMPLETE
-        found.wait_for("completion", about.initiator, about.reminded_at)
-        tasks = tasks_of_turn(channel)
-        if tasks:
-            found.tried += [] if found.brief else [tried(place, one) for one in tasks]
-            of_agent(
-                place,
-                found,
-                about.initiator,
-                tasks,
-                owner=channel.channel_id,
-                asked_at=about.reminded_at,
-                until=None,
-                due_now=any(isinstance(one, Wake) for one in owed),
-                retry_at=_retry_at(place, channel),
-            )
-        if not tasks or attempts_used_up(tasks):
-            found.hinder("not-completed", about.initiator)
+    found.reply = _COMPLETE
+    found.wait_for("completion", about.initiator, about.reminded_at)
+    tasks = tasks_of_turn(channel)
+    if tasks:
+        of_agent(found, about.initiator, tasks, wake, about.reminded_at, None)
+    if not tasks or attempts_used_up(tasks):
+        found.hinder("not-completed", about.initiator)
 
 
 def _still(found: Explained, channel: Channel) -> None:
@@ -261,10 +239,8 @@ def _asleep(found: Explained, channel: Channel) -> None:
     found.then("next-person")
 
 
-def _speaking(
-    place: Place, found: Explained, channel: Channel, owed: tuple[channel_owed.Owed, ...]
-) -> None:
-    agent, rules = channel.speaker, rooms.rules_of(place)
+def _speaking(found: Explained, channel: Channel, wake: Wake | None) -> None:
+    agent, rules = channel.speaker, rooms.rules_of(found.place)
     if channel.delivery is not None:
         arriving = channel.delivery
         found.wait_for("delivery", arriving.agent, arriving.since, arriving.ends_at)
@@ -277,31 +253,14 @@ def _speaking(
     tasks = tasks_of_turn(channel)
     since = channel.began_at or channel.turn_at
     until = since + rules.turn_timeout if since is not None else None
-    found.tried += [] if found.brief else [tried(place, one) for one in tasks]
     if channel.began_at is not None and not tasks:
         found.wait_for("turn-end", agent, channel.began_at, until)
         found.hinder("turn-open", agent, run=channel.run)
     else:
-        of_agent(
-            place,
-            found,
-            agent,
-            tasks,
-            owner=channel.channel_id,
-            asked_at=channel.turn_at,
-            until=until,
-            due_now=any(isinstance(one, Wake) for one in owed),
-            retry_at=_retry_at(place, channel),
-        )
-    due = next((one.due_at for one in owed if isinstance(one, Wake)), None)
+        of_agent(found, agent, tasks, wake, channel.turn_at, until)
     waits = tasks and tasks[-1].state is TaskState.N
-    if due is not None and due + LATE_PHASE <= found.now and not waits:
-        found.hinder("not-woken", agent, late=found.now - due)
-    of_calls(place, found, channel.channel_id)
+    if wake is not None and wake.due_at + LATE_PHASE <= found.now and not waits:
+        found.hinder("not-woken", agent, late=found.now - wake.due_at)
+    of_calls(found)
     if until is not None:
         found.then("next-pass", until, agent=agent)
-
-
-def _retry_at(place: Place, channel: Channel) -> datetime | None:
-    later = channel_owed.pending(channel, _THE_END, backoff=place.settings.retry_backoff)
-    return next((one.due_at for one in later if isinstance(one, Wake)), None)

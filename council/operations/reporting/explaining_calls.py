@@ -17,16 +17,13 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, Said, Tried
-from council.operations.reporting.run_causes import of_failure, of_places
+from council.operations.reporting.explained import Explained, Tried, of_failure, of_places, said
 from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.delegation.traces import held_notes, read_trace, traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from council.core.reporting.stories import Subject
 
 _MEANINGS = {
@@ -58,20 +55,21 @@ def explain_trace(place: Place, about: Subject) -> Explained:
     trace = ledger.trace_id
     shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]
     found = Explained(
+        place=place,
+        now=place.now(),
         kind="trace",
         id=trace,
         name=trace,
-        now=place.now(),
         trace=trace,
         status=", ".join(dict.fromkeys(one.state for one in ledger.calls)),
         meaning=_meaning(ledger.calls),
-        where=Said(kind="where-trace", values={"calls": shown}),
+        where=said("where-trace", calls=shown),
     )
     for call in ledger.calls:
         found.tried.append(_tried(place, trace, call))
         if not call.is_under_way and call.state != rules.OK:
-            _failure(place, found, call)
-    _under_way(place, found, ledger.calls, trace)
+            _failure(found, call)
+    _under_way(found, ledger.calls, trace)
     if not found.waits:
         found.then("over")
     return found
@@ -85,13 +83,13 @@ def _meaning(calls: list[Call]) -> str:
     return found.pop() if len(found) == 1 else _IN_PART
 
 
-def of_calls(place: Place, found: Explained, owner: str) -> None:
+def of_calls(found: Explained) -> None:
     """Add the calls that a run of a conversation, room or context waits for."""
-    ledger = _ledger(place, found.trace) or _ledger(place, owner)
+    ledger = _ledger(found.place, found.trace) or _ledger(found.place, found.id)
     if ledger is not None:
-        mine = [one for one in ledger.calls if one.owner == owner and one.is_under_way]
-        found.tried += [_tried(place, ledger.trace_id, one) for one in mine]
-        _under_way(place, found, mine, ledger.trace_id)
+        mine = [one for one in ledger.calls if one.owner == found.id and one.is_under_way]
+        found.tried += [_tried(found.place, ledger.trace_id, one) for one in mine]
+        _under_way(found, mine, ledger.trace_id)
 
 
 def _ledger(place: Place, trace: str) -> Trace | None:
@@ -109,25 +107,26 @@ def _raise_if_broken(place: Place, trace: str) -> None:
         read_trace(place.paths, trace)
 
 
-def _under_way(place: Place, found: Explained, calls: list[Call], trace: str) -> None:
-    alive = {(one.get("trace"), one.get("number")) for one in held_notes(place.paths)}
+def _under_way(found: Explained, calls: list[Call], trace: str) -> None:
+    notes = held_notes(found.place.paths)
+    alive = {(one.get("trace"), one.get("number")) for one in notes}
     for call in (one for one in calls if one.is_under_way):
         # `of` is the run that waits: what keeps a called agent keeps that one.
         told = {"caller": call.caller, "of": call.path[0], "trace": trace}
         since = call.started_at or call.at
-        until = since + _most(place, call)
+        until = since + _most(found.place, call)
         if (trace, call.number) not in alive:
             found.wait_for("call-end", call.target, since, None, **told)
             found.hinder("call-left", call.target, **told)
             found.then("next-call-end")
         elif call.state == rules.WAITING:
             found.wait_for("call-place", call.target, since, until, **told)
-            of_places(place, found, call.target, **told)
+            of_places(found, call.target, **told)
             found.then("next-call-refused", until, agent=call.target, **told)
         else:
             found.wait_for("call", call.target, since, until, **told)
             found.then("next-call-timeout", until, agent=call.target, **told)
-    found.nexts.sort(key=lambda one: one.at or found.now)
+    found.in_order()
 
 
 def _most(place: Place, call: Call) -> timedelta:
@@ -139,11 +138,11 @@ def _most(place: Place, call: Call) -> timedelta:
     return min(limit, place.settings.timeout_of(own))
 
 
-def _failure(place: Place, found: Explained, call: Call) -> None:
+def _failure(found: Explained, call: Call) -> None:
     """Add why a call came to nothing."""
     error = _error(call)
     reason = str(error.get("message", "")).removeprefix(f"{call.target}: ")
-    log = read_run_log(place, call_task(found.trace, call.number, call.target))
+    log = read_run_log(found.place, call_task(found.trace, call.number, call.target))
     kind = "call-lost" if call.state == rules.LOST else _OWN_KINDS.get(str(error.get("code")))
     if kind is None:
         of_failure(found, call.target, reason or call.state, log)
@@ -157,7 +156,6 @@ def _error(call: Call) -> dict[str, object]:
 
 def _tried(place: Place, trace: str, call: Call) -> Tried:
     task = call_task(trace, call.number, call.target)
-    log = read_run_log(place, task)
     error = _error(call)
     came = " ".join(str(error[one]) for one in ("code", "message") if error.get(one))
     if call.is_under_way:
@@ -167,16 +165,8 @@ def _tried(place: Place, trace: str, call: Call) -> Tried:
         caller=call.caller,
         task=task,
         state=call.state,
-        at=_begun(call),
+        at=call.started_at or call.at,
         driver=agent_of(place.root, place.settings, call.target).driver,
-        command=log.argv,
-        folder=log.folder,
         came_back=came,
-        seconds=log.seconds,
-        output=log.output,
-        log=log.path,
+        run=read_run_log(place, task),
     )
-
-
-def _begun(call: Call) -> datetime:
-    return call.started_at or call.at

@@ -13,7 +13,7 @@ from council.core.reporting.sentences import LANGUAGES
 from council.operations.reporting.explain_words import SENTENCES, say, worded
 
 PACKAGE = Path(council.__file__).parent
-MODULES = ("explain*", "run_causes")
+MODULES = ("explain*",)
 AFTER = {"hinder": 0, "wait_for": 0, "then": 0}
 
 
@@ -42,7 +42,7 @@ def test_all_that_is_said_has_a_sentence_in_both_languages():
 
 
 def test_every_cause_has_its_way_out():
-    from council.operations.reporting.run_causes import _BEGINNINGS
+    from council.operations.reporting.explained import _BEGINNINGS
 
     causes = used()["hinder"] | {kind for _, kind in _BEGINNINGS} | {"attempt-failed"}
 
