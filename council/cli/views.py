@@ -32,7 +32,7 @@ from council.core.reporting.trace_context import context_of
 from council.core.rooms.channel_tasks import asked
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
-from council.operations.examining.finding import Finding
+from council.operations.examining.causes import Finding
 from council.operations.rooms.room_standings import RoomStanding
 from council.operations.view import Overview, Standing
 

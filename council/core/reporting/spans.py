@@ -54,6 +54,13 @@ _END_RUN = (
 )
 _TOOLS = ("agent.message", "artifact.publish", "artifact.fetch")
 _FAILED_CALL = "agent.call.error"
+# What a call has used, and where the event of its end says so.
+_USED = {
+    INPUT_TOKENS: "inputTokens",
+    OUTPUT_TOKENS: "outputTokens",
+    "council.tokens": "tokens",
+    "council.tool_calls": "toolCalls",
+}
 
 
 class Span(Record):
@@ -111,16 +118,22 @@ class _Spans:
         self.last = max(self.last, at)
         kind, data = str(event["type"]), event.get("data") or {}
         owner = str(event.get("conversationId") or "")
-        workflow = self._workflow(event, owner, at)
+        workflow = self._workflow(event, owner, at) if owner else None
         if kind == "agent.call.start":
             self._call(event, data, at)
         elif kind == "task.started":
-            self._run(event, data, owner, at)
+            told = {CONVERSATION: owner, "council.driver": data.get("driver")}
+            self._invocation(event, str(data.get("task") or ""), "agentId", at, told)
         elif kind in _TOOLS:
-            self._tool(event, kind, owner, at)
+            agent = str(event.get("fromAgentId") or event.get("agentId") or "")
+            told = {TOOL: kind, **self._names(agent)}
+            told["council.artifact_ids"] = event.get("artifactIds")
+            tool = self._begin(event, EXECUTE_TOOL, kind, str(event["eventId"]), at, told)
+            tool.ended_at = at
         run = self._run_of(event, data, owner)
         if kind.startswith("agent.call.") and kind != "agent.call.start":
-            self._end_call(data, run, kind, at)
+            if run is not None:
+                _end_call(run, data, kind, at)
         elif run is not None and kind in _END_RUN:
             run.ended_at = at
             if kind.startswith("task."):
@@ -133,45 +146,45 @@ class _Spans:
         if span is not None:
             span.events.append(_span_event(event, at))
 
-    def _workflow(self, event: dict[str, Any], owner: str, at: datetime) -> Span | None:
-        if not owner:
-            return None
+    def _begin(
+        self, event: dict[str, Any], does: str, what: str, named: str, at: datetime, told: Any
+    ) -> Span:
+        """Begin a span: what is done to what, the name its id is made of, what is told of it."""
+        owner = str(event.get("conversationId") or "")
+        span = Span(
+            trace=str(event["traceId"]),
+            id=span_of(named),
+            parent=span_of(owner) if owner and named != owner else "",
+            name=f"{does} {what}",
+            started_at=at,
+            attributes={OPERATION: does, **told},
+        )
+        self.made.append(span)
+        return span
+
+    def _names(self, agent: str) -> dict[str, Any]:
+        return {AGENT_ID: agent, AGENT_NAME: self.names.get(agent) or agent}
+
+    def _workflow(self, event: dict[str, Any], owner: str, at: datetime) -> Span:
         if owner not in self.workflows:
-            data = event.get("data") or {}
-            name = str(data.get("name") or "") if event["type"] in _BEGIN_WORKFLOW else ""
-            span = Span(
-                trace=str(event["traceId"]),
-                id=span_of(owner),
-                name=f"{INVOKE_WORKFLOW} {name or owner}",
-                started_at=at,
-                attributes={
-                    OPERATION: INVOKE_WORKFLOW,
-                    WORKFLOW: name or owner,
-                    CONVERSATION: owner,
-                    "council.trace_id": event["traceId"],
-                },
-            )
+            begins = event["type"] in _BEGIN_WORKFLOW
+            name = str((event.get("data") or {}).get("name") or "") if begins else ""
+            told = {WORKFLOW: name or owner, CONVERSATION: owner}
+            told["council.trace_id"] = event["traceId"]
+            span = self._begin(event, INVOKE_WORKFLOW, name or owner, owner, at, told)
             self.workflows[owner] = span
-            self.made.append(span)
         return self.workflows[owner]
 
-    def _run(self, event: dict[str, Any], data: dict[str, Any], owner: str, at: datetime) -> None:
-        task, agent = str(data.get("task") or ""), str(event.get("agentId") or "")
-        span = self._invocation(event, task, agent, at)
-        span.parent = span_of(owner) if owner else ""
-        span.attributes |= {CONVERSATION: owner, "council.driver": data.get("driver") or ""}
-
     def _call(self, event: dict[str, Any], data: dict[str, Any], at: datetime) -> None:
-        task = str(data.get("task") or event["eventId"])
-        caller = self._under_way(event)
-        span = self._invocation(event, task, str(event.get("toAgentId") or ""), at)
-        span.kind = _CLIENT
-        owner = str(event.get("conversationId") or "")
-        span.parent = caller.id if caller else span_of(owner) if owner else ""
-        span.attributes |= {
-            "council.from_agent": event.get("fromAgentId") or "",
-            "council.task_hash": event.get("taskHash") or "",
+        told = {
+            "council.from_agent": event.get("fromAgentId"),
+            "council.task_hash": event.get("taskHash"),
         }
+        caller = self._under_way(event)
+        task = str(data.get("task") or event["eventId"])
+        span = self._invocation(event, task, "toAgentId", at, told)
+        span.kind = _CLIENT
+        span.parent = caller.id if caller else span.parent
 
     def _under_way(self, event: dict[str, Any]) -> Span | None:
         """Return the run from which a call was made: the newest of the caller in this trace."""
@@ -183,39 +196,13 @@ class _Spans:
                 return span
         return None
 
-    def _invocation(self, event: dict[str, Any], task: str, agent: str, at: datetime) -> Span:
-        span = Span(
-            trace=str(event["traceId"]),
-            id=span_of(task),
-            name=f"{INVOKE_AGENT} {agent}",
-            started_at=at,
-            attributes={
-                OPERATION: INVOKE_AGENT,
-                AGENT_ID: agent,
-                AGENT_NAME: self.names.get(agent) or agent,
-                "council.task": task,
-            },
-        )
-        self.runs[task] = span
-        self.made.append(span)
-        return span
-
-    def _tool(self, event: dict[str, Any], kind: str, owner: str, at: datetime) -> None:
-        agent = str(event.get("fromAgentId") or event.get("agentId") or "")
-        attributes: dict[str, Any] = {OPERATION: EXECUTE_TOOL, TOOL: kind}
-        attributes |= {AGENT_ID: agent, AGENT_NAME: self.names.get(agent) or agent} if agent else {}
-        if event.get("artifactIds"):
-            attributes["council.artifact_ids"] = list(event["artifactIds"])
-        span = Span(
-            trace=str(event["traceId"]),
-            id=span_of(str(event["eventId"])),
-            parent=span_of(owner) if owner else "",
-            name=f"{EXECUTE_TOOL} {kind}",
-            started_at=at,
-            ended_at=at,
-            attributes=attributes,
-        )
-        self.made.append(span)
+    def _invocation(
+        self, event: dict[str, Any], task: str, who: str, at: datetime, more: dict[str, Any]
+    ) -> Span:
+        agent = str(event.get(who) or "")
+        told = {**self._names(agent), "council.task": task, **more}
+        self.runs[task] = self._begin(event, INVOKE_AGENT, agent, task, at, told)
+        return self.runs[task]
 
     def _run_of(self, event: dict[str, Any], data: dict[str, Any], owner: str) -> Span | None:
         """Return the run that an event belongs to: it names it, or is of its agent and round."""
@@ -229,18 +216,12 @@ class _Spans:
         mine = [one for key, one in self.runs.items() if key.startswith(prefix)]
         return mine[-1] if mine else None
 
-    def _end_call(self, data: dict[str, Any], call: Span | None, kind: str, at: datetime) -> None:
-        if call is None:
-            return
-        call.ended_at = at
-        if kind == _FAILED_CALL:
-            call.error = str(data.get("code") or data.get("status") or "error")
-        for name, key in ((INPUT_TOKENS, "inputTokens"), (OUTPUT_TOKENS, "outputTokens")):
-            if data.get(key):
-                call.attributes[name] = data[key]
-        for name, key in (("council.tokens", "tokens"), ("council.tool_calls", "toolCalls")):
-            if data.get(key):
-                call.attributes[name] = data[key]
+
+def _end_call(call: Span, data: dict[str, Any], kind: str, at: datetime) -> None:
+    call.ended_at = at
+    if kind == _FAILED_CALL:
+        call.error = str(data.get("code") or data.get("status") or "error")
+    call.attributes |= {name: data.get(key) or None for name, key in _USED.items()}
 
 
 def _span_event(event: dict[str, Any], at: datetime) -> dict[str, Any]:

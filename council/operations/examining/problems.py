@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
-from council.core.reporting.stories import Subject
 from council.core.times import render_instant
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause, of_clock, of_workspace
 from council.operations.place import Place
+from council.operations.reporting.story import Subject
 from council.operations.view import Overview, status
 
 TYPE_CHECKING = False

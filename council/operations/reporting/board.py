@@ -57,8 +57,7 @@ def render_board(place: Place, now: datetime) -> bool:
     if is_fresh(place):
         return False
     looked_ns = time.time_ns()
-    from council.core.reporting.board import page
-    from council.operations.reporting.board_lines import Lines
+    from council.operations.reporting.board_lines import Lines, page
     from council.store.dated import replace_dated
     from council.store.settings import language
 

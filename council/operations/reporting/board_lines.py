@@ -1,10 +1,13 @@
-"""What stands on the board of each thing that is open.
+"""The board as a page: what is open, and who owes an answer since when and until when.
+
+It holds no time but those that stand in what it tells of, so the page stays
+the same, byte for byte, for as long as they do.
 
 Where much is open, the lines are kept beside the store under the look of the
 file they were made from, so that one change among thousands opens one file.
 The note of them is a cache: missing, torn or of another version, it is not used.
 
-Source: P8-006, DL-100.
+Source: P8-006, DL-100, XC-007, XC-012.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from council.core.conversations import owed
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.nesting import read_json
-from council.core.reporting.board import ANONYMOUS, BROKEN, CONTEXT, CONVERSATION, ROOM, Line
+from council.core.record import Record
+from council.core.reporting.sentences import place_of, rows
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files
@@ -26,7 +30,7 @@ from council.store.paths import record_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from typing import Any
 
@@ -34,10 +38,70 @@ if TYPE_CHECKING:
     from council.core.protocol.exchange import Exchange
     from council.core.rooms.channels import Channel
 
-    Make = Callable[[str], Line | None]
-
 CROWD = 32
 NOTE = "board.json"
+CONVERSATION, ROOM, CONTEXT = "conversation", "room", "context"
+BROKEN = "broken"
+ANONYMOUS = "*"
+_TITLE_CHARS = 80
+
+_WORDS = rows("""
+title || Board || Tableau
+about || What is open and who owes an answer, rendered by `council heartbeat`: what is written in
+       here is overwritten. The present: `council status`.
+    || Ce qui est ouvert et qui doit une réponse, établi par `council heartbeat` : ce qu'on y écrit
+       est écrasé. Le présent : `council status`.
+nothing || Nothing is open. || Rien n'est ouvert.
+conversation || Conversations || Conversations
+room || Rooms || Salons
+context || Tasks || Tâches
+head || what | stands at | owes an answer | since | until
+    || quoi | où en est-on | doit une réponse | depuis | jusqu'à
+round || {phase}, round {tour} || {phase}, tour {tour}
+paused || {phase}, round {tour}, paused || {phase}, tour {tour}, en pause
+floor || cycle {cycle} || cycle {cycle}
+asleep || asleep || en sommeil
+open || open || ouvert
+broken || cannot be read; see: council doctor || illisible ; voir : council doctor
+* || one who stays anonymous || quelqu'un qui reste anonyme
+""")
+
+
+class Line(Record):
+    """One thing that is open.
+
+    Args:
+        kind: What it is.
+        name: What people call it.
+        title: What it is about, "" for nothing that is known.
+        stands: The word for how it stands, and what that word needs.
+        owed: Who owes an answer, since when and until when, each "" where there is none.
+    """
+
+    kind: str
+    name: str
+    title: str = ""
+    stands: tuple[str, dict[str, Any]]
+    owed: list[tuple[str, str, str]] = []  # noqa: RUF012 - Record copies it
+
+    def to_note(self) -> list[Any]:
+        """Return the line as JSON."""
+        return [self.kind, self.name, self.title, list(self.stands), self.owed]
+
+    @classmethod
+    def from_note(cls, noted: list[Any]) -> Line:
+        """Return the line that `to_note` made JSON.
+
+        Raises:
+            ValueError, TypeError: It did not.
+        """
+        kind, name, title, (word, parts), owed = noted
+        known = [(who, since, until) for who, since, until in owed]
+        return cls(kind=kind, name=name, title=title, stands=(word, dict(parts)), owed=known)
+
+
+if TYPE_CHECKING:
+    Make = Callable[[str], Line | None]
 
 
 class Lines:
@@ -47,41 +111,30 @@ class Lines:
         self._place = place
         self._now = now
         self._note = f"{place.paths.control}/{NOTE}"
-        self._kept: dict[str, list[Any]] = {}
-        self._taken_ns = 0
         self._made: dict[str, list[Any]] = {}
-        self._known: dict[str, Line | None] = {}
 
     def all(self) -> list[Line]:
         """Return a line for everything that is open."""
         sources = list(self._sources())
         is_crowd = len(sources) >= CROWD
-        if is_crowd:
-            self._kept, self._taken_ns = _noted(self._note)
+        kept, taken_ns = _noted(self._note) if is_crowd else ({}, 0)
         found = []
         for kind, name, path, make in sources:
-            look, settled = _look(path, self._taken_ns)
+            look, settled = _look(path, taken_ns)
             key = f"{kind}/{name}"
-            if settled and self._is_noted(key, look):
-                line = self._known[key]
-            else:
+            try:
+                looked, noted = kept[key] if settled and key in kept else (None, None)
+                is_known = looked == look
+                line = Line.from_note(noted) if is_known and noted is not None else None
+            except (ValueError, TypeError):
+                is_known = False  # another program wrote it
+            if not is_known:
                 line = self._line(kind, name, make)
             if is_crowd:
-                self._made[key] = [look, None if line is None else line.to_note()]
+                self._made[key] = [look, line and line.to_note()]
             if line is not None:
                 found.append(line)
         return found
-
-    def _is_noted(self, key: str, look: str) -> bool:
-        """Tell whether the note knows the line of a file that looks so."""
-        noted = self._kept.get(key)
-        if not isinstance(noted, list) or noted[:1] != [look]:
-            return False
-        try:
-            self._known[key] = None if noted[1] is None else Line.from_note(noted[1])
-        except (ValueError, TypeError, LookupError):
-            return False  # another program wrote it
-        return True
 
     def keep(self, looked_ns: int) -> None:
         """Note the lines of a crowd for the next time; the looks began at `looked_ns`."""
@@ -141,9 +194,8 @@ class Lines:
             return None
         how = ("floor", {"cycle": channel.cycle}) if channel.speaker else ("asleep", {})
         title = channel.topic or (channel.name if channel.name != channel_id else "")
-        return Line(
-            kind=ROOM, name=channel_id, title=title, stands=how, owed=self._owed_in_room(channel)
-        )
+        owed_by = self._owed_in_room(channel)
+        return Line(kind=ROOM, name=channel_id, title=title, stands=how, owed=owed_by)
 
     def _owed_in_room(self, channel: Channel) -> list[tuple[str, str, str]]:
         """Return who has the floor and something to answer, or has a discussion to complete."""
@@ -242,3 +294,51 @@ def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
         return dict(record["lines"]), standing.modified_ns
     except (CouncilError, ValueError, TypeError, KeyError):
         return {}, 0
+
+
+# --- The page
+
+
+def page(lines: Iterable[Line], lang: str) -> str:
+    """Return the page of everything that is open, in a language."""
+    words = {key: said[place_of(lang)] for key, said in _WORDS.items()}
+    parts = [f"# {words['title']}\n\n{words['about']}\n"]
+    by_kind: dict[str, list[Line]] = {CONVERSATION: [], ROOM: [], CONTEXT: []}
+    for line in lines:
+        by_kind[line.kind].append(line)
+    for kind, found in by_kind.items():
+        if found:
+            found.sort(key=lambda one: one.name)
+            rows = [row for line in found for row in _rows(line, words)]
+            head = f"| {words['head']} |\n|---|---|---|---|---|"
+            parts.append(f"## {words[kind]}\n\n{head}\n" + "\n".join(rows) + "\n")
+    if len(parts) == 1:
+        parts.append(words["nothing"] + "\n")
+    return "\n".join(parts)
+
+
+def _rows(line: Line, words: dict[str, str]) -> list[str]:
+    about = f"{line.name}: {_shortened(line.title)}" if line.title else line.name
+    word, parts = line.stands
+    cells = [_cell(about), _cell(words[word].format(**parts))]
+    rows = []
+    for who, since, until in line.owed or [("", "", "")]:
+        shown = words[ANONYMOUS] if who == ANONYMOUS else who
+        rows.append([*cells, _cell(shown), since, until])
+        cells = ["", ""]
+    return ["| " + " | ".join(one or " " for one in row) + " |" for row in rows]
+
+
+def _shortened(title: str) -> str:
+    words = " ".join(title.split())
+    return words if len(words) <= _TITLE_CHARS else words[: _TITLE_CHARS - 1] + "…"
+
+
+def _cell(text: str) -> str:
+    """Return a text that stays within its cell, whatever it holds: it is data (XC-010)."""
+    plain = text
+    if not text.isprintable():
+        plain = "".join(one if one.isprintable() else " " for one in text)
+    for mark in "\\|`*_<[":
+        plain = plain.replace(mark, "\\" + mark)
+    return plain

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.core.reporting.stories import Subject
+    from council.operations.reporting.story import Subject
 
 _HELD_LONG_S = 60
 

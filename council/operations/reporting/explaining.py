@@ -14,7 +14,6 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.reporting import meanings
-from council.core.reporting.stories import Subject
 from council.core.rooms import channel_owed
 from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
@@ -30,7 +29,7 @@ from council.operations.reporting.explaining_conversations import (
     explain_conversation,
     of_agent,
 )
-from council.operations.reporting.story import subject
+from council.operations.reporting.story import Subject, subject
 from council.operations.rooms import rooms
 from council.store.rooms.channel_places import ChannelPlaces
 

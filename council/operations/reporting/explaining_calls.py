@@ -24,7 +24,7 @@ from council.store.delegation.traces import held_notes, read_trace, traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.reporting.stories import Subject
+    from council.operations.reporting.story import Subject
 
 _MEANINGS = {
     rules.OK: meanings.ENDED_WELL,

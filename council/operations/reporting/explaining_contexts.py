@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.protocol.exchange import Run
-    from council.core.reporting.stories import Subject
+    from council.operations.reporting.story import Subject
 
 
 def explain_context(place: Place, about: Subject, *, brief: bool = False) -> Explained:

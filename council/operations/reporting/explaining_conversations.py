@@ -37,7 +37,7 @@ from council.store.slots import Slots
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.conversations.conversation import Task
-    from council.core.reporting.stories import Subject
+    from council.operations.reporting.story import Subject
 
 MANUAL = "manual"
 LATE_PHASE = timedelta(minutes=1)

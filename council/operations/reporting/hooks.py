@@ -62,34 +62,31 @@ def plan_of(table: dict[str, Any]) -> Plan:
 
 
 def _is_argv(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, str) and "\0" not in one for one in value)
-        and bool(value[0])
-    )
+    if not isinstance(value, list) or not value or not value[0]:
+        return False
+    return all(isinstance(one, str) and "\0" not in one for one in value)
 
 
 def _is_argvs(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, list) for one in value)
 
 
+_HOOK_OF = {
+    "phase.changed": "phase_changed",
+    "conversation.archived": "closed",
+    **dict.fromkeys(("task.failed", "task.lost", "task.refused"), "failed"),
+    **dict.fromkeys(("person.asked", "question.asked"), "waiting_for_person"),
+}
+
+
 def hook_of(event: dict[str, Any]) -> str:
     """Return the hook that an event is for, "" for none."""
     kind, data = event["type"], event.get("data") or {}
-    if kind == "phase.changed":
-        return "phase_changed"
-    if kind == "conversation.finished":
-        return "consensus" if data.get("closedReason") == "consensus" else ""
-    if kind == "conversation.archived":
-        return "closed"
-    if kind in ("task.failed", "task.lost", "task.refused"):
-        return "failed"
-    if kind in ("person.asked", "question.asked") or (
-        kind == "task.started" and data.get("driver") == "manual"
-    ):
+    if kind == "conversation.finished" and data.get("closedReason") == "consensus":
+        return "consensus"
+    if kind == "task.started" and data.get("driver") == "manual":
         return "waiting_for_person"
-    return ""
+    return _HOOK_OF.get(kind, "")
 
 
 def begin_telling(place: Place) -> None:
@@ -182,14 +179,9 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
 
 
 def _environment(place: Place, plan: Plan, hook: str, name: str) -> dict[str, str]:
-    from council.drivers.environment import ALLOWED, ALLOWED_PREFIX
+    from council.drivers.environment import seen_by
 
-    wanted = {*ALLOWED, *plan.env}
-    seen = {
-        key: value
-        for key, value in place.environ.items()
-        if key in wanted or key.startswith(ALLOWED_PREFIX)
-    }
+    seen = seen_by(place.environ, plan.env)
     seen.update(COUNCIL_ROOT=place.root, COUNCIL_HOOK=hook)
     if name:
         seen["COUNCIL_NAME"] = name

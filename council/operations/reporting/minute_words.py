@@ -148,7 +148,7 @@ escape-note || Every text below is quoted whole, without control characters. A b
        inverse devant < ou dans un lien est ajoutée par ce compte rendu, pour qu'aucun texte
        n'agisse comme du balisage.
 """)
-_OF_DELIBERATIONS = rows("""
+_MORE = rows("""
 title.strong || Strong consensus || Consensus fort
 title.soft || Soft consensus, {agree} of {all} || Consensus souple, {agree} sur {all}
 title.none || No consensus || Pas de consensus
@@ -244,7 +244,6 @@ reason.max-rounds || last round || dernier tour
 reason.stable || same stances || mêmes avis
 reason.repetition || repetition || répétition
 reason.too-few || too few turns to read || trop peu de prises de parole lisibles
-decision || Decision || Décision
 decision.source || The position of {who} in its own words ({place}).
     || La position de {who}, dans ses propres mots ({place}).
 disagreement || Disagreement || Désaccord
@@ -259,7 +258,6 @@ dissent || Dissent || Voix dissidentes
 dissent.strong || None: all agree, and nobody stated another stance to anybody.
     || Aucune : tous sont d'accord, et personne n'a pris un autre avis envers quiconque.
 dissent.none || None towards the position of {who}. || Aucune envers la position de {who}.
-dissent.synthesis || In the words of the synthesis || Selon la synthèse
 stance.agree || agrees with {who} || d'accord avec {who}
 stance.partial || partly agrees with {who} || en partie d'accord avec {who}
 stance.disagree || disagrees with {who} || pas d'accord avec {who}
@@ -342,14 +340,12 @@ drafts.note || Something of the form was missing in these answers; their authors
 """)
 
 WORDS = {
-    lang: _SIGNS[lang] | {key: said[place] for key, said in _OF_ALL.items()}
-    for place, lang in enumerate(LANGUAGES)
+    lang: _SIGNS[lang] | {key: said[at] for key, said in _OF_ALL.items()}
+    for at, lang in enumerate(LANGUAGES)
 }
 _VERDICT_WORDS = {
-    lang: WORDS[lang]
-    | _MORE_SIGNS[lang]
-    | {key: said[place] for key, said in _OF_DELIBERATIONS.items()}
-    for place, lang in enumerate(LANGUAGES)
+    lang: {**WORDS[lang], **_MORE_SIGNS[lang], **{key: said[at] for key, said in _MORE.items()}}
+    for at, lang in enumerate(LANGUAGES)
 }
 
 

@@ -18,25 +18,14 @@ DISSENT = "dissent"
 RECOMMENDATION = "recommendation"
 NEXT_STEP = "next-step"
 
-_TITLES = (
-    (DECISION, ("decision", "verdict")),
-    (
-        DISSENT,
-        (
-            "dissent",
-            "disagreement",
-            "objection",
-            "minority",
-            "blocker",
-            "desaccord",
-            "divergence",
-            "points bloquants",
-            "opinion minoritaire",
-        ),
-    ),
-    (RECOMMENDATION, ("recommend", "recommand")),
-    (NEXT_STEP, ("next step", "next action", "prochaine etape", "prochaines etapes", "suites")),
-)
+# How the headings of each kind begin, in lower-case ASCII.
+_TITLES = {
+    DECISION: "decision, verdict",
+    DISSENT: "dissent, disagreement, objection, minority, blocker, desaccord, divergence, "
+    "points bloquants, opinion minoritaire",
+    RECOMMENDATION: "recommend, recommand",
+    NEXT_STEP: "next step, next action, prochaine etape, prochaines etapes, suites",
+}
 _ARTICLES = ("the ", "our ", "la ", "le ", "les ", "notre ")
 _LABEL_LEVEL = 7
 _LABEL_MAX_WORDS = 2
@@ -128,24 +117,21 @@ def _headings(lines: list[str]) -> list[_Heading]:
 def _heading(line: str, number: int) -> _Heading | None:
     bare = line.strip()
     level = len(bare) - len(bare.lstrip("#"))
+    rest = ""
     if 1 <= level <= 6 and bare[level : level + 1].isspace():
         title = bare[level:].strip().rstrip("#").strip()
-        return _Heading(kind=_kind(title), line=number, level=level, title=title, rest="")
-    if bare.startswith("**") and (end := bare.find("**", 2)) > 2:
-        title, rest = bare[2:end], bare[end + 2 :]
-        if not rest or title.rstrip().endswith(":") or rest.lstrip().startswith(":"):
-            left = line.lstrip()[end + 2 :].lstrip(" \t\u00a0:")
-            return _Heading(
-                kind=_kind(title), line=number, level=_LABEL_LEVEL, title=title, rest=left
-            )
-        return None
-    title, colon, rest = line.partition(":")
-    if colon and title[:1].isalpha() and len(title.split(None, 3)) <= _LABEL_MAX_WORDS:
-        kind = _kind(title)
-        if kind:
-            left = rest.lstrip(" \t")
-            return _Heading(kind=kind, line=number, level=_LABEL_LEVEL, title=title, rest=left)
-    return None
+    elif bare.startswith("**") and (end := bare.find("**", 2)) > 2:
+        title, after, level = bare[2:end], bare[end + 2 :].lstrip(), _LABEL_LEVEL
+        if bare[end + 2 :] and not title.rstrip().endswith(":") and not after.startswith(":"):
+            return None
+        rest = line.lstrip()[end + 2 :].lstrip(" \t\u00a0:")
+    else:
+        title, colon, rest = line.partition(":")
+        level, rest = _LABEL_LEVEL, rest.lstrip(" \t")
+        is_label = title[:1].isalpha() and len(title.split(None, 3)) <= _LABEL_MAX_WORDS
+        if not (colon and is_label and _kind(title)):
+            return None
+    return _Heading(kind=_kind(title), line=number, level=level, title=title, rest=rest)
 
 
 def _plain(title: str) -> str:
@@ -161,7 +147,5 @@ def _kind(title: str) -> str:
     if len(title) > _TITLE_MAX_CHARS:
         return ""
     plain = _plain(title)
-    for kind, starts in _TITLES:
-        if plain.startswith(starts):
-            return kind
-    return ""
+    kinds = (kind for kind, starts in _TITLES.items() if plain.startswith((*starts.split(", "),)))
+    return next(kinds, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from council.core.reporting.stories import Subject, belongs, task_of_context, turn_of
+from council.operations.reporting.story import Subject, belongs, task_of_context, turn_of
 
 CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 TRACE = "0f8fad5bd9cb469fa16570867728950e"

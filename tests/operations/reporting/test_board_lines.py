@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.reporting.board import CONTEXT, CONVERSATION, ROOM, Line, page
+from council.operations.reporting.board_lines import CONTEXT, CONVERSATION, ROOM, Line, page
 
 LINES = [
     Line(
