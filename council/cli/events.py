@@ -23,7 +23,7 @@ from council.store.events import tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.telling.story import Story, Told
+    from council.operations.reporting.story import Story, Told
 
 # --- Events on a terminal or in a pipe: one a line, or as a story
 
@@ -58,7 +58,7 @@ def _print_tail(place: Place, newest: int, *, follow: bool, as_json: bool) -> No
 
 def _as_lines(story: Story, width: int, lang: str) -> str:
     """Return a story as people read it: a line for each event, wrapped below itself."""
-    from council.operations.telling.event_values import kind_word
+    from council.operations.reporting.event_words import kind_word
 
     about = story.subject
     of, nothing = _FRENCH if lang == "fr" else _ENGLISH
@@ -136,7 +136,7 @@ def story(
     lang: str = LANG,
 ) -> Output:
     """Tell everything that happened to something, in order: when, who, what and why."""
-    from council.operations.telling.story import story as tell
+    from council.operations.reporting.story import story as tell
     from council.store.settings import language
 
     spoken = language(place.settings, lang, place.environ)
@@ -155,7 +155,7 @@ def export(
     about: str = option("--about", "ID", "Only the story of this; see events story."),
 ) -> Output | None:
     """Print the events for other tools: as CloudEvents, or as spans of OpenTelemetry."""
-    from council.operations.telling import exporting
+    from council.operations.reporting import exporting
 
     if form not in exporting.FORMATS:
         known = ", ".join(exporting.FORMATS)

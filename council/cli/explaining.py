@@ -17,7 +17,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.telling.explained import Explained, Tried, Wait
+    from council.operations.reporting.explained import Explained, Tried, Wait
 
 _WIDEST = 100
 _LEAST = timedelta(seconds=1)
@@ -33,7 +33,7 @@ def explain(
     lang: str = LANG,
 ) -> Output:
     """Say what something waits for, why, what was tried, and what happens next and when."""
-    from council.operations.telling.explaining import explain as explained
+    from council.operations.reporting.explaining import explain as explained
     from council.store.settings import language
 
     spoken = language(place.settings, lang, place.environ)
@@ -44,7 +44,7 @@ def explain(
 
 def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> str:
     """Return an explanation as people read it."""
-    from council.operations.telling.explain_words import say
+    from council.operations.reporting.explain_words import say
 
     lines = _wrapped(_head(found, lang), "", width)
     ids = _ids(found) if verbose else []
@@ -82,8 +82,8 @@ def page(found: Explained, lang: str, width: int, *, verbose: bool = False) -> s
 
 
 def _head(found: Explained, lang: str) -> str:
-    from council.operations.telling.event_values import kind_word
-    from council.operations.telling.explain_words import say
+    from council.operations.reporting.event_words import kind_word
+    from council.operations.reporting.explain_words import say
 
     name = found.name if found.kind != "task" else found.id
     head = f"{kind_word(found.kind, lang)} {name}"
@@ -101,7 +101,7 @@ def _ids(found: Explained) -> list[str]:
 
 
 def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
-    from council.operations.telling.explain_words import say
+    from council.operations.reporting.explain_words import say
 
     times = []
     if one.since is not None:
@@ -115,26 +115,26 @@ def _wait(one: Wait, now: datetime, lang: str, width: int) -> list[str]:
 
 
 def _tried(one: Tried, lang: str, width: int, newest: bool) -> list[str]:
-    from council.operations.telling.explain_words import say, worded
+    from council.operations.reporting.explain_words import say, worded
 
     who = f"{one.caller} → {one.agent}" if one.caller else one.agent
     head = f"{render_instant(one.at)[11:19]} {who}"
     head += f", {say('attempt', lang, {'attempt': one.attempt})}" if one.attempt else ""
     came = worded(one.came_back, lang)
     head += f": {came}" if came else f": {one.state}"
-    head += f" ({one.seconds})" if one.seconds else ""
+    head += f" ({one.run.seconds})" if one.run.seconds else ""
     lines = _wrapped(head, "  ", width)
-    if one.command:
-        lines += _wrapped(f"$ {one.command}", "    ", width)
-    for line in one.output:
+    if one.run.argv:
+        lines += _wrapped(f"$ {one.run.argv}", "    ", width)
+    for line in one.run.output:
         lines += [f"    | {plain_line(line)}"[:width]]
-    if one.log and newest:
-        lines += _wrapped(say("log", lang, {"path": one.log}), "    ", width)
+    if one.run.path and newest:
+        lines += _wrapped(say("log", lang, {"path": one.run.path}), "    ", width)
     return lines
 
 
 def _when(at: datetime | None, now: datetime, lang: str) -> str:
-    from council.operations.telling.explain_words import say
+    from council.operations.reporting.explain_words import say
 
     if at is None:
         return ""

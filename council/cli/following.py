@@ -14,7 +14,7 @@ from council.cli.views import as_text, markdown_view
 from council.core.conversations.conversation import Conversation
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
-from council.store.minutes.minute_words import WORDS
+from council.operations.reporting.minute_words import WORDS
 
 _WORDS = {
     "en": {

@@ -28,7 +28,7 @@ from council.core.conversations.quoted import Checker
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.excerpts import excerpt, first_paragraph
 from council.core.plain_text import plain_line
-from council.store.minutes.verdict_words import verdict_words
+from council.operations.reporting.minute_words import verdict_words
 
 _EXCERPT_CHARS = 220
 _QUOTED_CHARS = 100

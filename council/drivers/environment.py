@@ -8,7 +8,7 @@ Source: XC-017, `trust.md`, `cli.md` section 5.
 
 from __future__ import annotations
 
-from council.core.telling import trace_context
+from council.core.reporting import trace_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +37,7 @@ def run_environment(
 
     Source: XC-017.
     """
-    wanted = {*ALLOWED, *extra_names}
-    seen = {
-        name: value
-        for name, value in base.items()
-        if name in wanted or name.startswith(ALLOWED_PREFIX)
-    }
+    seen = seen_by(base, extra_names)
     seen.update(
         COUNCIL_ROOT=run.root,
         COUNCIL_NAME=run.name,
@@ -60,6 +55,16 @@ def run_environment(
     if run.report_file:
         seen["COUNCIL_REPORT"] = run.report_file
     return seen
+
+
+def seen_by(base: Mapping[str, str], extra_names: Iterable[str]) -> dict[str, str]:
+    """Return the variables of the caller that a program may see; `extra_names` names further."""
+    wanted = {*ALLOWED, *extra_names}
+    return {
+        name: value
+        for name, value in base.items()
+        if name in wanted or name.startswith(ALLOWED_PREFIX)
+    }
 
 
 def traceparent(conversation: str, task: str) -> str:

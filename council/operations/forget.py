@@ -14,7 +14,7 @@ from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
-from council.operations.telling.board import render_board
+from council.operations.reporting.board import render_board
 from council.store import forgetting
 from council.store.conversations import pruning, purging
 from council.store.conversations.pruning import Prunable

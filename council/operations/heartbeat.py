@@ -206,7 +206,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
 
 def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
     """Show on the board what is open now and who owes an answer (P8-006)."""
-    from council.operations.telling.board import render_board
+    from council.operations.reporting.board import render_board
 
     render_board(place, now)
 
@@ -269,7 +269,7 @@ def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> b
 def _end(place: Place) -> None:
     place.mark_beat()
     if place.settings.hooks:
-        from council.operations.telling.hooks import tell_hooks
+        from council.operations.reporting.hooks import tell_hooks
 
         tell_hooks(place)
 

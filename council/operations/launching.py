@@ -17,7 +17,7 @@ from datetime import timedelta
 from council.core.agents import Agent
 from council.core.errors import CouncilError
 from council.core.record import Record
-from council.core.telling.trace_context import parse_traceparent
+from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
@@ -199,7 +199,7 @@ def _count(place: Place, wanted: Launch, answer: Answer, settled: Settled, count
     around = parse_traceparent(wanted.traceparent)
     trace = around.trace if around else ""
     if settled.failure and counts:
-        from council.operations.telling.run_logs import reason_with_output
+        from council.operations.reporting.run_logs import reason_with_output
 
         why = reason_with_output(place, wanted.task, settled.failure)
         note_failure(place, wanted.agent.id, why, wanted.owner, trace)

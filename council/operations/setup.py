@@ -16,7 +16,7 @@ from council.core.record import Record
 from council.core.rooms.identities import check_is_not_moderator
 from council.drivers.presets import PRESETS
 from council.operations.place import Place
-from council.operations.telling.board import render_board
+from council.operations.reporting.board import render_board
 from council.store import agent_folders
 from council.store.agents import default_emoji
 from council.store.conversations.naming import prepare_control

@@ -16,9 +16,9 @@ from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError, UsageError
 from council.core.record import Record
-from council.core.telling.trace_context import context_of
+from council.core.reporting.trace_context import context_of
 from council.operations.place import Place
-from council.operations.telling.run_logs import reason_with_output
+from council.operations.reporting.run_logs import reason_with_output
 from council.store.slots import Slots
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ import stat
 from council.core.errors import InvalidStateError
 from council.core.events import Event
 from council.core.nesting import read_json
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 from council.core.times import render_instant
 from council.store import files
 

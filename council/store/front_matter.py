@@ -25,3 +25,14 @@ def parted(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     found = handler.load(bounded_yaml(head))
     return (found if isinstance(found, dict) else {}), body.strip()
+
+
+def fenced(values: dict[str, Any]) -> str:
+    """Return front matter that says `values`, each in one line, in their order."""
+    import frontmatter  # brings the YAML library
+
+    post = frontmatter.Post("", **values)
+    head = frontmatter.dumps(
+        post, sort_keys=False, width=2**30, allow_unicode=True, default_flow_style=None
+    )
+    return head.rstrip()

@@ -12,10 +12,10 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as ge
 from opentelemetry.semconv.attributes import error_attributes, service_attributes
 
 from council.core.events import Event
-from council.core.telling import spans
-from council.core.telling.cloud_events import cloud_event
-from council.core.telling.spans import trace_export
-from council.core.telling.trace_context import parse_traceparent, traceparent
+from council.core.reporting import spans
+from council.core.reporting.spans import trace_export
+from council.core.reporting.trace_context import parse_traceparent, traceparent
+from council.operations.reporting.exporting import cloud_event
 from tests.cli.commands import wait_until
 
 CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"

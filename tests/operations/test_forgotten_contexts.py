@@ -21,7 +21,7 @@ from council.operations.protocol.asking import request
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.orchestrating import succeed
-from council.operations.telling.explaining import explain
+from council.operations.reporting.explaining import explain
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path
 from council.store.protocol import under_way

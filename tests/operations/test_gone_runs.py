@@ -15,7 +15,7 @@ from council.core.protocol.registering import Joining
 from council.operations.halting import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
-from council.operations.telling.explaining import explain
+from council.operations.reporting.explaining import explain
 from council.store.protocol.context_survey import CROWD
 from council.store.protocol.contexts import Contexts
 from council.store.slots import Slots

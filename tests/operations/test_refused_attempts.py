@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.telling.explaining import explain
+from council.operations.reporting.explaining import explain
 from tests.operations.tables import Table, all_is_quiet, script
 
 # Fails until it has been run six times.

@@ -15,7 +15,7 @@ import pytest
 from council.core.delegation.briefs import Brief
 from council.core.errors import CouncilError
 from council.operations.delegation.artifacts import collect, fetch
-from council.operations.examining.doctor_stores import examine_artifacts
+from council.operations.examining.doctor import examine_artifacts
 from council.operations.place import Place
 from council.store import events
 from council.store.delegation import artifact_care, artifacts, briefs

@@ -17,7 +17,7 @@ from council.core.bounds import NOT_STARTED, Ceiling
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.rules import Rules
 from council.core.record import Record
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

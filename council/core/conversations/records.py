@@ -29,7 +29,7 @@ from council.core.conversations.task_records import task_from_record, task_to_re
 from council.core.errors import NewerVersionError, UsageError
 from council.core.ids import is_name
 from council.core.reading import Reader, written_instant
-from council.core.telling.trace_context import is_w3c
+from council.core.reporting.trace_context import is_w3c
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from council.core.delegation.briefs import checked_trace
 from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, RefusedError, UsageError
 from council.core.ids import is_uuid4
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.judgement import Doubt, Judgement
 from council.core.deliberation.questions import Guidance, Question, asked_questions, guidance
 from council.core.record import Record
-from council.store.minutes.minute_summary import round_name
-from council.store.minutes.minute_verdict import doubt_lines, tally_lines, verdict_line
-from council.store.minutes.verdict_words import verdict_words
+from council.operations.reporting.minute_page import Page
+from council.operations.reporting.minute_verdict import doubt_lines, tally, verdict_line
+from council.operations.reporting.minute_words import verdict_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,28 +100,21 @@ def standing(state: Conversation) -> Standing:
 
 def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str]:
     """Return the lines for people, in the language of the conversation."""
-    words = verdict_words(state.lang)
-    verdict = judged.verdict
+    page = Page(state, verdict_words(state.lang))
+    colon, verdict = page.words["colon"], judged.verdict
 
     def said(one: Verdict) -> str:
-        line = verdict_line(state, one, words)
-        if one.spoke < 2:
-            return line
-        needed = words["tally.needed"].format(threshold=one.threshold, all=len(one.towards))
-        counted = ", ".join(tally_lines(state, one, words))
-        return f"{line}{words['colon']}{counted}{words['semicolon']}{needed}"
+        line = verdict_line(page, one)
+        return line if one.spoke < 2 else f"{line}{colon}{tally(page, one, len(one.towards))}"
 
-    lines = [f"{state.name}{words['colon']}{said(verdict)}"]
+    lines = [f"{state.name}{colon}{said(verdict)}"]
     if verdict.spoke > 1 and verdict.agree:
-        lines.append(
-            f"  {words['consensus-with'].format(who=display_name(state, verdict.reference))}"
-        )
-    lines += [
-        f"  {words['doubts']}{words['colon']}{one}" for one in doubt_lines(state, judged, words)
-    ]
+        who = display_name(state, verdict.reference)
+        lines.append(f"  {page.say('consensus-with', who=who)}")
+    lines += [f"  {page.labelled('doubts', one)}" for one in doubt_lines(page, judged)]
     if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1].tour != stands.tour):
         lines += [
-            f"  {round_name(one.tour, one.phase, words)}{words['colon']}{said(one.verdict)}"
+            f"  {page.round(one.tour, one.phase)}{colon}{said(one.verdict)}"
             for one in stands.rounds
         ]
     return lines

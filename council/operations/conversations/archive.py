@@ -9,9 +9,8 @@ from council.core.conversations.conversation import Conversation
 from council.core.errors import ConflictError, NotFoundError
 from council.operations.conversations import prompting
 from council.operations.place import Place
+from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.store.conversations.closing import minutes_path
-from council.store.minutes.minute_data import render_data
-from council.store.minutes.minutes import minutes_file_name, render_minutes
 
 _TRIES = 8
 

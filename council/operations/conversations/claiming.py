@@ -32,8 +32,8 @@ from council.core.conversations.tasks import (
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
+from council.core.reporting.trace_context import traceparent
 from council.core.step import Step
-from council.core.telling.trace_context import traceparent
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
 from council.operations.conversations import prompting

@@ -27,7 +27,7 @@ from council.core.deliberation.casting import CAST, named_synthesizer, only_mode
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
-from council.core.telling.trace_context import trace_around
+from council.core.reporting.trace_context import trace_around
 from council.operations.conversations import once, prompting
 from council.operations.heartbeat import beat
 from council.operations.place import Place
@@ -139,7 +139,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
         )
     refuse_forbidden(place.paths, state.participants, place.now())
     if place.settings.hooks:
-        from council.operations.telling.hooks import begin_telling
+        from council.operations.reporting.hooks import begin_telling
 
         begin_telling(place)
     operation = place.operation(state.name, state.topic, state.brief)

@@ -181,8 +181,9 @@ def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
 
 
 def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
-    from council.store.minutes.minute_summary import title_of
-    from council.store.minutes.minute_words import words_for
+    from council.operations.reporting.minute_page import Page
+    from council.operations.reporting.minute_summary import title_of
+    from council.operations.reporting.minute_words import words_for
 
     stood, last = stances(state), last_contributions(state)
     against = {
@@ -193,13 +194,14 @@ def _by_statuses(state: Conversation) -> tuple[str, dict[str, str]]:
     if stood.agreed:  # where no agent declares agreement, none dissents by keeping quiet
         for agent in stood.not_agreed:
             against.setdefault(agent, first_paragraph(last[agent].text))
-    return title_of(state, words_for(state.lang)), against
+    return title_of(Page(state, words_for(state.lang))), against
 
 
 def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
     from council.core.deliberation.judgement import dissent, judge
-    from council.store.minutes.minute_verdict import title_words
-    from council.store.minutes.verdict_words import verdict_words
+    from council.operations.reporting.minute_page import Page
+    from council.operations.reporting.minute_verdict import title_words
+    from council.operations.reporting.minute_words import verdict_words
 
     words, judged = verdict_words(state.lang), judge(state)
     against = {
@@ -207,7 +209,7 @@ def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
         for one in dissent(state, judged)
         if one.counts and one.stance in ("partial", "disagree")
     }
-    return title_words(state, judged, words), against
+    return title_words(Page(state, words), judged), against
 
 
 def _spoke(state: Conversation, agent: str) -> bool:

@@ -170,7 +170,7 @@ def archived(place: Place, state: Conversation) -> str:
     """
     path = archiving.archive(place, state)
     if place.settings.hooks:
-        from council.operations.telling.hooks import tell_hooks
+        from council.operations.reporting.hooks import tell_hooks
 
         tell_hooks(place)
     return path

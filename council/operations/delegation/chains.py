@@ -18,7 +18,7 @@ from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, R
 from council.core.delegation.session_keys import named_trace
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
-from council.core.telling.trace_context import trace_around, trace_of
+from council.core.reporting.trace_context import trace_around, trace_of
 from council.core.trust import is_token, run_token
 from council.operations.place import Place, speaker
 from council.operations.tokens import CALLS, fits, is_shown

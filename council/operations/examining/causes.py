@@ -2,7 +2,7 @@
 
 `status`, `status --problems`, `explain`, `doctor` and the live view say what is found here, in the
 words of `cause_words`. A cause of the whole workspace is a line of `FINDERS`; one of a
-conversation, room or context is found by the module that explains it (`telling/explaining*`),
+conversation, room or context is found by the module that explains it (`reporting/explaining*`),
 which calls `Explained.hinder`. Nothing is changed, no lock is taken.
 
 Source: OP-011, `trust.md` (bounds), `cli.md` section 2.
@@ -29,7 +29,7 @@ from council.drivers.presets import PRESETS
 from council.drivers.registry import DRIVERS
 from council.operations.examining.cause_words import CAUSES, PATIENCE
 from council.operations.place import Place
-from council.operations.telling.explain_words import say
+from council.operations.reporting.explain_words import say
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.delegation.traces import held_notes
@@ -113,6 +113,39 @@ def cause(code: str, where: str = "", agent: str = "", /, **values: Any) -> Caus
 def refusal(code: str, where: str, error: CouncilError, hint: str = "") -> Cause:
     """Return the cause that an unreadable file is; `hint` where it says no way out itself."""
     return cause(code, where, message=error.message, hint=error.hint or hint)
+
+
+class Finding(Record):
+    """One thing that was looked at; `cause` is what is wrong with it, None where it is well."""
+
+    what: str
+    found: str
+    cause: Cause | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.cause is None
+
+    @property
+    def fix(self) -> str:
+        """What to do where something is wrong."""
+        return self.cause.fix() if self.cause else ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the finding as JSON."""
+        return {
+            "what": self.what,
+            "ok": self.ok,
+            "found": self.found,
+            "fix": self.fix or None,
+            "cause": self.cause.code if self.cause else None,
+        }
+
+
+def wrong(one: Cause) -> Finding:
+    """Return the finding that a cause is."""
+    return Finding(what=one.where or one.agent or one.code, found=one.said(), cause=one)
 
 
 def of_workspace(place: Place) -> list[Cause]:
@@ -217,7 +250,7 @@ def key_mode(place: Place) -> int:
 
 
 def _settings(place: Place) -> Iterator[Cause]:
-    from council.operations.telling.hooks import plan_of
+    from council.operations.reporting.hooks import plan_of
 
     for fault in place.settings.faults:
         yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))

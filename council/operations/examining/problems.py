@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
-from council.core.telling.stories import Subject
 from council.core.times import render_instant
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause, of_clock, of_workspace
 from council.operations.place import Place
+from council.operations.reporting.story import Subject
 from council.operations.view import Overview, status
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from council.operations.telling.explained import Explained
+    from council.operations.reporting.explained import Explained
 
 _RECENT = timedelta(days=1)
 
@@ -78,9 +78,9 @@ def find_problems(
 
 def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
     """Explain everything that is open, in short."""
-    from council.operations.telling.explaining import explain_room
-    from council.operations.telling.explaining_contexts import explain_context
-    from council.operations.telling.explaining_conversations import explain_conversation
+    from council.operations.reporting.explaining import explain_room
+    from council.operations.reporting.explaining_contexts import explain_context
+    from council.operations.reporting.explaining_conversations import explain_conversation
 
     kinds = {"conversation": explain_conversation, "channel": explain_room}
     for one in seen.standings:

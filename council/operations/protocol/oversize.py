@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.delegation.artifacts import TEXT_TYPE, bytes_of, id_of_bytes, reference_to
 from council.core.errors import InvalidInputError
-from council.core.telling.trace_context import trace_around
+from council.core.reporting.trace_context import trace_around
 from council.operations.place import Place
 from council.store.delegation.artifacts import publish
 from council.wire.checklist import DATA_CHARS

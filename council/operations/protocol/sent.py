@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from council.core.record import Record
-from council.core.telling.trace_context import trace_around
+from council.core.reporting.trace_context import trace_around
 from council.operations.place import Place
 from council.operations.protocol.exchanging import Changed
 

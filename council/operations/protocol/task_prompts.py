@@ -15,7 +15,7 @@ from council.core.protocol.exchange_owed import Compose, Split, Work
 from council.core.protocol.messages import USER
 from council.core.protocol.registry import capabilities_in
 from council.core.protocol.splitting import Part
-from council.core.telling.trace_context import traceparent
+from council.core.reporting.trace_context import traceparent
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import meaning_of, payload_of
 from council.wire.carried import line_of

@@ -16,8 +16,8 @@ from council.core.rooms.channel_tasks import asked, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep, is_awaited
 from council.core.times import render_instant
 from council.operations.place import Place
+from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
-from council.operations.telling.run_logs import reason_with_output
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False

@@ -69,8 +69,10 @@ def _write_first_free(
     A data file at the `planned` path is that of an attempt that died before its
     minutes: it is written anew.
     """
-    from council.store.minutes.minute_data import data_path  # only an end needs it
-    from council.store.minutes.minutes import with_data
+    from council.store.minutes.minutes import (
+        data_path,  # only an end needs it
+        with_data,
+    )
 
     with files.explaining("write", stem):
         files.make_folder(os.path.dirname(stem))
@@ -102,7 +104,7 @@ def _named(workspace: Workspace, path: str) -> str:
 
 
 def _is_data_of(path: str, conversation_id: str) -> bool:
-    from council.store.minutes.minute_data import is_of, read_data
+    from council.store.minutes.minutes import is_of, read_data
 
     return is_of(read_data(files.content_of(path).decode("utf-8", "replace")), conversation_id)
 

@@ -42,7 +42,7 @@ from council.store.conversations.purging import (
 )
 from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
-from council.store.minutes.minute_data import DATA_SUFFIX
+from council.store.minutes.minutes import DATA_SUFFIX
 from council.store.statefile import statefile
 from council.store.statefile.marks import ENTRY
 from council.store.statefile.quoting import MARK, quoted

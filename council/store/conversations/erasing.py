@@ -15,7 +15,7 @@ import stat
 
 from council.core.nesting import read_json
 from council.core.record import Record
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 from council.store import events, files
 
 TYPE_CHECKING = False

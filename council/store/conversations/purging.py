@@ -16,7 +16,7 @@ import stat
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_name, is_uuid4, split_task_id
 from council.core.record import Record
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 from council.store import files, tally
 from council.store.conversations import naming
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
@@ -26,8 +26,7 @@ from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.documents import journal
 from council.store.lock import Lock
-from council.store.minutes.minute_data import DATA_SUFFIX, data_path, is_of, read_data
-from council.store.minutes.minutes import minutes_head
+from council.store.minutes.minutes import DATA_SUFFIX, data_path, is_of, minutes_head, read_data
 from council.store.paths import OWN_FOLDERS
 from council.store.slots import Slots
 

@@ -15,7 +15,7 @@ import os
 from council.core.delegation.session_keys import workflow_session
 from council.core.errors import CouncilError
 from council.core.ids import is_name
-from council.core.telling.trace_context import is_w3c
+from council.core.reporting.trace_context import is_w3c
 from council.store import files
 from council.store.conversations.erasing import erase_events, erase_lines
 from council.store.delegation import briefs

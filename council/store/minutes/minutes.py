@@ -1,11 +1,8 @@
-"""The minutes of a finished conversation: one markdown file that a stranger can read.
+"""Reading minutes: their front matter, and the file for programs that lies beside them.
 
-Little front matter, a title that states the real outcome, what matters first
-and the whole record after it; what programs need lies in a file beside it
-(`minute_data`). It renders and reads texts; where the files go and when they
-are written the store decides.
+`operations.reporting.minutes` writes both texts.
 
-Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, HR-027, `cli.md` section 4.
+Source: C0-030, HR-027, DL-094, `cli.md` section 4.
 """
 
 from __future__ import annotations
@@ -13,24 +10,13 @@ from __future__ import annotations
 import os
 from datetime import date, datetime
 
-from council.core.conversations.account import one_line
-from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
-from council.core.conversations.procedures import PROCEDURES
+from council.core.conversations.conversation import Conversation
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
-from council.core.excerpts import excerpt
-from council.core.ids import slug
-from council.core.record import Record
 from council.store import files
 from council.store.front_matter import parted
-from council.store.minutes.minute_data import data_path
-from council.store.minutes.minute_summary import outcome_line, outcome_of, summary, title_of
-from council.store.minutes.minute_transcript import transcript
-from council.store.minutes.minute_words import words_for
-from council.store.statefile.marks import plain
+from council.store.statefile.marks import plain, read_block
 from council.store.statefile.quoting import (
-    MARK,
-    inline,
     not_inline,
     read_entries,
     read_quote_below,
@@ -41,115 +27,53 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+DATA_SUFFIX = ".json"
 HEAD_BYTES = 4096
-TITLE_MAX_CHARS = 200
 _FENCE = "---"
+_ADDED = ("topic", "brief", "texts", "facts")
 
 
-def minutes_file_name(state: Conversation, now: datetime) -> str:
-    """Return `YYYY-MM-DD-<slug>.md`; the day is the one on which the conversation ended."""
-    return f"{state.finished_at or now:%Y-%m-%d}-{slug(state.topic)}.md"
+def data_path(path: str) -> str:
+    """Return where the data of minutes at `path` are written: beside them, with another ending."""
+    return path.removesuffix(".md") + DATA_SUFFIX
 
 
-def render_minutes(state: Conversation, *, now: datetime) -> str:
-    """Return the minutes of a conversation as people read them.
+def read_data(text: str) -> dict[str, Any]:
+    """Return what the file beside the minutes holds, `{}` when it is no JSON object."""
+    return read_block(text) or {}
 
-    Title, verdict and decision stand within the first fifteen lines. The key
-    `data` names the file for programs; see `with_data` where it gets another name.
 
-    Args:
-        state: The conversation, with the texts of its entries.
-        now: Taken as its end when the state names none.
+def facts_in(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts alone: what lists of minutes show, `{}` where there are none."""
+    facts = data.get("facts")
+    return facts if isinstance(facts, dict) else {}
 
-    Source: C0-030, C0-063, C0-073, C0-079, HR-027.
+
+def is_of(data: dict[str, Any], conversation_id: str) -> bool:
+    """Return true if the data are those of a conversation."""
+    return data.get("conversationId") == conversation_id
+
+
+def conversation_of(data: dict[str, Any]) -> Conversation:
+    """Return the conversation that the file beside the minutes holds.
+
+    Raises:
+        InvalidStateError: Its state cannot be read.
     """
-    import frontmatter  # brings the YAML library
-
-    ended_at = state.finished_at or now
-    page = _page(state, ended_at)
-    title = f"{page.title}{page.words['colon']}"
-    meta: dict[str, Any] = {
-        "schemaVersion": SCHEMA_VERSION,
-        "title": excerpt(f"{title}{one_line(state.topic)}", TITLE_MAX_CHARS),
-        "date": ended_at.date(),
-        "conversation": state.conversation_id,
-        "outcome": page.outcome,
-        "participants": list(state.participants),
-        "tags": list(dict.fromkeys(["council", *page.tags, page.outcome])),
-        "data": data_path(minutes_file_name(state, now)),
-    }
-    head = frontmatter.dumps(
-        frontmatter.Post("", **meta),
-        sort_keys=False,
-        width=2**30,
-        allow_unicode=True,
-        default_flow_style=None,  # lists in one line
+    texts = data.get("texts")
+    known = texts if isinstance(texts, dict) else {}
+    return from_record(
+        {key: value for key, value in data.items() if key not in _ADDED},
+        topic=str(data.get("topic", "")),
+        brief=str(data.get("brief", "")),
+        texts={str(key): str(value) for key, value in known.items()},
     )
-    top = f"{head.rstrip()}\n# {title}{inline(state.topic)}\n{page.verdict}"
-    first, *others = page.blocks
-    # A mark takes the place of the blank line: the text below it begins in line 15, too.
-    gap = "\n" if first.startswith(MARK) else "\n\n"
-    return "\n\n".join([f"{top}{gap}{first}", *others]) + "\n"
 
 
 def with_data(text: str, name: str) -> str:
     """Return minutes just rendered with another name for their data file."""
     head, key, rest = text.partition("\ndata: ")
     return f"{head}{key}{name}\n{rest.partition(chr(10))[2]}" if key else text
-
-
-class _Page(Record):
-    """What differs between the minutes of one procedure and another.
-
-    `title` is what stands before the topic, `verdict` the line below it.
-    """
-
-    words: dict[str, str]
-    title: str
-    verdict: str
-    outcome: str
-    tags: list[str]
-    blocks: list[str]
-
-
-def _page(state: Conversation, ended_at: datetime) -> _Page:
-    if PROCEDURES[state.procedure].verdict == "stances":
-        return _page_of_deliberation(state, ended_at)
-    words = words_for(state.lang)
-    return _Page(
-        words=words,
-        title=title_of(state, words),
-        verdict=outcome_line(state, words),
-        outcome=outcome_of(state),
-        tags=[state.mode],
-        blocks=[*summary(state, ended_at, words), *transcript(state, words)],
-    )
-
-
-def _page_of_deliberation(state: Conversation, ended_at: datetime) -> _Page:
-    from council.core.deliberation.judgement import judge  # only where stances are judged
-    from council.store.minutes.minute_turns import turns_transcript
-    from council.store.minutes.minute_verdict import (
-        opening_line,
-        outcome_of_deliberation,
-        title_words,
-        verdict_summary,
-    )
-    from council.store.minutes.verdict_words import verdict_words
-
-    words = verdict_words(state.lang)
-    judged = judge(state)
-    return _Page(
-        words=words,
-        title=title_words(state, judged, words),
-        verdict=opening_line(state, judged, words),
-        outcome=outcome_of_deliberation(state, judged),
-        tags=[state.procedure],
-        blocks=[
-            *verdict_summary(state, judged, ended_at, words),
-            *turns_transcript(state, judged, words),
-        ],
-    )
 
 
 def conversation_in(text: str) -> Conversation:
@@ -167,10 +91,10 @@ def conversation_in(text: str) -> Conversation:
         raise InvalidStateError(
             "no state of a conversation stands at the end", "name minutes that council wrote"
         )
-    words = words_for(str(record.get("lang")))
+    colon = " : " if record.get("lang") == "fr" else ": "
     title = next((line for line in text.split("\n") if line.startswith("# ")), "")
-    _, _, topic = title.rstrip().partition(words["colon"])
-    brief = read_quote_below(text, f"## {words['brief']}")
+    _, _, topic = title.rstrip().partition(colon)
+    brief = read_quote_below(text, "## Brief")
     return from_record(record, topic=not_inline(topic), brief=brief, texts=read_entries(text))
 
 

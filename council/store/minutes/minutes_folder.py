@@ -12,8 +12,15 @@ import os
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.store import files
-from council.store.minutes.minute_data import conversation_of, data_path, facts_in, is_of, read_data
-from council.store.minutes.minutes import conversation_in, minutes_head
+from council.store.minutes.minutes import (
+    conversation_in,
+    conversation_of,
+    data_path,
+    facts_in,
+    is_of,
+    minutes_head,
+    read_data,
+)
 from council.store.paths import DEFAULT_NAME
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ import shutil
 
 from council.core.errors import NotFoundError
 from council.core.ids import is_name
-from council.core.telling.trace_context import trace_of
+from council.core.reporting.trace_context import trace_of
 from council.store import files, forgetting
 from council.store.conversations.purging import Purged, contains, refuse_running, remove
 from council.store.forgetting import CHANNEL

@@ -6,7 +6,7 @@ import pytest
 
 from council.core.deliberation.fault_words import fault_in_words
 from council.core.reading_answers.turns import parse_turn
-from council.store.minutes.minutes import render_minutes
+from council.operations.reporting.minutes import render_minutes
 from council.store.statefile.hints import hints_of
 from tests.core.debates import Debate, turn_text
 

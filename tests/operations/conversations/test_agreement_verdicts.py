@@ -6,7 +6,7 @@ import pytest
 
 from council.core.conversations.rules import Rules
 from council.operations.conversations.agreement import standing
-from council.store.minutes.minutes import render_minutes
+from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
 
 FOUR = ("ann", "bob", "cid", "dan")

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 from council.core.conversations.conversation import Conversation
-from council.store.minutes.minute_data import data_path, render_data
-from council.store.minutes.minutes import render_minutes, with_data
+from council.operations.reporting.minutes import render_data, render_minutes
+from council.store.minutes.minutes import data_path, with_data
 
 
 def write(path: Path, state: Conversation, now: datetime) -> str:

@@ -1,0 +1,51 @@
+"""Tables of what is said in each language, and how the fields of a sentence are filled in.
+
+Source: XC-012.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LANGUAGES = ("en", "fr")
+
+
+def rows(text: str) -> dict[str, tuple[str, ...]]:
+    r"""Read a table: each row is a key and its parts, with `||` between them.
+
+    A line that is indented goes on with the row above it; a line that begins with `#` is a remark.
+
+    >>> rows("fox || fox || renard\nlate || it is over\n    || c'est fini\n")
+    {'fox': ('fox', 'renard'), 'late': ('it is over', "c'est fini")}
+    """
+    lines = re.sub("\n +", " ", text.strip()).split("\n")
+    parts = (line.split(" || ") for line in lines if not line.startswith("#"))
+    return {key: tuple(said) for key, *said in parts}
+
+
+def place_of(lang: str) -> int:
+    """Return where the words of a language stand in a row; those of English where it has none."""
+    return LANGUAGES.index(lang) if lang in LANGUAGES else 0
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """Return a sentence with its fields put in.
+
+    What stands in square brackets is left out where one of its fields is missing or empty.
+
+    >>> filled("ended[: {why}]", {"why": ""}), filled("ended[: {why}]", {"why": "tired"})
+    ('ended', 'ended: tired')
+    """
+    parts = []
+    for number, piece in enumerate(template.replace("]", "[").split("[")):
+        fields = [name for _, name, _, _ in string.Formatter().parse(piece) if name]
+        optional = number % 2 == 1
+        if optional and not all(values.get(name) for name in fields):
+            continue
+        parts.append(piece.format_map({name: values.get(name) or "?" for name in fields}))
+    return "".join(parts)

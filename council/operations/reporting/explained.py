@@ -1,0 +1,341 @@
+"""What an explanation holds: what is waited for, what was tried, what stands in the way, what next.
+
+Values and their JSON form, and the causes that may keep any run: why it failed, what it waits
+for. How they are found out is the matter of `explaining`, how they are put into words that of
+`explain_words`. Nothing is changed.
+
+Source: `trust.md` (bounds), `cli.md` section 2 (`explain`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from datetime import UTC, datetime
+
+from council.core import bounds
+from council.core.bounds import NOT_STARTED
+from council.core.errors import CouncilError, NewerVersionError
+from council.core.reading import written_instant
+from council.core.record import Record
+from council.core.times import parse_instant, render_duration
+from council.operations.examining.causes import Cause, cause
+from council.operations.place import Place
+from council.operations.reporting.explain_words import say, worded
+from council.operations.reporting.run_logs import RunLog
+from council.store.events import tail
+from council.store.slots import Slots
+from council.store.tally import read_tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from council.operations.reporting.story import Subject
+
+_HELD_LONG_S = 60
+
+# How the reasons of failed runs begin, and which sentence tells of them.
+_BEGINNINGS = (
+    ("not found: ", "no-program"),
+    ("not executable: ", "no-right"),
+    ("timed out", "too-slow"),
+    ("lost", "lost"),
+    ("no answer", "no-answer"),
+    ("no such folder: ", "no-folder"),
+    ("the prompt template ", "template"),
+    ("answer longer than ", "too-long"),
+    ("exit ", "exit"),
+    ("ended by ", "exit"),
+)
+
+# What had no program or folder to run, and whether there is one now.
+_ABSENT: dict[str, Callable[[str], object]] = {
+    "no-program": shutil.which,
+    "no-right": shutil.which,
+    "no-folder": os.path.isdir,
+}
+
+# How an agent answers by hand, by the kind of what it answers.
+_REPLIES = {
+    "conversation": 'council respond --as {agent} --name {name} "…"',
+    "channel": 'council turn end {name} --as {agent} --run-id hand --post --text "…"',
+    "context": "council msg inbox --as {agent}",
+    "trace": "",
+}
+
+
+class Said(Record):
+    """Something that can be said in each language: which sentence, and what stands in it."""
+
+    kind: str
+    values: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+
+    def text(self, lang: str) -> str:
+        """Return the sentence."""
+        return say(self.kind, lang, self.values)
+
+
+def said(kind: str, /, **values: Any) -> Said:
+    """Return what a sentence says of `values`."""
+    return Said(kind=kind, values=values)
+
+
+class Wait(Record):
+    """Somebody or something that is waited for, since when, and until when at most."""
+
+    said: Said
+    agent: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Tried(Record):
+    """One attempt: who, with which command, and what came back.
+
+    `state` is the state of its task, `run` what the log of its run tells. `caller` is who had
+    called the agent, "" where it was started by itself.
+    """
+
+    agent: str
+    caller: str = ""
+    task: str
+    state: str
+    at: datetime
+    attempt: int = 0
+    driver: str = ""
+    came_back: str = ""
+    run: RunLog
+
+
+class Next(Record):
+    """What happens next, and when; None where it is not a matter of time."""
+
+    said: Said
+    at: datetime | None = None
+
+
+class Explained(Record):
+    """Why something stands where it stands.
+
+    `status` is its own word, `meaning` what that means beside other kinds. `where`
+    tells the phase and round, cycle or state of its task. One that is `brief` is wanted for its
+    causes alone: for those the logs of events and runs need not be read, which may be long.
+    `reply` is how it is answered by hand, "" for the usual way.
+    """
+
+    place: Place
+    now: datetime
+    kind: str
+    id: str
+    name: str
+    trace: str = ""
+    ctx: str = ""
+    status: str = ""
+    meaning: str = ""
+    where: Said | None = None
+    path: str = ""
+    reply: str = ""
+    brief: bool = False
+    waits: list[Wait] = []  # noqa: RUF012 - Record copies it
+    hindrances: list[Cause] = []  # noqa: RUF012 - Record copies it
+    tried: list[Tried] = []  # noqa: RUF012 - Record copies it
+    nexts: list[Next] = []  # noqa: RUF012 - Record copies it
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over yet."""
+        is_over = any(one.said.kind == "over" for one in self.nexts)
+        return bool(self.waits or self.hindrances) and not is_over
+
+    @property
+    def agents(self) -> set[str]:
+        """The agents that are waited for, tried, or in the way."""
+        return {one.agent for many in (self.waits, self.hindrances, self.tried) for one in many}
+
+    def hinder(self, kind: str, agent: str = "", **values: Any) -> None:
+        """Add what stands in the way, once; the way out is the sentence `fix-<kind>`."""
+        values.setdefault("name", self.name)
+        reply = self.reply or _REPLIES[self.kind]
+        values.setdefault("reply", reply.format(**{"agent": agent, **values}))
+        found = cause(kind, self.name, agent, **values)
+        if found not in self.hindrances:
+            self.hindrances.append(found)
+
+    def wait_for(
+        self,
+        kind: str,
+        agent: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        **values: Any,
+    ) -> None:
+        """Add somebody or something that is waited for."""
+        values = {"agent": agent, "name": self.name, **values}
+        self.waits.append(Wait(said=said(kind, **values), agent=agent, since=since, until=until))
+
+    def then(self, kind: str, at: datetime | None = None, **values: Any) -> None:
+        """Add what happens next."""
+        values.setdefault("name", self.name)
+        self.nexts.append(Next(said=said(kind, **values), at=at))
+
+    def in_order(self) -> Explained:
+        """Return it with what happens next in the order of time."""
+        self.nexts.sort(key=lambda one: one.at or self.now)
+        return self
+
+    def to_record(self, lang: str) -> dict[str, Any]:
+        """Return the JSON object of `explain`."""
+        return {
+            **self.as_json("kind id name trace:traceId? ctx? status? meaning?"),
+            "where": self.where.text(lang) if self.where else None,
+            **self.as_json("path? now"),
+            "waitsFor": [
+                {
+                    "what": one.said.kind,
+                    "agentId": one.agent or None,
+                    "since": written_instant(one.since),
+                    "until": written_instant(one.until),
+                    "said": one.said.text(lang),
+                }
+                for one in self.waits
+            ],
+            "hindrances": [one.to_record(lang) for one in self.hindrances],
+            "tried": [
+                {
+                    **one.as_json("agent:agentId caller? task state attempt at driver?"),
+                    **one.run.as_json("argv:command? folder?"),
+                    "cameBack": worded(one.came_back, lang) or None,
+                    **one.run.as_json("seconds:took? output path:log?"),
+                }
+                for one in self.tried
+            ],
+            "next": [
+                {"what": one.said.kind, "at": written_instant(one.at), "said": one.said.text(lang)}
+                for one in self.nexts
+            ],
+        }
+
+
+def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Explained:
+    """Explain something whose file cannot be read."""
+    told = about.as_json("kind id name trace")
+    found = Explained(place=place, now=place.now(), path=path, **told)
+    if isinstance(error, NewerVersionError):
+        found.hinder("newer-file", version=error.found)
+    elif about.kind == "conversation":
+        found.hinder("broken-file", message=error.message)
+    else:
+        found.hinder("broken-document", message=error.message)
+    found.then("next-person")
+    return found
+
+
+# --- What is in the way of a run, or of what it answers
+
+
+def of_cap(found: Explained) -> None:
+    """Add the cap on runs or tokens of one council that is reached.
+
+    Daily caps, and agents that rest, are causes of the whole workspace.
+    """
+    limits = found.place.settings.limits
+    names = [one for one in bounds.CAPS if one.endswith("_per_council") and one in limits]
+    if names:
+        own = {one: limits[one] for one in names}
+        cap = bounds.reached(read_tally(found.place.paths), own, found.id, found.now)
+        if cap is not None:
+            found.hinder("cap", cap=f"{cap[0]} = {cap[1]}")
+
+
+def of_failure(
+    found: Explained, agent: str, reason: str, log: RunLog, *, by_tool: bool = False
+) -> None:
+    """Add why a run failed, by the words of whoever ran it.
+
+    `by_tool` says that its answer is not what it prints.
+    """
+    if reason.startswith(NOT_STARTED):
+        return  # a bound: said as it stands now
+    known = (one for one in _BEGINNINGS if reason.startswith(one[0]))
+    beginning, kind = next(known, ("", "attempt-failed"))
+    if kind == "no-answer" and by_tool:
+        kind = "no-answer-tool"
+    output = log.output[-1] if log.output else ""
+    program = reason.removeprefix(beginning) if beginning.endswith(": ") else ""
+    if kind in _ABSENT and _ABSENT[kind](program):
+        kind = "attempt-failed"  # it is there again, and is tried in the next round
+    found.hinder(kind, agent, reason=reason, program=program, output=output, log=log.path)
+
+
+def of_places(found: Explained, agent: str, **told: str) -> None:
+    """Add the runs that take the places that a run waits for; `told` goes with it."""
+    place = found.place
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    running = slots.running_agents()
+    where = {} if found.brief else _runs_of(place, running)
+    if slots.taken() >= slots.max_runs:
+        runs = [where.get(one, one) for one in running]
+        found.hinder("no-place", places=slots.max_runs, runs=runs, **told)
+    elif agent in running:
+        found.hinder("busy", agent, runs=where.get(agent, ""), **told)
+
+
+def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
+    """Add who holds a lock just now; one that is held for long is something to look into."""
+    from council.store.lock import holder_of
+    from council.store.slots import is_held
+
+    if os.path.exists(lock) and is_held(lock):
+        # Whoever takes it writes its name there, by the clock of the machine.
+        if time.time() - os.stat(lock).st_mtime > _HELD_LONG_S:
+            code = "lock-stuck"
+        found.hinder(code, holder=holder_of(lock) or "?")
+
+
+def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
+    """Add why the last answer of an agent was not taken that still owes one since `asked`."""
+    if found.brief:
+        return
+    refused: dict[str, str] = {}
+    for event in tail(found.place.paths):
+        agent = str(event.get("agentId") or "")
+        if event.get("conversationId") != found.id or agent not in asked:
+            continue
+        since = asked[agent].replace(microsecond=0)
+        if event.get("type") == "answer.refused" and _at(event) >= since:
+            refused[agent] = str((event.get("data") or {}).get("message") or "?")
+    for agent, message in refused.items():
+        found.hinder("refused", agent, message=message)
+
+
+def _at(event: dict[str, Any]) -> datetime:
+    try:
+        return parse_instant(str(event.get("at")))
+    except CouncilError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
+    """Return for agents that run what for and since when, as far as the log tells."""
+    found: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for event in tail(place.paths):
+        data: dict[str, Any] = event.get("data") or {}
+        if event.get("type") == "conversation.opened":
+            names[str(event.get("conversationId"))] = str(data.get("name"))
+        agent = str(event.get("agentId") or "")
+        if event.get("type") == "agent.call.start":
+            agent = str(event.get("toAgentId") or "")
+        elif event.get("type") not in ("task.started", "run.started"):
+            continue
+        if agent in agents:
+            owner = str(event.get("conversationId") or event.get("traceId"))
+            try:
+                age = render_duration(place.now() - parse_instant(str(event.get("at"))))
+            except CouncilError:
+                age = "?"
+            found[agent] = f"{agent} in {names.get(owner, owner)} ({age})"
+    return found

@@ -1,0 +1,265 @@
+"""Explaining: what something that is open waits for, why, and what happens next.
+
+Everything follows from what is saved: the state, the rules that say what is
+owed, the logs of runs, the event log. Nothing is changed, no lock is taken.
+
+Source: `cli.md` section 2 (`explain`), P8-005, DG-065, DG-096, DG-119, OP-014.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.core.conversations.conversation import TaskState
+from council.core.conversations.owed import Archive, Wake
+from council.core.errors import CouncilError, NotFoundError, UsageError
+from council.core.reporting import meanings
+from council.core.rooms import channel_owed
+from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
+from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
+from council.core.rooms.discussions import SUMMARIES
+from council.operations.examining.cause_words import OVERDUE
+from council.operations.examining.causes import of_clock, of_workspace
+from council.operations.place import Place
+from council.operations.reporting.explained import Explained, broken, of_lock, said
+from council.operations.reporting.explaining_calls import explain_trace, of_calls
+from council.operations.reporting.explaining_conversations import (
+    LATE_PHASE,
+    THE_END,
+    explain_conversation,
+    of_agent,
+)
+from council.operations.reporting.story import Subject, subject
+from council.operations.rooms import rooms
+from council.store.rooms.channel_places import ChannelPlaces
+
+_KINDS = ("conversation", "channel", "context", "task", "turn")
+
+
+def explain(place: Place, wanted: str) -> Explained:
+    """Explain a conversation, channel, context, task or the calls of a trace.
+
+    "" is the one that any command means.
+
+    Raises:
+        NotFoundError: Nothing of that name is known.
+        RefusedError: It is anonymous, and a run asks.
+    """
+    wanted = wanted or _the_open_one(place)
+    about = subject(place, wanted)
+    if about.kind == "trace":
+        return explain_trace(place, about)
+    if about.kind not in _KINDS or not (about.name or about.owner):
+        raise NotFoundError(
+            f"nothing that is open is called {wanted!r}",
+            f"see: council status; what happened tells: council events story {wanted}",
+        )
+    found = _of_turn(place, about) if about.owner else _of_owner(place, about)
+    if found.is_open:
+        add_common(place, found)
+    return found
+
+
+def add_common(place: Place, found: Explained) -> None:
+    """Add to an explanation what is in the way of the workspace, or of an agent waited for."""
+    local = {(one.code, one.agent) for one in found.hindrances}
+    overdue = any(one.code in OVERDUE for one in found.hindrances)
+    common = [*of_workspace(place), *of_clock(place, overdue=overdue)]
+    found.hindrances += [
+        one
+        for one in common
+        if one.agent in ("", *found.agents) and (one.code, one.agent) not in local
+    ]
+    if overdue or any(one.said.kind in ("start", "minutes", "place") for one in found.waits):
+        of_lock(found, place.paths.heartbeat_lock, "beat-locked")
+    found.hindrances.sort(key=lambda one: one.order)
+
+
+def _the_open_one(place: Place) -> str:
+    """Return the conversation that any command means where none is named.
+
+    Raises:
+        NotFoundError: None is open.
+        UsageError: Several are.
+    """
+    from council.operations.place import conversation_name
+
+    names = place.conversations.names()
+    named = bool(place.environ.get("COUNCIL_NAME"))
+    if not (names or named):
+        raise NotFoundError(
+            "no conversation is open",
+            "name a channel, context, task or trace; see: council status",
+        )
+    if not named and len(names) > 1 and "active" not in names:
+        raise UsageError(
+            f"several conversations are open: {', '.join(names)}",
+            f"say which: council explain {names[0]}",
+        )
+    return conversation_name(place, "")
+
+
+def _of_turn(place: Place, about: Subject) -> Explained:
+    """Explain what a task or turn is part of, and of that only what concerns its agent."""
+    if not about.agent:
+        from council.operations.reporting.explaining_contexts import only_task, refuse_unknown
+
+        refuse_unknown(place, about.owner, about.id)
+    whole = _of_owner(place, subject(place, about.owner))
+    if not about.agent:
+        return only_task(whole, about.id)
+    mine = about.agent
+
+    def concerns(agent: str, values: dict[str, object]) -> bool:
+        # What keeps somebody whom it has called keeps the agent itself.
+        return agent in ("", mine) or values.get("of") == mine
+
+    waits = [one for one in whole.waits if concerns(one.agent, one.said.values)]
+    called = {one.agent for one in waits}
+    return whole.copy(
+        waits=waits,
+        hindrances=[one for one in whole.hindrances if concerns(one.agent, one.values)],
+        tried=[one for one in whole.tried if one.agent in {mine, *called}],
+    )
+
+
+def _of_owner(place: Place, about: Subject) -> Explained:
+    found = _look(place, about)
+    if any(one.code == "lost" for one in found.hindrances):
+        # Its state was read before its place was seen free: meanwhile the run may have ended.
+        return _look(place, about)
+    return found
+
+
+def _look(place: Place, about: Subject) -> Explained:
+    if about.kind == "channel":
+        return explain_room(place, about)
+    if about.kind == "context":
+        from council.operations.reporting.explaining_contexts import explain_context
+
+        return explain_context(place, about)
+    if about.kind != "conversation":
+        raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
+    return explain_conversation(place, about)
+
+
+# --- Why things are as they are in a channel
+
+
+def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explained:
+    """Explain a channel.
+
+    Raises:
+        NotFoundError: There is none of that id.
+    """
+    places = ChannelPlaces(place.paths, about.id)
+    shown = os.path.relpath(places.live, place.root)
+    try:
+        outlook = rooms.look(place, about.id, place.now())
+        seen = rooms.channels(place).see(about.id)
+    except CouncilError as error:
+        return broken(place, about, error, shown)
+    channel = outlook.channel
+    found = Explained(
+        place=place,
+        now=place.now(),
+        kind="channel",
+        id=channel.channel_id,
+        name=channel.channel_id,
+        trace=about.trace,
+        status=meanings.word_of_channel(channel),
+        meaning=meanings.of_channel(channel),
+        where=said("where-channel", mode=str(channel.mode), cycle=channel.cycle),
+        path=shown,
+        brief=brief,
+    )
+    if seen.newest < seen.channel.seen:
+        found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
+    later = channel_owed.pending(channel, THE_END, backoff=place.settings.retry_backoff)
+    wake = next((one for one in later if isinstance(one, Wake)), None)
+    if any(isinstance(one, Archive) for one in outlook.owed):
+        about_it = channel.discussion
+        found.wait_for("minutes", since=about_it.completed_at if about_it else None)
+        found.then("next-minutes")
+    else:
+        _discussion(found, channel, wake)
+    if channel.state not in TAKES_TURNS:
+        _still(found, channel)
+    elif is_asleep(channel):
+        _asleep(found, channel)
+    else:
+        _speaking(found, channel, wake)
+    of_lock(found, places.lock)
+    return found.in_order()
+
+
+_COMPLETE = (
+    "council discussion complete {name} --as {agent} "
+    f"--summary memory/shared/{SUMMARIES}/{{name}}.md"
+)
+
+
+def _discussion(found: Explained, channel: Channel, wake: Wake | None) -> None:
+    about = channel.discussion
+    if about is None or about.completed_at is not None or about.reminded_at is None:
+        return
+    found.reply = _COMPLETE
+    found.wait_for("completion", about.initiator, about.reminded_at)
+    tasks = tasks_of_turn(channel)
+    if tasks:
+        of_agent(found, about.initiator, tasks, wake, about.reminded_at, None)
+    if not tasks or attempts_used_up(tasks):
+        found.hinder("not-completed", about.initiator)
+
+
+def _still(found: Explained, channel: Channel) -> None:
+    if str(channel.state) == "archived":
+        found.then("over")
+        return
+    agents, mode, name = agents_of(channel.members), channel.mode, channel.channel_id
+    found.hinder(
+        "no-turns",
+        state=str(channel.state),
+        members=str(len(agents)),
+        mode=str(mode),
+        empty=name if mode in (Mode.CHAT, Mode.DISCUSSION) else "",
+        free=name if mode in (Mode.NONE, Mode.REPORT) else "",
+        locked=",".join(agents) if mode is Mode.WORK else "",
+    )
+    found.then("next-person")
+
+
+def _asleep(found: Explained, channel: Channel) -> None:
+    found.wait_for("message", since=channel.dormant_at)
+    if channel.calmed:
+        found.hinder("calmed", since=channel.dormant_at, reason=channel.calmed)
+    elif channel.dormant_at is not None:
+        found.hinder("asleep", since=channel.dormant_at)
+    found.then("next-person")
+
+
+def _speaking(found: Explained, channel: Channel, wake: Wake | None) -> None:
+    agent, rules = channel.speaker, rooms.rules_of(found.place)
+    if channel.delivery is not None:
+        arriving = channel.delivery
+        found.wait_for("delivery", arriving.agent, arriving.since, arriving.ends_at)
+        found.then("next-delivery", arriving.ends_at)
+        return
+    if channel.roused_at is None:
+        found.wait_for("message", since=channel.turn_at or channel.created_at)
+        found.then("next-person")
+        return
+    tasks = tasks_of_turn(channel)
+    since = channel.began_at or channel.turn_at
+    until = since + rules.turn_timeout if since is not None else None
+    if channel.began_at is not None and not tasks:
+        found.wait_for("turn-end", agent, channel.began_at, until)
+        found.hinder("turn-open", agent, run=channel.run)
+    else:
+        of_agent(found, agent, tasks, wake, channel.turn_at, until)
+    waits = tasks and tasks[-1].state is TaskState.N
+    if wake is not None and wake.due_at + LATE_PHASE <= found.now and not waits:
+        found.hinder("not-woken", agent, late=found.now - wake.due_at)
+    of_calls(found)
+    if until is not None:
+        found.then("next-pass", until, agent=agent)

@@ -1,0 +1,252 @@
+"""Why a conversation stands where it stands.
+
+Source: `cli.md` section 2 (`explain`), C0-026, C0-035, C0-076, XC-016, XC-102.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+
+from council.core.agents import ANSWER_TOOL
+from council.core.conversations import owed
+from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
+from council.core.reporting import meanings
+from council.core.reporting.trace_context import context_of
+from council.operations.gone_runs import gone_runs
+from council.operations.place import Place
+from council.operations.reporting.explained import (
+    Explained,
+    Tried,
+    broken,
+    of_cap,
+    of_failure,
+    of_lock,
+    of_places,
+    of_refusals,
+    said,
+)
+from council.operations.reporting.explaining_calls import of_calls
+from council.operations.reporting.run_logs import read_run_log
+from council.store.agents import agent as agent_of
+from council.store.conversations.unchanged import standing_digest
+from council.store.slots import Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from council.core.conversations.conversation import Task
+    from council.operations.reporting.story import Subject
+
+MANUAL = "manual"
+LATE_PHASE = timedelta(minutes=1)
+THE_END = datetime.max.replace(tzinfo=UTC)
+
+
+def explain_conversation(
+    place: Place, about: Subject, *, brief: bool = False, state: Conversation | None = None
+) -> Explained:
+    """Explain a conversation, open or archived; `state` where it was read just now.
+
+    Raises:
+        RefusedError: It is anonymous, and a run asks.
+    """
+    live = place.paths.conversation_file(about.name)
+    try:
+        state = state or place.conversations.read(about.name)
+    except NotFoundError:
+        return _archived(place, about)
+    except CouncilError as error:
+        return broken(place, about, error, os.path.relpath(live, place.root))
+    if place.is_in_run:
+        from council.core.conversations.anonymity import refuse_names
+
+        refuse_names(state)
+    found = _frame(place, state, about.trace, live)
+    found.brief = brief
+    _of_file(found, state.schema_version)
+    if any(one.code == "not-adopted" for one in found.hindrances):
+        found.wait_for("adoption")
+        found.then("next-person")
+    elif state.finished_at is not None:
+        found.wait_for("minutes", since=state.finished_at)
+        found.then("next-minutes")
+    elif state.paused_at is not None:
+        found.wait_for("resumption", since=state.paused_at)
+        found.hinder("is-paused", since=state.paused_at)
+        found.then("next-person")
+    else:
+        _under_way(found, state)
+    _of_questions(found, state)
+    of_lock(found, f"{place.paths.conversation_folder(state.conversation_id)}/lock")
+    return found
+
+
+def _of_questions(found: Explained, state: Conversation) -> None:
+    """Add the questions that wait for an answer of people; they hold up nothing."""
+    from council.core.deliberation.questions import open_to_people
+
+    asked_at = {one.id: one.at for one in state.entries}
+    for one in open_to_people(state):
+        found.wait_for("people", one.asker, asked_at.get(one.entry), question=one.text)
+
+
+def _of_file(found: Explained, version: int) -> None:
+    """Add what is wrong with the file: what stands in it may be read and still not go on."""
+    from council.operations.conversations.checking import check
+
+    place = found.place
+    if version > SCHEMA_VERSION:
+        found.hinder("newer-file", version=version)
+        return
+    try:
+        place.conversations.require_adopted(found.name)
+        if found.brief and standing_digest(place.paths, found.name)[1]:
+            return  # it is what we wrote last; of many, no more is looked at
+        faults = check(place, found.name).faults
+    except NotAdoptedError as error:
+        found.hinder(error.code)
+        return
+    except CouncilError as error:
+        faults = [error.message]
+    if faults:
+        found.hinder("broken-file", message="; ".join(faults))
+
+
+def _frame(place: Place, state: Conversation, trace: str, path: str) -> Explained:
+    return Explained(
+        place=place,
+        now=place.now(),
+        kind="conversation",
+        id=state.conversation_id,
+        name=state.name,
+        trace=trace,
+        ctx=context_of(state.conversation_id),
+        status=str(state.status),
+        meaning=meanings.of_conversation(state),
+        where=said("where-conversation", phase=state.phase, tour=state.tour),
+        path=os.path.relpath(path, place.root),
+    )
+
+
+def _archived(place: Place, about: Subject) -> Explained:
+    from council.operations.conversations.recalling import recall
+
+    recalled = recall(place, about.id)
+    found = _frame(place, recalled.state, about.trace, recalled.path)
+    found.then("over")
+    return found
+
+
+def _under_way(found: Explained, state: Conversation) -> None:
+    owing = owed.owing(state)
+    later = owed.pending(state, THE_END, backoff=found.place.settings.retry_backoff)
+    wakes = {one.agent: one for one in later if isinstance(one, owed.Wake)}
+    asked = {agent: owed.asked_at(state, agent) for agent in owing}
+    for agent, since in asked.items():
+        tasks = owed.tasks_of(state, agent)
+        of_agent(found, agent, tasks, wakes.get(agent), since, state.timeout_at)
+    queued = any(one.state is TaskState.N for one in state.tasks.values() if one.agent in owing)
+    late = found.now - state.timeout_at
+    if late >= LATE_PHASE and not queued:
+        agents = ", ".join(owing[:3]) + (f" (+{len(owing) - 3})" if len(owing) > 3 else "")
+        found.hinder("overdue", late=late, phase=state.phase, tour=state.tour, agents=agents)
+    of_refusals(found, asked)
+    of_calls(found)
+    _what_next(found, state, owing)
+
+
+def of_agent(
+    found: Explained,
+    agent: str,
+    tasks: list[Task],
+    wake: owed.Wake | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> None:
+    """Add what is waited for of one agent that owes an answer, why, and when it is tried again.
+
+    Args:
+        found: Takes what is found.
+        agent: The agent.
+        tasks: Its attempts so far, in order.
+        wake: The next start that it is owed, None for no other.
+        since: Since when it is waited for.
+        until: How long it is waited for, None for no bound.
+    """
+    place = found.place
+    if not found.brief:
+        found.tried += [_tried(place, one) for one in tasks]
+    last = tasks[-1] if tasks else None
+    failed = [one for one in tasks if one.is_failed_run]
+    by_tool = place.settings.agent(agent).answer == ANSWER_TOOL
+    for one in failed[-1:] if last is None or last.state is not TaskState.R else []:
+        of_failure(found, agent, one.reason, read_run_log(place, one.id), by_tool=by_tool)
+    if last is not None and last.state is TaskState.R:
+        _of_run(found, agent, last, until)
+        return
+    if last is not None and last.state is TaskState.N:
+        found.wait_for("place", agent, last.at)
+        of_places(found, agent)
+        found.then("next-place")
+    elif wake is None:
+        found.wait_for("answer", agent, since, until)
+    elif failed and wake.due_at > found.now:
+        found.wait_for("retry", agent, last.at if last else since, until)
+        found.then("next-retry", wake.due_at, agent=agent)
+    else:
+        found.wait_for("start", agent, since, until)
+        found.then("next-heartbeat", agents=[agent])
+        if agent_of(place.root, place.settings, agent).driver == MANUAL:
+            return
+    of_cap(found)
+
+
+def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) -> None:
+    place = found.place
+    if task.ends_at is None:
+        prompt = os.path.join(place.paths.tasks(agent), f"{task.id}.md")
+        shown = os.path.relpath(prompt, place.root) if os.path.isfile(prompt) else ""
+        found.wait_for("answer-by-hand", agent, task.at, until, prompt=shown)
+        strict = place.settings.trust == "strict" and found.kind == "conversation"
+        found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
+        return
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    if agent in slots.running_agents():
+        found.wait_for("run", agent, task.at, task.ends_at, attempt=task.attempt)
+        return
+    lost_at = found.now if gone_runs(place, {task.id: task}) else task.ends_at
+    found.wait_for("run-gone", agent, task.at, lost_at)
+    found.hinder("lost", agent, until=lost_at)
+    found.then("next-lease", lost_at, agent=agent)
+
+
+def _tried(place: Place, task: Task) -> Tried:
+    """Return one attempt with what the log of its run tells."""
+    log = read_run_log(place, task.id)
+    came = "@handed" if task.driver == MANUAL else "@under-way-run" if task.state == "R" else ""
+    if task.state is TaskState.F:
+        came = task.reason
+    elif task.state is TaskState.D:
+        came = log.outcome or "@answered"
+    told = task.as_json("agent id:task driver attempt")
+    return Tried(**told, state=str(task.state), at=task.at, came_back=came, run=log)
+
+
+def _what_next(found: Explained, state: Conversation, owing: tuple[str, ...]) -> None:
+    after = [one for one in owed.awaited(state) if one not in owing]
+    if after and owed.takes_turns(state):
+        found.then("next-after-turn-one" if len(after) == 1 else "next-after-turn", agents=after)
+    following = owed.next_phase(state)
+    if state.phase == SYNTHESIZE:
+        found.then("next-digest", state.timeout_at)
+    elif owed.takes_turns(state) and owing:
+        found.then("next-skip", state.timeout_at, agent=owing[0])
+    else:
+        found.then("next-all", next=following)
+        told = {"phase": state.phase, "next": following, "absent": list(owing)}
+        found.then("next-phase", state.timeout_at, **told)
+    if state.ends_at is not None:
+        found.then("next-end", state.ends_at)
+    found.in_order()

@@ -1,0 +1,208 @@
+"""Hooks: commands of the user that are told what happened.
+
+What to tell follows from the event log alone: a mark says up to where it has
+been read. So whoever beats next tells what a process that died did not, each
+event once; only an event whose telling was cut short is told again. It begins
+with the first conversation or heartbeat that finds hooks in the settings;
+what lies before is told to nobody.
+
+The commands run one after the other in a detached process, without a shell.
+What goes wrong in them is an event and hurts nothing else.
+
+Source: `cli.md` section 5 (hooks).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from council.core.errors import CouncilError
+from council.core.events import Event
+from council.core.record import Record
+from council.core.times import render_instant
+from council.operations.detach import detach
+from council.operations.place import Place
+from council.store import files
+from council.store.events import append, loose_records
+from council.store.lock import try_lock
+from council.store.unread import Mark, end_of_events, news, read_mark, write_mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TIME_LIMIT_S = 30.0
+HOOKS = ("phase_changed", "consensus", "closed", "failed", "waiting_for_person")
+_ENVIRONMENT = "env"
+
+
+class Plan(Record):
+    """What `[hooks]` says: commands by hook, variables they may see, what is wrong."""
+
+    commands: dict[str, list[list[str]]] = {}
+    env: list[str] = []
+    faults: list[str] = []
+
+
+def plan_of(table: dict[str, Any]) -> Plan:
+    """Read `[hooks]`: each key an argv, or a list of them; `env` names further variables."""
+    plan = Plan()
+    for key, value in table.items():
+        several = value if _is_argvs(value) else [value]
+        if key == _ENVIRONMENT and (value == [] or _is_argv(value)):
+            plan.env = list(value)
+        elif key not in HOOKS:
+            plan.faults.append(f"hooks: no hook is called {key}; there are {', '.join(HOOKS)}")
+        elif all(_is_argv(one) for one in several):
+            plan.commands[key] = [list(one) for one in several]
+        else:
+            plan.faults.append(f'hooks.{key} is not an argv such as ["notify-send", "council"]')
+    return plan
+
+
+def _is_argv(value: object) -> bool:
+    if not isinstance(value, list) or not value or not value[0]:
+        return False
+    return all(isinstance(one, str) and "\0" not in one for one in value)
+
+
+def _is_argvs(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, list) for one in value)
+
+
+_HOOK_OF = {
+    "phase.changed": "phase_changed",
+    "conversation.archived": "closed",
+    **dict.fromkeys(("task.failed", "task.lost", "task.refused"), "failed"),
+    **dict.fromkeys(("person.asked", "question.asked"), "waiting_for_person"),
+}
+
+
+def hook_of(event: dict[str, Any]) -> str:
+    """Return the hook that an event is for, "" for none."""
+    kind, data = event["type"], event.get("data") or {}
+    if kind == "conversation.finished" and data.get("closedReason") == "consensus":
+        return "consensus"
+    if kind == "task.started" and data.get("driver") == "manual":
+        return "waiting_for_person"
+    return _HOOK_OF.get(kind, "")
+
+
+def begin_telling(place: Place) -> None:
+    """Begin with what happens from now on, unless it has begun already."""
+    if place.settings.hooks and read_mark(place.paths.hook_mark) is None:
+        _begin(place)
+
+
+def _begin(place: Place) -> None:
+    try:
+        write_mark(place.paths.hook_mark, Mark(offsets=end_of_events(place.paths)))
+    except CouncilError:
+        return  # a workspace that cannot be written has no news either
+
+
+def tell_hooks(place: Place) -> None:
+    """Have the hooks told what happened, by a process of its own and without waiting for it."""
+    if not place.settings.hooks:
+        return
+    mark = read_mark(place.paths.hook_mark)
+    if mark is None:
+        _begin(place)
+    elif mark.offsets != end_of_events(place.paths):
+        detach(lambda: tell_all(place), log_file=place.paths.failure_log)
+
+
+def tell_all(place: Place) -> None:
+    """Tell the hooks everything they have not been told; one process does so at a time."""
+    files.make_folder(place.paths.control)
+    while True:
+        lock = try_lock(f"{place.paths.hook_mark}.lock")
+        if lock is None:
+            return  # who has it looks again after letting go
+        seen = end_of_events(place.paths)
+        try:
+            mark = read_mark(place.paths.hook_mark) or Mark(offsets=seen)
+            _tell_news(place, mark)
+        finally:
+            os.close(lock)
+        if end_of_events(place.paths) == seen:
+            return
+
+
+def _tell_news(place: Place, mark: Mark) -> None:
+    plan = plan_of(place.settings.hooks)
+    fresh, offsets = news(place.paths, mark)
+    for event in fresh:
+        hook = hook_of(event)
+        for argv in plan.commands.get(hook, []):
+            reason = _run(place, plan, hook, argv, event)
+            if reason:
+                _report(place, hook, argv, event, reason)
+        if hook in plan.commands:
+            mark.ids.append(event["eventId"])
+            write_mark(place.paths.hook_mark, mark)
+    mark.offsets = offsets
+    write_mark(place.paths.hook_mark, mark)
+
+
+def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, Any]) -> str:
+    """Run one hook for one event; return why it failed, "" if it did not."""
+    from council.drivers.environment import masked, secrets_of
+    from council.drivers.processes import run_process
+
+    name = _name_of(place, event)
+    environment = _environment(place, plan, hook, name)
+    program, *arguments = argv
+    if os.sep in program:
+        program = os.path.join(place.root, os.path.expanduser(program))
+    told = {**event, "hook": hook, "name": name or None, "root": place.root}
+    try:
+        ended = run_process(
+            [program, *arguments],
+            cwd=place.root,
+            environment=environment,
+            stdin=json.dumps(told, ensure_ascii=False).encode("utf-8", "replace") + b"\n",
+            timeout_s=TIME_LIMIT_S,
+            max_stdout_bytes=None,
+        )
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    if ended.timed_out:
+        return f"took longer than {TIME_LIMIT_S:g} s"
+    if ended.exit_code == 0:
+        return ""
+    how = ended.ended_by if ended.exit_code is None else f"exit {ended.exit_code}"
+    said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
+    last = masked(said[-1], secrets_of(environment, plan.env))[:200] if said else ""
+    return f"{how}: {last}" if last else how
+
+
+def _environment(place: Place, plan: Plan, hook: str, name: str) -> dict[str, str]:
+    from council.drivers.environment import seen_by
+
+    seen = seen_by(place.environ, plan.env)
+    seen.update(COUNCIL_ROOT=place.root, COUNCIL_HOOK=hook)
+    if name:
+        seen["COUNCIL_NAME"] = name
+    if place.fixed_now is not None:
+        seen["COUNCIL_NOW"] = render_instant(place.fixed_now)
+    return seen
+
+
+def _name_of(place: Place, event: dict[str, Any]) -> str:
+    from council.store.documents.journal import FILE, read_tail
+
+    try:
+        folder = place.paths.conversation_folder(str(event.get("conversationId") or ""))
+        tail = read_tail(f"{folder}/{FILE}")
+    except (CouncilError, OSError):
+        return ""
+    return str(tail.head.get("name", "")) if tail is not None else ""
+
+
+def _report(place: Place, hook: str, argv: list[str], event: dict[str, Any], reason: str) -> None:
+    data = {"hook": hook, "program": argv[0], "eventId": event["eventId"], "reason": reason}
+    failed = Event(type="hook.failed", data=data)
+    conversation = str(event.get("conversationId") or "")
+    append(place.paths, loose_records([failed], conversation, place.now()))

@@ -1,0 +1,258 @@
+"""The first minute of the minutes: outcome, decision, dissent, next step, absentees.
+
+It takes the decision from the synthesis alone and the dissent from the
+ledger by rule; where neither says anything, it says so.
+
+Source: C0-063, C0-073, C0-079, C0-080, XC-014.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.conversations.account import (
+    Absence,
+    Blocker,
+    absences,
+    is_agreed,
+    last_contributions,
+    open_blockers,
+    stances,
+    writers,
+)
+from council.core.conversations.conversation import (
+    ClosedReason,
+    Conversation,
+    Entry,
+    EntryKind,
+    Origin,
+)
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.excerpts import first_paragraph
+from council.core.times import render_duration
+from council.operations.reporting.minute_page import Page, mark_of, minute
+from council.operations.reporting.synthesis_parts import (
+    DECISION,
+    DISSENT,
+    NEXT_STEP,
+    RECOMMENDATION,
+    Part,
+    synthesis_parts,
+    without,
+)
+from council.store.statefile.quoting import inline, quoted
+
+LAST_WORDS_MAX_CHARS = 240
+
+
+def outcome_of(state: Conversation) -> str:
+    """Return how the conversation ended: the `outcome` of the front matter (C0-079)."""
+    if state.closed_reason is None:
+        return "open"
+    if state.closed_reason is ClosedReason.CANCELLED:
+        return "cancelled"
+    if is_agreed(state):
+        return "consensus"
+    unheard = state.closed_reason is ClosedReason.NOBODY_LEFT and not last_contributions(state)
+    if unheard or state.closed_reason is ClosedReason.TIMEOUT:
+        return str(state.closed_reason)
+    if state.blocking_issues:
+        return "disagreement"
+    return "declared" if state.closed_reason is ClosedReason.CONSENSUS else "no-consensus"
+
+
+def title_of(page: Page) -> str:
+    """Return what stands before the topic in the title: the real outcome, with its count."""
+    state, key = page.state, f"title.{outcome_of(page.state)}"
+    agreed = len(stances(state).agreed)
+    if agreed and f"{key}.some" in page.words:
+        key += ".some"
+    blockers = len(state.blocking_issues)
+    return page.say(key, count=agreed, all=len(state.participants), blockers=blockers)
+
+
+def outcome_line(page: Page) -> str:
+    """Return the line below the title that says how it ended."""
+    state = page.state
+    discussed = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    ended = f"end.{discussed[-1].reason}" if discussed else ""
+    agreed = stances(state).agreed
+    said = page.say(
+        f"outcome.{outcome_of(state)}",
+        agreed=page.names(agreed or state.participants),
+        count=len(agreed),
+        all=len(state.participants),
+        blockers=len(state.blocking_issues),
+        end=page.words.get(ended) or page.words["end.played"],
+    )
+    return f"**{page.words['outcome']}**{page.words['colon']}{said}"
+
+
+def summary(page: Page, ended_at: datetime) -> list[str]:
+    """Return the blocks of the first minute, in order, without title and outcome."""
+    state, words, synthesis = page.state, page.words, page.synthesis
+    by_tool = synthesis is None or synthesis.origin is Origin.TOOL
+    parts = [] if synthesis is None or by_tool else synthesis_parts(synthesis.text)
+    found = _of_kind(parts, DECISION)
+    blocks: list[str] = []
+    if synthesis is None:
+        blocks += [f"## {words['synthesis']}\n{words['no-synthesis']}"]
+    elif found:
+        known = {"consensus": "agreed-note", "declared": "declared-note"}
+        key = known.get(outcome_of(state), "not-agreed-note")
+        source = page.say(key, author=page.name(synthesis.agent))
+        blocks += [*under(f"## {words[DECISION]}", found), f"{mark_of(synthesis)}\n*{source}*"]
+    else:
+        blocks += whole_synthesis(page, synthesis, synthesis.text)
+        parts = []  # it stands whole, and nothing stands twice
+    blocks += [f"## {words['dissent']}", *_dissent(page)]
+    if from_author := _of_kind(parts, DISSENT):
+        blocks += [page.labelled("dissent.synthesis", "").rstrip(), *_quotes(from_author)]
+    for kind in (RECOMMENDATION, NEXT_STEP):
+        if others := _of_kind(parts, kind):
+            blocks += under(f"## {words[kind]}", others)
+    blocks += absent_sections(page)
+    if synthesis is not None and found:
+        blocks += rest_of_synthesis(page, synthesis, synthesis.text, parts)
+    played = [one.phase for one in state.rounds] or [state.phase]
+    rounds = [("rounds", f"{len(played)} ({inline(', '.join(played))})")]
+    rows = [*who_rows(page), *rounds, *closing_rows(page, ended_at)]
+    return [*blocks, *box(page, rows)]
+
+
+def whole_synthesis(page: Page, entry: Entry, text: str, title: str = "") -> list[str]:
+    """Return a synthesis under its own title, its author below it; a digest is only named.
+
+    Args:
+        page: What the minutes are of.
+        entry: The synthesis.
+        text: What of it is shown.
+        title: The title, "" for the usual one.
+    """
+    words = page.words
+    if entry.origin is Origin.TOOL:
+        # All it says stands here.
+        return [f"## {words['digest']}\n{mark_of(entry)}\n{words['digest.note']}"]
+    facts = f"*{page.label(entry.agent)} · {minute(entry.at)} · {page.origin(entry)}*"
+    shown = f"## {title or words['synthesis']}\n{quoted(text)}"
+    return [shown if title else f"{mark_of(entry)}\n{shown}", facts, *page.quotations(entry)]
+
+
+def rest_of_synthesis(page: Page, entry: Entry, text: str, parts: list[Part]) -> list[str]:
+    """Return what of a synthesis is not shown yet, and what it quotes; none for nothing."""
+    if left := without(text, parts):
+        return whole_synthesis(page, entry, left, page.words["synthesis.rest"])
+    said = page.quotations(entry)
+    return [f"## {page.words['synthesis']}", *said] if said else []
+
+
+def box(page: Page, rows: list[tuple[str, str]]) -> list[str]:
+    """Return the box that ends the first minute: its title, and the rows with their labels."""
+    lines = [f"- **{page.words[key]}**{page.words['colon']}{value}" for key, value in rows]
+    return [f"## {page.words['glance']}", "\n".join(lines)]
+
+
+def who_rows(page: Page) -> list[tuple[str, str]]:
+    """Return the rows that say who took part and who did not."""
+    labels = ", ".join(map(page.label, writers(page.state)))
+    rows = [("took-part", labels or page.words["nobody"])]
+    missing = [one.agent for one in absences(page.state) if not one.is_cut_off]
+    if missing:
+        rows.append(("absent", f"{page.names(missing)} ({page.words['absent.some']})"))
+    return rows
+
+
+def closing_rows(page: Page, ended_at: datetime) -> list[tuple[str, str]]:
+    """Return the rows that all minutes end their box with."""
+    began, synthesis = page.state.created_at, page.synthesis
+    took = render_duration(ended_at - began)
+    span = page.say("duration.span", took=took, start=minute(began), end=minute(ended_at))
+    if synthesis is None:
+        author = page.words["synthesis.none"]
+    elif synthesis.origin is Origin.TOOL:
+        author = page.words["synthesis.digest"]
+    else:
+        author = f"{page.label(synthesis.agent)} ({page.origin(synthesis)})"
+    rows = [("duration", span), ("synthesis-by", author)]
+    texts = [
+        one.origin
+        for one in page.state.entries
+        if one.kind is not EntryKind.INJECTION and one.origin is not Origin.TOOL
+    ]
+    if texts:  # how many of them are verified (XC-014)
+        verified = texts.count(Origin.VERIFIED)
+        key = "authorship.all" if verified == len(texts) else "authorship.short"
+        rows.append(("authorship", page.say(key, verified=verified, all=len(texts))))
+    return rows
+
+
+def _of_kind(parts: list[Part], kind: str) -> list[Part]:
+    return [part for part in parts if part.kind == kind]
+
+
+def under(title: str, parts: list[Part]) -> list[str]:
+    """Quote parts right below their title."""
+    first, *others = _quotes(parts)
+    return [f"{title}\n{first}", *others]
+
+
+def _quotes(parts: list[Part]) -> list[str]:
+    """Quote parts of one kind; from the second on each keeps its own heading."""
+    blocks = []
+    for at, part in enumerate(parts):
+        if at:
+            blocks.append(f"*{inline(part.heading)}*")
+        blocks.append(quoted(part.text))
+    return blocks
+
+
+def _dissent(page: Page) -> list[str]:
+    stood = stances(page.state)
+    lines = [_blocker_line(page, blocker) for blocker in open_blockers(page.state)]
+    if stood.agreed:
+        last = last_contributions(page.state)
+        lines += [_dissenter_line(page, last[agent]) for agent in stood.not_agreed]
+    if lines:
+        return ["\n".join(lines)]
+    if stood.agreed:
+        return [page.say("dissent.none", agreed=page.names(stood.agreed))]
+    return [page.words["dissent.unknown" if stood.not_agreed else "dissent.nothing"]]
+
+
+def _blocker_line(page: Page, blocker: Blocker) -> str:
+    line = f"- BLOCKING{page.words['colon']}{inline(blocker.text)}"
+    who = dict.fromkeys(
+        f"{page.name(one.agent)}, {page.round(one.tour, one.phase)}" for one in blocker.raised_in
+    )
+    return f"{line} ({page.say('blocker.raised', who='; '.join(who))})" if who else line
+
+
+def _dissenter_line(page: Page, last: Entry) -> str:
+    where = page.round(last.tour, last.phase)
+    sentence = page.say("dissent.not-agreed", who=page.name(last.agent), round=where)
+    said = page.in_marks(first_paragraph(last.text), LAST_WORDS_MAX_CHARS)
+    return f"- {sentence}{page.words['colon']}{said}"
+
+
+def absent_sections(page: Page) -> list[str]:
+    """Return the absentees, each as the exact line that others look for (C0-073).
+
+    An agent that missed only what a person ended is told apart: it had no time to answer.
+    """
+    blocks: list[str] = []
+    for key in ("absent", "cut-off"):
+        found = [one for one in absences(page.state) if one.is_cut_off == (key == "cut-off")]
+        if found:
+            lines = [line for one in found for line in _absent_lines(page, one)]
+            blocks += [f"## {page.words[key]}", "\n".join(lines)]
+    return blocks
+
+
+def _absent_lines(page: Page, one: Absence) -> list[str]:
+    lines = [f"- {page.name(one.agent)}: NO RESPONSE ({one.cause})"]
+    for tour, phase, reason in one.missed:
+        line = f"  - {page.round(tour, phase)}"
+        told = page.words.get(f"reason.{reason}", inline(reason))
+        kept = told if reason and reason != one.cause else ""
+        lines.append(f"{line}{page.words['colon']}{kept}" if kept else line)
+    return lines

@@ -1,0 +1,276 @@
+"""The story of something: everything that happened to it, in order, in words.
+
+A subject is a conversation, channel or context, one task or turn in it, an
+agent, a trace or an artifact. To what has an id of its own belongs also what
+it has caused: everything of its trace.
+
+Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
+"""
+
+from __future__ import annotations
+
+from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import folded, split_task_id
+from council.core.record import Record
+from council.core.reporting.trace_context import context_of, trace_of, w3c_trace
+from council.operations.place import Place
+from council.operations.reporting.event_words import sentence
+from council.store.agents import known_agents
+from council.store.events import tail
+from council.store.rooms.channel_places import channel_ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_OWNERS = ("conversation", "channel", "context")
+# Stories of these may be of several conversations, channels and contexts.
+_OF_SEVERAL = ("agent", "trace", "artifact")
+
+
+class Subject(Record):
+    """What a story is about.
+
+    `id` names it, `also` what else it is called. `owner` is the conversation,
+    channel or context of a task or turn, `agent` and `tour` whose and in which
+    round or cycle, `trace` the trace of an owner.
+    """
+
+    kind: str
+    id: str
+    name: str = ""
+    also: str = ""
+    owner: str = ""
+    agent: str = ""
+    tour: int = 0
+    trace: str = ""
+
+
+class Told(Record):
+    """One thing that happened: the event as it stands in the log, and its sentence.
+
+    `where` names the conversation, channel or context, in a story that may be of several.
+    """
+
+    event: dict[str, Any]
+    said: str
+    where: str = ""
+
+    @property
+    def who(self) -> str:
+        """Whom it concerns: an agent, or "" for nobody."""
+        return str(self.event.get("fromAgentId") or self.event.get("agentId") or "")
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the event with its sentence."""
+        return {**self.event, "said": self.said}
+
+
+class Story(Record):
+    """What a story is about, and what happened, oldest first."""
+
+    subject: Subject
+    told: list[Told]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `events story`."""
+        about = self.subject.as_json("kind id name? owner? trace:traceId?")
+        return {**about, **self.as_json("told:events")}
+
+
+def story(place: Place, wanted: str, lang: str, *, newest: int = 0) -> Story:
+    """Tell everything that happened to something.
+
+    Args:
+        place: The workspace.
+        wanted: The id or name of a conversation, channel, context, task, turn,
+            agent, trace or artifact.
+        lang: In which language.
+        newest: How many of the newest events are wanted, 0 for all.
+
+    Raises:
+        NotFoundError: Nothing of that name is known and no event names it.
+    """
+    about = subject(place, wanted)
+    found = [one for one in tail(place.paths) if belongs(one, about)]
+    if not found and not about.name:
+        raise unknown(wanted)
+    # Several processes write: what one of them wrote down late still comes in its place.
+    found.sort(key=lambda one: str(one.get("at")))
+    if newest:
+        found = found[-newest:]
+    names = _names(place) if about.kind in _OF_SEVERAL else {}
+    told = []
+    for event in found:
+        owner = str(event.get("conversationId") or "")
+        where = names.get(owner, owner) if about.kind in _OF_SEVERAL else ""
+        told.append(Told(event=event, said=sentence(event, lang), where=where))
+    return Story(subject=about, told=told)
+
+
+def unknown(wanted: str) -> NotFoundError:
+    """Return the refusal of what nobody knows and no event names."""
+    return NotFoundError(
+        f"nothing is known of {wanted!r}",
+        "give the id or name of a conversation, channel, context, task, agent or trace",
+    )
+
+
+def _names(place: Place) -> dict[str, str]:
+    """Return what conversations were called, by their ids, as far as the log tells."""
+    opened = (one for one in tail(place.paths) if one.get("type") == "conversation.opened")
+    return {str(one["conversationId"]): str(one["data"].get("name")) for one in opened}
+
+
+def subject(place: Place, wanted: str) -> Subject:
+    """Return what people mean by an id or a name; what nobody knows counts as a trace."""
+    if wanted.startswith("art_"):
+        return Subject(kind="artifact", id=wanted)
+    for known in (_conversation, _channel, _context, _by_short_name, _turn, _agent):
+        found = known(place, wanted)
+        if found is not None:
+            return found
+    if wanted[:1] == "S" and wanted[1:].isdecimal():  # pruned: the events still tell of it
+        return Subject(kind="context", id=wanted, trace=trace_of(wanted))
+    # People may name the trace of a conversation by its id, or give a trace any name.
+    return Subject(kind="trace", id=trace_of(wanted), also=wanted)
+
+
+def _conversation(place: Place, wanted: str) -> Subject | None:
+    from council.operations.conversations.recalling import recall
+    from council.store.conversations.naming import pointer_of
+
+    for name in place.conversations.names():
+        # The note of the name tells its id even where the file itself is broken.
+        conversation_id = pointer_of(place.paths, name)
+        if folded(wanted) == name or (conversation_id and wanted == conversation_id):
+            known = conversation_id or name
+            return _of_owner("conversation", known, name, _trace_of(place, name))
+    try:
+        found = recall(place, wanted).state
+    except CouncilError:
+        return None
+    return _of_owner("conversation", found.conversation_id, found.name, found.trace)
+
+
+def _trace_of(place: Place, name: str) -> str:
+    try:
+        return place.conversations.read(name).trace
+    except CouncilError:
+        return ""
+
+
+def _channel(place: Place, wanted: str) -> Subject | None:
+    return _of_owner("channel", wanted, wanted) if wanted in channel_ids(place.paths) else None
+
+
+def _context(place: Place, wanted: str) -> Subject | None:
+    from council.core.protocol.context_ids import is_context
+    from council.store.protocol.contexts import Contexts
+
+    if not is_context(wanted):
+        return task_of_context(wanted)
+    if not Contexts(place.paths).exists(wanted):
+        return None
+    try:
+        trace = Contexts(place.paths).read(wanted).exchange.trace_id
+    except CouncilError:
+        trace = ""
+    return _of_owner("context", wanted, wanted, trace)
+
+
+def _by_short_name(place: Place, wanted: str) -> Subject | None:
+    """Return the conversation that is named as messages of document 002 name it (XC-102)."""
+    from council.core.protocol.context_ids import is_context
+    from council.store.conversations.naming import pointer_of
+
+    if not is_context(wanted):
+        return None
+    for name in place.conversations.names():
+        if context_of(pointer_of(place.paths, name) or "") == wanted:
+            return _conversation(place, name)
+    return None
+
+
+def _turn(_place: Place, wanted: str) -> Subject | None:
+    return turn_of(wanted)
+
+
+def _agent(place: Place, wanted: str) -> Subject | None:
+    """Return an agent, by its id or that which it bears in messages."""
+    from council.store.protocol.protocol_registry import load
+
+    try:
+        entries = load(place.paths).entries.values()
+    except CouncilError:
+        entries = {}.values()
+    for entry in entries:
+        if wanted in (entry.id, entry.agent):
+            name = entry.agent or entry.id
+            return Subject(kind="agent", id=name, name=name, also=entry.id)
+    known = wanted in known_agents(place.root, place.settings)
+    return Subject(kind="agent", id=wanted, name=wanted) if known else None
+
+
+def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
+    return Subject(kind=kind, id=owner, name=name, trace=trace or trace_of(owner))
+
+
+# --- What belongs to a subject
+
+
+def turn_of(text: str) -> Subject | None:
+    """Read the id of a task, `OWNER.ROUND.AGENT.ATTEMPT`, or of a turn, which has no attempt."""
+    task = split_task_id(text)
+    if task is not None:
+        return Subject(kind="task", id=text, owner=task[0], tour=task[1], agent=task[2])
+    turn = split_task_id(f"{text}.1")
+    if turn is not None:
+        return Subject(kind="turn", id=text, owner=turn[0], tour=turn[1], agent=turn[2])
+    return None
+
+
+def task_of_context(text: str) -> Subject | None:
+    """Read a task of a context, `S1/T1` or `S1.T1`."""
+    context, _, task = text.replace("/", ".").partition(".")
+    if context[:1] == "S" and task[:1] == "T" and task[1:].isdigit():
+        return Subject(kind="task", id=task, owner=context)
+    return None
+
+
+def belongs(event: dict[str, Any], subject: Subject) -> bool:
+    """Tell whether an event belongs to the story of `subject`."""
+    kind = subject.kind
+    if kind in _OWNERS:
+        mine = event.get("conversationId") == subject.id
+        return mine or bool(subject.trace and event.get("traceId") == subject.trace)
+    if kind == "agent":
+        named = {event.get(key) for key in ("agentId", "fromAgentId", "toAgentId")}
+        return subject.id in named or bool(subject.also and subject.also in named)
+    if kind == "trace":
+        trace = str(event.get("traceId"))
+        names = (trace, w3c_trace(trace))
+        return subject.id in names or bool(subject.also and subject.also in names)
+    if kind == "artifact":
+        return subject.id in (event.get("artifactIds") or ())
+    return _of_turn(event, subject)
+
+
+def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
+    """Tell whether an event is of one turn of one agent, or of the attempt that is meant.
+
+    What the agent did in that round without naming a task belongs to all its attempts.
+    """
+    data = event.get("data") or {}
+    task = str(data.get("task") or data.get("runId") or "")
+    if not subject.agent:
+        return bool(event.get("conversationId") == subject.owner and data.get("tid") == subject.id)
+    if task == subject.id:
+        return True
+    if event.get("conversationId") != subject.owner:
+        return False
+    if task:
+        return subject.kind == "turn" and task.startswith(f"{subject.id}.")
+    if event.get("agentId") != subject.agent:
+        return False
+    return bool(data.get("tour", data.get("cycle", subject.tour)) == subject.tour)
