@@ -26,6 +26,7 @@ from council.core.trust import run_claim
 from council.store.keys import run_key
 from council.store.paths import Workspace
 from tests.coverage_of_requirements import SUITES
+from tests.forks import Forks
 from tests.shown_requirements import ShownRequirements, note_citations
 
 BIN = Path(sys.executable).parent
@@ -71,13 +72,17 @@ class Ran(NamedTuple):
 
 
 class Council:
-    """The installed `council` command, run as a process of its own in a workspace."""
+    """The `council` command, run as a process of its own in a workspace.
+
+    With `forks` it is not started, but forked from a process that has it imported.
+    """
 
     declares = True
 
-    def __init__(self, root: Path, home: Path) -> None:
+    def __init__(self, root: Path, home: Path, forks: Forks | None = None) -> None:
         self.root = root
         self.home = home
+        self.forks = forks
 
     def __call__(
         self,
@@ -89,12 +94,17 @@ class Council:
         timeout_s: float = 300,
     ) -> Ran:
         """Run `council WORDS`; `cwd` is the workspace unless told, `now` sets COUNCIL_NOW."""
+        argv, where, given = self.argv(*words), cwd or self.root, self.env(now=now, env=env)
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        if self.forks is not None and self.forks.can_run(given):
+            code, out, err = self.forks.run(argv, data, where, given, timeout_s)
+            return Ran(code, out.decode(), err.decode())
         done = subprocess.run(
-            self.argv(*words),
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            argv,
+            input=data,
             capture_output=True,
-            cwd=cwd or self.root,
-            env=self.env(now=now, env=env),
+            cwd=where,
+            env=given,
             timeout=timeout_s,
             check=False,
         )
@@ -200,12 +210,20 @@ def workspace(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """The process from which commands are forked."""
+    made = Forks()
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def council(workspace: Path, tmp_path: Path) -> Council:
-    """The installed command in `workspace`, with an empty home and a clean environment."""
+def council(workspace: Path, tmp_path: Path, forks: Forks) -> Council:
+    """The command in `workspace`, with an empty home and a clean environment."""
     home = tmp_path / "home"
     home.mkdir()
-    return Council(workspace, home)
+    return Council(workspace, home, forks)
 
 
 @pytest.fixture

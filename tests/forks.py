@@ -1,0 +1,198 @@
+"""A process that has everything imported and forks: each command is a process, none is started anew.
+
+Starting an interpreter and importing takes ten times as long as most commands. What a fork runs is
+`council.__main__.main`, with its own environment, folder, standard streams and exit code, so that
+only what Python does before its first line is missing. Tests of that start programs themselves.
+
+Asked over a socket: three files (the standard streams) and a JSON object; answered with the id of
+the process, and with how it ended.
+"""
+
+from __future__ import annotations
+
+import array
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+# What Python reads before its first line, or modules while they are imported, is not for a fork.
+_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "FORCE_", "NO_COLOR", "TERMINAL_", "PY_COLORS", "TZ")
+_LONGEST_REQUEST = 4 << 20
+_SERVED = "--serve"
+
+
+class Forks:
+    """The process that forks, begun with the first command."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="forks-")
+        self._path = f"{self._folder}/socket"
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def can_run(self, env: dict[str, str]) -> bool:
+        """Return true if nothing in an environment is read before the first line."""
+        given = {name: value for name, value in env.items() if name.startswith(_AT_START)}
+        return sys.platform == "linux" and given == {"LANG": "C.UTF-8"}
+
+    def run(
+        self, argv: list[str], stdin: bytes, cwd: Path, env: dict[str, str], timeout_s: float
+    ) -> tuple[int, bytes, bytes]:
+        """Run a command; return its exit code (negative: the signal that ended it) and outputs.
+
+        Raises:
+            subprocess.TimeoutExpired: It was killed, because it took too long.
+        """
+        self._begin()
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
+        ):
+            given.write(stdin)
+            given.seek(0)
+            line.connect(self._path)
+            files = array.array("i", [one.fileno() for one in (given, out, err)])
+            asked = json.dumps({"argv": argv, "cwd": str(cwd), "env": env}).encode()
+            line.sendmsg(
+                [len(asked).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)]
+            )
+            line.sendall(asked)
+            answers = line.makefile("rb")
+            process = int(answers.readline())
+            line.settimeout(timeout_s)
+            try:
+                ended = int(answers.readline())
+            except TimeoutError:
+                os.kill(process, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(argv, timeout_s) from None
+            out.seek(0)
+            err.seek(0)
+            return ended, out.read(), err.read()
+
+    def end(self) -> None:
+        """End the process that forks."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait()
+        with suppress(OSError):
+            os.unlink(self._path)
+        os.rmdir(self._folder)
+
+    def _begin(self) -> None:
+        if self._server is not None and self._server.poll() is None:
+            return
+        here = str(Path(__file__).parent.parent)
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.forks", _SERVED, self._path],
+            cwd=here,
+            stdin=subprocess.DEVNULL,
+        )
+        while not os.path.exists(self._path):
+            assert self._server.poll() is None, "the process that forks did not begin"
+            time.sleep(0.01)
+
+
+def serve(path: str) -> NoReturn:
+    """Fork for each request, for ever."""
+    _import_everything()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    door.bind(f"{path}.new")
+    door.listen(64)
+    os.rename(f"{path}.new", path)
+    while True:
+        line, _ = door.accept()
+        if os.fork():
+            line.close()
+            continue
+        door.close()
+        _attend(line)
+
+
+def _import_everything() -> None:
+    import council
+
+    for one in pkgutil.walk_packages(council.__path__, "council."):
+        with suppress(ImportError):
+            importlib.import_module(one.name)
+
+
+def _attend(line: socket.socket) -> NoReturn:
+    """Run one command and say how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    size, files = _received(line)
+    said = bytearray()
+    while len(said) < size:
+        said += line.recv(_LONGEST_REQUEST)
+    asked = json.loads(said)
+    child = os.fork()
+    if not child:
+        line.close()
+        _become(asked, files)
+    for one in files:
+        os.close(one)
+    line.sendall(f"{child}\n".encode())
+    _, status = os.waitpid(child, 0)
+    with suppress(OSError):
+        line.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _received(line: socket.socket) -> tuple[int, list[int]]:
+    files = array.array("i")
+    head, extra, _, _ = line.recvmsg(4, socket.CMSG_SPACE(3 * files.itemsize))
+    for level, kind, data in extra:
+        assert (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)
+        files.frombytes(data)
+    return int.from_bytes(head, "big"), list(files)
+
+
+def _become(asked: dict[str, Any], files: list[int]) -> NoReturn:
+    """Be the command; never come back."""
+    code = 1
+    try:
+        for number, one in enumerate(files):
+            os.dup2(one, number)
+            os.close(one)
+        streams = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+        for number, (name, mode) in enumerate(streams):
+            errors = getattr(sys, name).errors
+            new = open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+            setattr(sys, name, new)
+            setattr(sys, f"__{name}__", new)
+        os.environ.clear()
+        os.environ.update(asked["env"])
+        os.chdir(asked["cwd"])
+        sys.argv = asked["argv"]
+        sys.path[0] = str(Path(sys.executable).parent)
+        from council.__main__ import main
+
+        main()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        import threading
+
+        threading._shutdown()  # type: ignore[attr-defined]
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__" and sys.argv[1:2] == [_SERVED]:
+    serve(sys.argv[2])
