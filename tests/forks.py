@@ -1,4 +1,4 @@
-"""A process that has everything imported and forks: each command is a process, none is started anew.
+"""A process that has everything imported: each command is a fork of it, none is started anew.
 
 Starting an interpreter and importing takes ten times as long as most commands. What a fork runs is
 `council.__main__.main`, with its own environment, folder, standard streams and exit code, so that
