@@ -21,6 +21,7 @@ from council.core.reading import written_instant
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
+from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.run_logs import RunLog
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from council.core.conversations.conversation import Task
+    from council.core.protocol.exchange import Run
     from council.operations.reporting.story import Subject
 
 _HELD_LONG_S = 60
@@ -253,7 +256,7 @@ def of_cap(found: Explained) -> None:
 def of_failure(
     found: Explained, agent: str, reason: str, log: RunLog, *, by_tool: bool = False
 ) -> None:
-    """Add why a run failed, by the words of whoever ran it.
+    """Add why a run failed, by the words of what ran it.
 
     `by_tool` says that its answer is not what it prints.
     """
@@ -283,13 +286,36 @@ def of_places(found: Explained, agent: str, **told: str) -> None:
         found.hinder("busy", agent, runs=where.get(agent, ""), **told)
 
 
+def of_run(
+    found: Explained, run: Task | Run, agent: str, names: dict[str, str] | None = None, **told: str
+) -> None:
+    """Add a run that is waited for: it is under way, or its process is gone.
+
+    Args:
+        found: Takes what is found.
+        run: The run.
+        agent: The agent that runs.
+        names: The agents of the workspace by their ids in a context, where it is for one.
+        told: What goes with it.
+    """
+    place = found.place
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    if agent in slots.running_agents() or run.ends_at is None:
+        found.wait_for("run", agent, run.at, run.ends_at, attempt=run.attempt, **told)
+        return
+    lost_at = found.now if gone_runs(place, {run.id: run}, names) else run.ends_at
+    found.wait_for("run-gone", agent, run.at, lost_at, **told)
+    found.hinder("lost", agent, until=lost_at, **told)
+    found.then("next-lease", lost_at, agent=agent)
+
+
 def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
     """Add who holds a lock just now; one that is held for long is something to look into."""
     from council.store.lock import holder_of
     from council.store.slots import is_held
 
     if os.path.exists(lock) and is_held(lock):
-        # Whoever takes it writes its name there, by the clock of the machine.
+        # A process that takes it writes its name there, by the clock of the machine.
         if time.time() - os.stat(lock).st_mtime > _HELD_LONG_S:
             code = "lock-stuck"
         found.hinder(code, holder=holder_of(lock) or "?")

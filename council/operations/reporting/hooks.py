@@ -1,7 +1,7 @@
 """Hooks: commands of the user that are told what happened.
 
 What to tell follows from the event log alone: a mark says up to where it has
-been read. So whoever beats next tells what a process that died did not, each
+been read. So the next heartbeat tells what a process that died did not, each
 event once; only an event whose telling was cut short is told again. It begins
 with the first conversation or heartbeat that finds hooks in the settings;
 what lies before is told to nobody.

@@ -221,12 +221,9 @@ def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
 
 def turn_of(text: str) -> Subject | None:
     """Read the id of a task, `OWNER.ROUND.AGENT.ATTEMPT`, or of a turn, which has no attempt."""
-    task = split_task_id(text)
-    if task is not None:
-        return Subject(kind="task", id=text, owner=task[0], tour=task[1], agent=task[2])
-    turn = split_task_id(f"{text}.1")
-    if turn is not None:
-        return Subject(kind="turn", id=text, owner=turn[0], tour=turn[1], agent=turn[2])
+    for kind, task in (("task", text), ("turn", f"{text}.1")):
+        if parts := split_task_id(task):
+            return Subject(kind=kind, id=text, owner=parts[0], tour=parts[1], agent=parts[2])
     return None
 
 
@@ -239,7 +236,7 @@ def task_of_context(text: str) -> Subject | None:
 
 
 def belongs(event: dict[str, Any], subject: Subject) -> bool:
-    """Tell whether an event belongs to the story of `subject`."""
+    """Return true if an event belongs to the story of `subject`."""
     kind = subject.kind
     if kind in _OWNERS:
         mine = event.get("conversationId") == subject.id
@@ -257,7 +254,7 @@ def belongs(event: dict[str, Any], subject: Subject) -> bool:
 
 
 def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
-    """Tell whether an event is of one turn of one agent, or of the attempt that is meant.
+    """Return true if an event is of one turn of one agent, or of the attempt that is meant.
 
     What the agent did in that round without naming a task belongs to all its attempts.
     """
