@@ -21,7 +21,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.nesting import read_json
 from council.core.record import Record
-from council.core.reporting.sentences import place_of, rows
+from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files
@@ -301,7 +301,7 @@ def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
 
 def page(lines: Iterable[Line], lang: str) -> str:
     """Return the page of everything that is open, in a language."""
-    words = {key: said[place_of(lang)] for key, said in _WORDS.items()}
+    words = words_in(lang, _WORDS)
     parts = [f"# {words['title']}\n\n{words['about']}\n"]
     by_kind: dict[str, list[Line]] = {CONVERSATION: [], ROOM: [], CONTEXT: []}
     for line in lines:

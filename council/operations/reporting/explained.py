@@ -12,12 +12,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
-from council.core.errors import CouncilError, NewerVersionError
-from council.core.reading import written_instant
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
@@ -198,9 +197,7 @@ class Explained(Record):
             "waitsFor": [
                 {
                     "what": one.said.kind,
-                    "agentId": one.agent or None,
-                    "since": written_instant(one.since),
-                    "until": written_instant(one.until),
+                    **one.as_json("agent:agentId? since until"),
                     "said": one.said.text(lang),
                 }
                 for one in self.waits
@@ -216,7 +213,7 @@ class Explained(Record):
                 for one in self.tried
             ],
             "next": [
-                {"what": one.said.kind, "at": written_instant(one.at), "said": one.said.text(lang)}
+                {"what": one.said.kind, **one.as_json("at"), "said": one.said.text(lang)}
                 for one in self.nexts
             ],
         }
@@ -234,6 +231,14 @@ def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Expl
         found.hinder("broken-document", message=error.message)
     found.then("next-person")
     return found
+
+
+def not_open(wanted: str) -> NotFoundError:
+    """Return the refusal to explain what is not open."""
+    return NotFoundError(
+        f"nothing that is open is called {wanted!r}",
+        f"see: council status; what happened tells: council events story {wanted}",
+    )
 
 
 # --- What is in the way of a run, or of what it answers
@@ -330,18 +335,18 @@ def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
         agent = str(event.get("agentId") or "")
         if event.get("conversationId") != found.id or agent not in asked:
             continue
-        since = asked[agent].replace(microsecond=0)
-        if event.get("type") == "answer.refused" and _at(event) >= since:
+        at, since = _at(event), asked[agent].replace(microsecond=0)
+        if event.get("type") == "answer.refused" and at is not None and at >= since:
             refused[agent] = str((event.get("data") or {}).get("message") or "?")
     for agent, message in refused.items():
         found.hinder("refused", agent, message=message)
 
 
-def _at(event: dict[str, Any]) -> datetime:
+def _at(event: dict[str, Any]) -> datetime | None:
     try:
         return parse_instant(str(event.get("at")))
     except CouncilError:
-        return datetime.min.replace(tzinfo=UTC)
+        return None
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
@@ -359,9 +364,7 @@ def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
             continue
         if agent in agents:
             owner = str(event.get("conversationId") or event.get("traceId"))
-            try:
-                age = render_duration(place.now() - parse_instant(str(event.get("at"))))
-            except CouncilError:
-                age = "?"
+            at = _at(event)
+            age = render_duration(place.now() - at) if at is not None else "?"
             found[agent] = f"{agent} in {names.get(owner, owner)} ({age})"
     return found

@@ -18,6 +18,7 @@ from council.core.conversations.conversation import ClosedReason, Conversation, 
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.conversations.quotations import MISSING
+from council.core.conversations.quoted import Checker
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.flips import STANCE
@@ -31,7 +32,7 @@ from council.core.deliberation.judgement import (
 )
 from council.core.deliberation.questions import guidance
 from council.core.excerpts import excerpt
-from council.operations.reporting.minute_page import Page, checked_quotations, mark_of
+from council.operations.reporting.minute_page import Page, mark_of
 from council.operations.reporting.minute_summary import (
     absent_sections,
     box,
@@ -225,7 +226,7 @@ def _hangs_on(page: Page, judged: Judgement) -> str:
 
 def _variant(page: Page, one: Variant) -> str:
     if one.without:
-        who = page.words["hangs-on.and"].join(map(page.name, one.without))
+        who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
         change = page.say("hangs-on.without", who=who)
     elif one.threshold:
         change = page.say("hangs-on.threshold", threshold=one.threshold)
@@ -400,7 +401,7 @@ def _invented(page: Page) -> Iterator[str]:
         is_turn = entry.kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
         if not is_turn or entry.origin is Origin.TOOL:
             continue
-        checked = checked_quotations(page.state, entry)
+        checked = Checker(page.state).in_entry(entry)
         missing = [one for one in checked if one.found == MISSING]
         for one in missing[:_MAX_WARNINGS_OF_A_KIND]:
             yield page.say(
