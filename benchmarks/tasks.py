@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from datetime import timedelta
@@ -14,6 +15,7 @@ from council.core.protocol.registering import Joining
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.operations.protocol import asking, registry
+from council.store.documents.stored import Stored
 from council.store.protocol.contexts import Contexts
 
 BOUND = 15.0
@@ -93,10 +95,10 @@ def _task(place: Place) -> str:
 def _copies(place: Place, context: str, first: int, last: int) -> None:
     """Put copies of an open context beside it, as if each had been asked for."""
     store = Contexts(place.paths)
-    text = Path(store.folder, f"{context}.json").read_text(encoding="utf-8")
+    text = json.dumps(Stored(f"{store.folder}/{context}.jsonl", "").read())
     told = Path(place.paths.protocol, ".told", context).read_bytes()
     name = re.compile(rf"\b{context}\b")
     for number in range(first, last + 1):
         copy = f"S{number}"
-        Path(store.folder, f"{copy}.json").write_text(name.sub(copy, text), encoding="utf-8")
+        Stored(f"{store.folder}/{copy}.jsonl", "").write(json.loads(name.sub(copy, text)))
         Path(place.paths.protocol, ".told", copy).write_bytes(told)

@@ -41,7 +41,7 @@ class Output(Record):
 
     record: Any = None
     text: str = ""
-    notes: list[str] = []  # noqa: RUF012 - Record copies it
+    notes: list[str] = []
     code: int = 0
     verbatim: bool = False
 

@@ -44,11 +44,11 @@ class AgentSettings(Record):
     """
 
     driver: str = ""
-    argv: list[str] = []  # noqa: RUF012 - Record copies it
+    argv: list[str] = []
     preset: str = ""
     answer: str = ANSWER_STDOUT
     timeout: timedelta | None = None
-    env: list[str] = []  # noqa: RUF012 - Record copies it
+    env: list[str] = []
     answers: str = ""
     workspace: str = ""
     name: str = ""
@@ -56,9 +56,9 @@ class AgentSettings(Record):
     role: str = ""
     model: str = ""
     persona: str = ""
-    capabilities: list[str] = []  # noqa: RUF012 - Record copies it
-    handles: list[str] = []  # noqa: RUF012 - Record copies it
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    capabilities: list[str] = []
+    handles: list[str] = []
+    extra: dict[str, Any] = {}
 
     @property
     def implied_driver(self) -> str:
@@ -83,12 +83,12 @@ class Agent(Record):
     role: str = ""
     model: str = ""
     driver: str = "manual"
-    capabilities: list[str] = []  # noqa: RUF012 - Record copies it
-    handles: list[str] = []  # noqa: RUF012 - Record copies it
+    capabilities: list[str] = []
+    handles: list[str] = []
     persona: str = ""
     workspace: str = ""
     settings: AgentSettings
-    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    faults: list[str] = []
 
     @property
     def label(self) -> str:

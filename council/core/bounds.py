@@ -112,8 +112,8 @@ class Tally(Record):
 
     day: str = ""
     today: Spent
-    councils: dict[str, Spent] = {}  # noqa: RUF012 - Record copies it
-    lapses: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
+    councils: dict[str, Spent] = {}
+    lapses: dict[str, Lapse] = {}
 
 
 def spend(tally: Tally, conversation_id: str, now: datetime, *, runs: int, tokens: int) -> None:

@@ -32,13 +32,13 @@ class Event(Record):
 
     type: str
     agent: str = ""
-    data: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    data: dict[str, Any] = {}
     trace: str = ""
     from_agent: str = ""
     to_agent: str = ""
-    limits: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    limits: dict[str, Any] = {}
     task_hash: str = ""
-    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
+    artifacts: list[str] = []
 
     def to_record(self, event_id: str, trace: str, conversation: str, at: str) -> dict[str, Any]:
         """Return the event as the JSON object of one line of the event log."""

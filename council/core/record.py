@@ -48,7 +48,7 @@ class Record:
     _fields: tuple[str, ...] = ()
     _required: frozenset[str] = frozenset()
     _holders: tuple[str, ...] = ()
-    _defaults: dict[str, object] = {}  # noqa: RUF012 - rebuilt for each subclass
+    _defaults: dict[str, object] = {}  # rebuilt for each subclass
     _growing: tuple[tuple[str, list[Any] | dict[Any, Any]], ...] = ()
 
     def __init_subclass__(cls, *, settled: bool = False) -> None:

@@ -20,9 +20,9 @@ class Step(Record):
     """
 
     state: Conversation
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
     outcome: str = ""
-    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+    seal: list[SealedText] = []
     faults: list[dict[str, str]] | None = None
 
     def then(self, following: Step) -> Step:

@@ -54,7 +54,7 @@ class Run(Record):
     token: str = ""
     traceparent: str = ""
     log_file: str = ""
-    variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    variables: dict[str, str] = {}
     report_file: str = ""
     max_tool_calls: int | None = None
     keep: tuple[int, ...] = ()

@@ -70,7 +70,7 @@ class Removed(Record):
     agent: str
     identities: list[Identity]
     folder: str = ""
-    left: list[str] = []  # noqa: RUF012 - Record copies it
+    left: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent remove`."""

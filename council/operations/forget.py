@@ -42,7 +42,7 @@ class Collected(Record):
     older_than: timedelta
     dry_run: bool
     conversations: list[Prunable]
-    contexts: list[Over] = []  # noqa: RUF012 - Record copies it
+    contexts: list[Over] = []
     orphaned: list[tuple[str, int]]
     errors: list[tuple[str, CouncilError]]
 

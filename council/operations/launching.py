@@ -59,7 +59,7 @@ class Launch(Record):
     token: str = ""
     timeout: timedelta | None = None
     traceparent: str = ""
-    variables: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    variables: dict[str, str] = {}
     max_tool_calls: int | None = None
     reports: bool = False
     mark: str = ""

@@ -48,8 +48,8 @@ class Beaten(Record):
     moved_from: str = ""
     moved_to: str = ""
     reason: str = ""
-    woken: list[str] = []  # noqa: RUF012 - Record copies it
-    waiting: list[str] = []  # noqa: RUF012 - Record copies it
+    woken: list[str] = []
+    waiting: list[str] = []
     archived: str = ""
     edited: bool = False
     rev: int = 0
@@ -145,12 +145,12 @@ class Report(Record):
     now: datetime
     halted: bool = False
     guard: str = ""
-    conversations: list[Beaten] = []  # noqa: RUF012 - Record copies it
-    idle: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
-    rooms: list[BeatenRoom] = []  # noqa: RUF012 - Record copies it
-    idle_rooms: list[tuple[str, str, list[Any]]] = []  # noqa: RUF012 - Record copies it
-    tasks: list[Reported] = []  # noqa: RUF012 - Record copies it
-    errors: list[tuple[str, CouncilError]] = []  # noqa: RUF012 - Record copies it
+    conversations: list[Beaten] = []
+    idle: list[tuple[str, str, list[Any]]] = []
+    rooms: list[BeatenRoom] = []
+    idle_rooms: list[tuple[str, str, list[Any]]] = []
+    tasks: list[Reported] = []
+    errors: list[tuple[str, CouncilError]] = []
     passed_over: bool = False
 
     @property

@@ -44,13 +44,13 @@ class Plan(Record):
     kind: str
     root: str
     every: timedelta
-    files: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    files: dict[str, str] = {}
     crontab: str = ""
-    command: list[str] = []  # noqa: RUF012 - Record copies it
+    command: list[str] = []
     env_file: str = ""
     done: str = "shown"
     changed: bool = False
-    warnings: list[str] = []  # noqa: RUF012 - Record copies it
+    warnings: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `schedule --json`."""

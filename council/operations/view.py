@@ -44,11 +44,11 @@ class Standing(Record):
     state: Conversation
     path: str
     owing: tuple[str, ...]
-    failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
     running: tuple[str, ...] = ()
     queued: tuple[str, ...] = ()
-    asked: list[Question] = []  # noqa: RUF012 - Record copies it
+    asked: list[Question] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the conversation's part of `status --json`."""
@@ -78,10 +78,10 @@ class Overview(Record):
     runs: int
     max_runs: int
     halt: Halt | None = None
-    resting: dict[str, Lapse] = {}  # noqa: RUF012 - Record copies it
-    reached: list[str] = []  # noqa: RUF012 - Record copies it
-    rooms: list[RoomStanding] = []  # noqa: RUF012 - Record copies it
-    tasks: list[Row] = []  # noqa: RUF012 - Record copies it
+    resting: dict[str, Lapse] = {}
+    reached: list[str] = []
+    rooms: list[RoomStanding] = []
+    tasks: list[Row] = []
 
     @property
     def anything_open(self) -> bool:

@@ -40,7 +40,7 @@ class Doom(Record):
     """What a note says is to go: the matter, and artifacts that it alone may refer to."""
 
     matter: Matter
-    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
+    artifacts: list[str] = []
 
 
 def note_path(workspace: Workspace, kind: str, name: str) -> str:

@@ -51,17 +51,17 @@ class Settings(Record):
     retry_backoff: tuple[timedelta, ...] = (timedelta(seconds=10), timedelta(seconds=60))
     max_text_bytes: int = 1024 * 1024
     force_network_fs: bool = False
-    paths: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
-    hooks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
-    channels: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
-    bindings: list[Any] = []  # noqa: RUF012 - Record copies it
-    routing: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
-    tasks: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    paths: dict[str, str] = {}
+    limits: dict[str, int] = {}
+    hooks: dict[str, Any] = {}
+    channels: dict[str, Any] = {}
+    bindings: list[Any] = []
+    routing: dict[str, Any] = {}
+    tasks: dict[str, Any] = {}
     deliberation: Rules = Rules()
     protocol: ProtocolRules = ProtocolRules()
-    agents: dict[str, AgentSettings] = {}  # noqa: RUF012 - Record copies it
-    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    agents: dict[str, AgentSettings] = {}
+    faults: list[str] = []
 
     def agent(self, agent_id: str) -> AgentSettings:
         """Return what the file says of an agent, the defaults when it says nothing."""

@@ -31,8 +31,8 @@ _IDS = 500
 class Mark(Record):
     """What was read: the size of each day's file, and the ids of the newest events."""
 
-    offsets: dict[str, int] = {}  # noqa: RUF012 - Record copies it
-    ids: list[str] = []  # noqa: RUF012 - Record copies it
+    offsets: dict[str, int] = {}
+    ids: list[str] = []
 
 
 def read_mark(path: str) -> Mark | None:

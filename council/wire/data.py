@@ -18,7 +18,7 @@ from council.wire.lines import is_clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 _KINDS = ("#CTX:", "#REF:", "#MSG:")
 _INSTEAD = "publish it as an artifact and send #REF:<id>"
@@ -46,15 +46,6 @@ def params_of(value: str) -> dict[str, str]:
         if name:
             params[name] = given
     return params
-
-
-def parse_data(data: str) -> dict[str, Any]:
-    """Return `flags` and `pairs` of a DATA text, and `params` where that pair is in it."""
-    flags, pairs = flags_and_pairs(data)
-    found: dict[str, Any] = {"flags": flags, "pairs": pairs}
-    if "params" in pairs:
-        found["params"] = params_of(pairs["params"])
-    return found
 
 
 def call_of(data: str) -> tuple[str, dict[str, str]] | None:

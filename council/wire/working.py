@@ -62,8 +62,8 @@ class Said(Record):
         words: All that is no message.
     """
 
-    messages: list[Told] = []  # noqa: RUF012 - Record copies it
-    faulty: list[Line] = []  # noqa: RUF012 - Record copies it
+    messages: list[Told] = []
+    faulty: list[Line] = []
     words: str = ""
 
 

@@ -25,7 +25,6 @@ from council.core.rooms.channel_owed import (
     Signal,
     Wake,
     next_due,
-    signalled,
 )
 from council.core.rooms.channel_owed import pending as owed_by
 from council.core.rooms.channel_records import channel_from_record, channel_to_record
@@ -322,7 +321,7 @@ class Rooms(RuleBasedStateMachine):
 
     def serve(self, owed, fate: str) -> None:
         if isinstance(owed, Signal):
-            self.move(signalled)
+            self.move(lambda c: ChannelStep(channel=c.copy(signalled=c.turn)))
         elif isinstance(owed, Reply):
             self.append(MODERATOR, automatic_answer(self.channel), "auto", owed.message)
             self.settle()

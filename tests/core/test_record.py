@@ -13,13 +13,13 @@ from council.core.record import Record
 
 class Leaf(Record):
     name: str
-    marks: list[str] = []  # noqa: RUF012
+    marks: list[str] = []
 
 
 class Tree(Record):
     root: str
-    leaves: list[Leaf] = []  # noqa: RUF012
-    by_name: dict[str, Leaf] = {}  # noqa: RUF012
+    leaves: list[Leaf] = []
+    by_name: dict[str, Leaf] = {}
     depth: int = 1
 
 
@@ -83,13 +83,13 @@ def test_a_kind_of_record_has_the_fields_of_its_parent_too():
 
 class Fact(Record, settled=True):
     said: str
-    tags: list[str] = []  # noqa: RUF012 - Record copies it
+    tags: list[str] = []
 
 
 class Album(Record):
-    facts: list[Fact] = []  # noqa: RUF012 - Record copies it
+    facts: list[Fact] = []
     first: Fact | None = None
-    by_name: dict[str, Fact] = {}  # noqa: RUF012 - Record copies it
+    by_name: dict[str, Fact] = {}
 
 
 def test_what_is_settled_is_shared_between_copies_and_what_holds_it_is_not():

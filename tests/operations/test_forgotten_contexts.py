@@ -25,6 +25,7 @@ from council.operations.reporting.explaining import explain
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path
 from council.store.protocol import under_way
+from tests.cli.commands import at_rest
 from tests.operations.calls import Desk, calls, desk
 from tests.operations.tables import all_is_quiet
 from tests.store.processes import at_call, die, forked, status_of
@@ -90,6 +91,7 @@ def table(tmp_path: Path) -> Desk:
     made.now += timedelta(minutes=5)
     assert ask(made, "Where is the cow?", "fox") == "S2"
     (made.root / "said").unlink()
+    at_rest(made.root)
     return made
 
 

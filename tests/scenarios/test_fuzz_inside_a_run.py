@@ -71,7 +71,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     for one in (root / "memory/shared", root / "work", outside, top / "home"):
         one.mkdir(parents=True)
     council = Council(root, top / "home")
-    settings = ['trust = "open"', "retries = 0", 'run_timeout = "20d"']
+    settings = ['trust = "open"', 'run_timeout = "20d"']
     settings += ["[agents.owl]", f"argv = {json.dumps(['/bin/sh', '-c', HOLDS])}"]
     settings += ['[agents.gecko]\ndriver = "manual"', '[agents.fox]\ndriver = "manual"']
 

@@ -58,7 +58,7 @@ def say(folder: Path, agent: str, words: str) -> None:
 
 
 def seat(council: Council, trust: str = "open", **shells: str) -> None:
-    lines = [f'trust = "{trust}"', "retries = 0"]
+    lines = [f'trust = "{trust}"']
     for agent, shell in shells.items():
         lines += [f"[agents.{agent}]"]
         lines += [f"argv = {json.dumps(['/bin/sh', '-c', shell])}"] if shell else []

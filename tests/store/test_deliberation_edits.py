@@ -610,6 +610,18 @@ LINES = OURS.split("\n")
 WORDS = ("words", "## Other", "### Other", "*(no answer: no)*", "- Speaker: x")
 
 
+@pytest.mark.req("C0-044")
+def test_a_cut_file_that_is_saved_again_adds_nothing_once_the_answer_has_become_a_draft():
+    at = max(number for number, line in enumerate(LINES) if "id=2-glm " in line)
+    theirs = "\n".join([*LINES[:at], "- Speaker: x", LINES[at]])
+    result = taken(lambda _: theirs, BASE)
+    assert [one.text for one in result.state.entries][-1] == "- Speaker: x"
+
+    again = take_in(OURS, theirs, written(result), now=LATER, nonce="cd" * 16)
+
+    assert again.state.entries == result.state.entries
+
+
 @settings(max_examples=150)
 @given(scrambled_texts(LINES, most=5, words=WORDS))
 @pytest.mark.req("DL-056", "C0-044")

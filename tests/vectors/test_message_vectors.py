@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from council.core.errors import ConversionRefusedError
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.conversion import convert
-from council.wire.data import parse_data
+from council.wire.data import params_of
 from council.wire.log_lines import parse_log_line
 from council.wire.meaning import Known
 from council.wire.messages import parse, validate
@@ -106,7 +107,9 @@ def test_a_conversion_is_refused_for_the_reason_of_its_vector(vector: dict[str, 
 @pytest.mark.req("PR-542")
 @pytest.mark.parametrize("vector", of("data"))
 def test_data_splits_as_its_vector_says(vector: dict[str, Any]):
-    assert parse_data(vector["raw"]) == vector["parsed"]
+    flags, pairs = flags_and_pairs(vector["raw"])
+    params = {"params": params_of(pairs["params"])} if "params" in pairs else {}
+    assert {"flags": flags, "pairs": pairs, **params} == vector["parsed"]
 
 
 @pytest.mark.req("PR-545", "PR-589")

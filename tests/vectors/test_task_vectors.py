@@ -20,10 +20,10 @@ from council.core.protocol.retries import strategy
 from council.core.protocol.transitions import OK, transition
 from council.wire.carried import message_of
 from council.wire.codes import mapped
-from council.wire.known_in import known_in
 from council.wire.messages import parse, validate
 from council.wire.signing import verify
 from tests.core.exchanges import Context
+from tests.wire.known import known_in
 
 FOLDER = Path(__file__).parent
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from council.core.errors import ConversionRefusedError, InvalidMessageError
 from council.core.protocol.messages import Message, compose, inline, is_inline
 from council.wire.carried import line_of, message_of
-from council.wire.known_in import known_in
 from council.wire.messages import parse, validate
 from tests.core.exchanges import Context
+from tests.wire.known import known_in
 
 LINE = "M7|O1>W1|R|T1|P0|N|-|1|S1|B500|call=web_search;query=AI;urgent"
 

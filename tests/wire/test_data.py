@@ -13,11 +13,11 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidInputError
 from council.core.protocol.chunks import MOST_PARTS, hold, number_of_part
 from council.core.protocol.exchange import Attempt
+from council.core.protocol.payload import flags_and_pairs
 from council.wire.data import (
     call_of,
     cut_in_parts,
     params_of,
-    parse_data,
     references_in,
     render_data,
     split_outside_quotes,
@@ -49,7 +49,7 @@ NOW = datetime(2026, 2, 8, 20, tzinfo=UTC)
     ],
 )
 def test_data_splits_into_flags_and_pairs(data: str, flags: list[str], pairs: dict[str, str]):
-    assert parse_data(data) == {"flags": flags, "pairs": pairs}
+    assert flags_and_pairs(data) == (flags, pairs)
 
 
 @pytest.mark.req("PR-542")
@@ -64,7 +64,7 @@ def test_data_splits_into_flags_and_pairs(data: str, flags: list[str], pairs: di
 )
 def test_params_split_at_their_first_colon(value: str, params: dict[str, str]):
     assert params_of(value) == params
-    assert parse_data(f"call=c;params={value};")["params"] == params
+    assert params_of(flags_and_pairs(f"call=c;params={value};")[1]["params"]) == params
 
 
 @pytest.mark.req("PR-543")
@@ -105,10 +105,10 @@ def test_splitting_loses_no_character(text: str):
     st.dictionaries(st.text(alphabet="kn_", min_size=1), st.text(alphabet="v=;, "), min_size=1),
 )
 def test_written_data_reads_back_but_for_quotes(flags: list[str], pairs: dict[str, str]):
-    found = parse_data(render_data(flags, pairs))
+    found, values = flags_and_pairs(render_data(flags, pairs))
 
-    assert found["flags"] == flags
-    assert {name: value.strip('"') for name, value in found["pairs"].items()} == pairs
+    assert found == flags
+    assert {name: value.strip('"') for name, value in values.items()} == pairs
 
 
 @pytest.mark.parametrize("pairs", [{"a;b": "1"}, {"a=b": "1"}, {"a": 'x"; y'}])

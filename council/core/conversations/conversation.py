@@ -110,7 +110,7 @@ class Participant(Record):
     model: str = ""
     sealed: str = ""
     again: int = 0
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def label(self) -> str:
@@ -142,8 +142,8 @@ class Entry(Record, settled=True):
     origin: Origin = Origin.CLAIMED
     task: str = ""
     target: str = ""
-    blocking: list[str] = []  # noqa: RUF012 - Record copies it
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    blocking: list[str] = []
+    extra: dict[str, Any] = {}
 
 
 class Task(Record):
@@ -164,7 +164,7 @@ class Task(Record):
     driver: str = ""
     reason: str = ""
     final: bool = False
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_failed_run(self) -> bool:
@@ -185,11 +185,11 @@ class Round(Record):
     started_at: datetime
     ended_at: datetime | None = None
     reason: str = ""
-    absent: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    absent: dict[str, str] = {}
     speaker: str = ""
     turn_at: datetime | None = None
-    verdict: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    verdict: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
 
 
 class SealedText(Record):
@@ -206,7 +206,7 @@ class SealedText(Record):
     status: str
     origin: Origin
     task: str = ""
-    drafts: list[str] = []  # noqa: RUF012 - Record copies it
+    drafts: list[str] = []
 
 
 class Conversation(Record):
@@ -238,11 +238,11 @@ class Conversation(Record):
     phase_timeout: timedelta = timedelta(hours=1)
     status: Status = Status.ACTIVE
     closed_reason: ClosedReason | None = None
-    participants: dict[str, Participant] = {}  # noqa: RUF012 - Record copies it
+    participants: dict[str, Participant] = {}
     response_rate: float = 0.0
     has_consensus: bool = False
-    blocking_issues: list[str] = []  # noqa: RUF012 - Record copies it
-    convergence_extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    blocking_issues: list[str] = []
+    convergence_extra: dict[str, Any] = {}
     sealed_phases: bool = True
     order: str = ""
     rules: Rules | None = None
@@ -258,12 +258,12 @@ class Conversation(Record):
     notified_tour: int = 1
     rev: int = 0
     schema_version: int = SCHEMA_VERSION
-    entries: list[Entry] = []  # noqa: RUF012 - Record copies it
-    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
-    rounds: list[Round] = []  # noqa: RUF012 - Record copies it
-    sealed: dict[str, SealedText] = {}  # noqa: RUF012 - Record copies it
-    titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    entries: list[Entry] = []
+    tasks: dict[str, Task] = {}
+    rounds: list[Round] = []
+    sealed: dict[str, SealedText] = {}
+    titles: dict[str, str] = {}
+    extra: dict[str, Any] = {}
 
     @property
     def trace(self) -> str:

@@ -125,37 +125,6 @@ class _Spoken:
         return self._plain
 
 
-def check_quotations(
-    text: str,
-    said: Iterable[tuple[str, str]],
-    *,
-    names: Mapping[str, str] | None = None,
-) -> list[Quotation]:
-    """Find the passages `text` quotes and look each up in what was `said` before.
-
-    A block quote (`> …`) belongs to the `@agent` named last in the paragraph
-    above it, or on a line `— @agent` that signs it; without one it may be
-    anybody's. Words between quotation marks belong to an `@agent` that stands
-    right before them (`@ann: "…"`), that is said to have said them (`@ann
-    wrote that "…"`), or that is named behind them in brackets, after a dash or
-    with such a word (`"…", as @ann wrote`). All others, and those of fewer than
-    three words, are no quotations.
-
-    Args:
-        text: The contribution that quotes.
-        said: (agent, text) of everything said before; agent "" for texts that
-            are nobody's, such as the brief.
-        names: Further words after `@` and the agents they stand for, such as
-            display names.
-
-    >>> said = [("sage", "We should wait for one season.")]
-    >>> [one.found for one in check_quotations('@sage: "wait for one season"', said)]
-    ['found']
-    """
-    heard = Heard(said)
-    return heard.check(text, heard.count, names=names)
-
-
 class Heard:
     """All that was said, in order; each text can be held against what came before it.
 
@@ -180,7 +149,26 @@ class Heard:
     def check(
         self, text: str, before: int, *, names: Mapping[str, str] | None = None
     ) -> list[Quotation]:
-        """Look up what `text` quotes in the first `before` of the texts, as `check_quotations`."""
+        """Find the passages `text` quotes and look each up in the first `before` of the texts.
+
+        A block quote (`> …`) belongs to the `@agent` named last in the paragraph
+        above it, or on a line `— @agent` that signs it; without one it may be
+        anybody's. Words between quotation marks belong to an `@agent` that stands
+        right before them (`@ann: "…"`), that is said to have said them (`@ann
+        wrote that "…"`), or that is named behind them in brackets, after a dash or
+        with such a word (`"…", as @ann wrote`). All others, and those of fewer than
+        three words, are no quotations.
+
+        Args:
+            text: The contribution that quotes.
+            before: How many texts were said before it.
+            names: Further words after `@` and the agents they stand for, such as
+                display names.
+
+        >>> said = [("sage", "We should wait for one season.")]
+        >>> [one.found for one in Heard(said).check('@sage: "wait for one season"', 1)]
+        ['found']
+        """
         known = self._names(names, before)
         return [self._look_up(passage, before) for passage in _passages(text, known)]
 

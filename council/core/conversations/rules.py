@@ -44,4 +44,4 @@ class Rules(Record):
     advocate: str = ""
     search: bool = False
     verify: bool = False
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}

@@ -31,11 +31,11 @@ class Understood(Record):
 
     form: str = "text"
     position: str = ""
-    stances: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    stances: dict[str, str] = {}
     confidence: int = 0
-    questions: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
-    quotations: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
-    blockers: list[str] = []  # noqa: RUF012 - Record copies it
+    questions: list[tuple[str, str]] = []
+    quotations: list[tuple[str, str]] = []
+    blockers: list[str] = []
     status: str = ""
 
     def to_record(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Artifact(Record):
     publisher: str = ""
     trace: str = ""
     created_at: datetime
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the metadata; unknown fields are kept."""

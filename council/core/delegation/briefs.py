@@ -39,11 +39,11 @@ class Brief(Record):
     from_agent: str
     to_agent: str
     goal: str
-    inputs: list[str] = []  # noqa: RUF012 - Record copies it
-    constraints: list[str] = []  # noqa: RUF012 - Record copies it
-    refs: list[str] = []  # noqa: RUF012 - Record copies it
+    inputs: list[str] = []
+    constraints: list[str] = []
+    refs: list[str] = []
     created_at: datetime
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the brief; unknown fields are kept."""

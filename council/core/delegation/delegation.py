@@ -75,7 +75,7 @@ class Refusal(Record):
     code: str
     message: str
     wait_ms: int = 0
-    path: list[str] = []  # noqa: RUF012 - Record copies it
+    path: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the `error` of the answer."""
@@ -105,7 +105,7 @@ class Chain(Record):
     owner: str = ""
     depth: int = 0
     path: list[str]
-    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    limits: dict[str, int] = {}
     in_run: bool = False
     ends_at: datetime | None = None
 
@@ -132,8 +132,8 @@ class Call(Record):
     session: str
     task_hash: str
     message: str
-    refs: list[str] = []  # noqa: RUF012 - Record copies it
-    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    refs: list[str] = []
+    limits: dict[str, int] = {}
     brief: str = ""
     state: str = WAITING
     at: datetime
@@ -141,7 +141,7 @@ class Call(Record):
     ended_at: datetime | None = None
     tool_calls: int = 0
     result: dict[str, Any] | None = None
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_under_way(self) -> bool:
@@ -154,8 +154,8 @@ class Trace(Record):
 
     trace_id: str
     next_number: int = 1
-    calls: list[Call] = []  # noqa: RUF012 - Record copies it
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    calls: list[Call] = []
+    extra: dict[str, Any] = {}
 
     def call(self, number: int) -> Call | None:
         """Return the call of a number, None when there is none."""

@@ -37,8 +37,8 @@ _KNOWN = frozenset(("schemaVersion", CALL, MESSAGE, "limits"))
 class Access(Record):
     """Who may do one thing."""
 
-    allow: list[str] = [EVERYBODY]  # noqa: RUF012 - Record copies it
-    deny: list[str] = []  # noqa: RUF012 - Record copies it
+    allow: list[str] = [EVERYBODY]
+    deny: list[str] = []
 
     def admits(self, agent: str) -> bool:
         """Tell whether an agent may."""
@@ -53,8 +53,8 @@ class Policy(Record):
     agent: str
     call: Access = Access()
     message: Access = Access()
-    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
-    odd: list[str] = []  # noqa: RUF012 - Record copies it
+    limits: dict[str, int] = {}
+    odd: list[str] = []
 
     def refuses(self, what: str, caller: str) -> Refusal | None:
         """Return the refusal of a call or a message of `caller`, None when it may pass."""

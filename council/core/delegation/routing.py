@@ -65,7 +65,7 @@ class Binding(Record):
 
     id: str
     agent: str
-    wants: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - Record copies it
+    wants: dict[str, tuple[str, ...]] = {}
 
     @property
     def tier(self) -> str:
@@ -129,9 +129,9 @@ class Route(Record):
     rule: str
     tier: str
     session: str = ""
-    path: list[Looked] = []  # noqa: RUF012 - Record copies it
-    others: list[Binding] = []  # noqa: RUF012 - Record copies it
-    warnings: list[Warned] = []  # noqa: RUF012 - Record copies it
+    path: list[Looked] = []
+    others: list[Binding] = []
+    warnings: list[Warned] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `route explain`."""

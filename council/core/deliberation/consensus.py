@@ -69,9 +69,9 @@ class Verdict(Record):
     absent: int
     threshold: int
     towards: dict[str, str]
-    contested: list[str] = []  # noqa: RUF012 - Record copies it
-    silent: list[str] = []  # noqa: RUF012 - Record copies it
-    unreadable: list[str] = []  # noqa: RUF012 - Record copies it
+    contested: list[str] = []
+    silent: list[str] = []
+    unreadable: list[str] = []
 
     @property
     def spoke(self) -> int:

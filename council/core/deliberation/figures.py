@@ -42,10 +42,10 @@ class Outcome(Record):
     cancelled: bool = False
     rounds: int = 0
     absences: int = 0
-    phase_seconds: dict[str, float] = {}  # noqa: RUF012 - Record copies it
+    phase_seconds: dict[str, float] = {}
     diversity: float | None = None
     flips: int | None = None
-    ratings: list[int] = []  # noqa: RUF012 - Record copies it
+    ratings: list[int] = []
 
     @property
     def converged(self) -> bool:

@@ -51,7 +51,7 @@ class Objection(Record):
     stance: str
     comment: str = ""
     counts: bool = True
-    beside: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    beside: dict[str, str] = {}
 
 
 class Doubt(Record):

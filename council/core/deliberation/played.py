@@ -37,7 +37,7 @@ class Played(Record):
     turns: dict[str, Turn]
     blind: bool = False
     vote: bool = False
-    asked: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - Record copies it
+    asked: dict[str, tuple[str, ...]] = {}
     unreadable: tuple[str, ...] = ()
 
 

@@ -164,7 +164,7 @@ class Guidance(Record):
     tour: int
     target: str
     text: str
-    acknowledged: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    acknowledged: dict[str, int] = {}
     owed: tuple[str, ...] = ()
     answered: int = 0
 

@@ -129,12 +129,12 @@ class Attempt(Record):
     code: str = ""
     reason: str = ""
     own_words: bool = False
-    parts: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    why: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    parts: dict[str, str] = {}
+    why: dict[str, Any] = {}
     retry: int = 0
     fallback_from: str = ""
     refused: int = 0
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Again(Record):
@@ -155,11 +155,11 @@ class Again(Record):
     due_at: datetime
     worker: str = ""
     code: str = ""
-    pairs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    pairs: dict[str, str] = {}
     retry: int = 0
     fallback_from: str = ""
     blocked: str = ""
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Hop(Record):
@@ -193,12 +193,12 @@ class Hop(Record):
     call: str = ""
     data: str = ""
     caps: tuple[str, ...] = ()
-    attempts: list[Attempt] = []  # noqa: RUF012 - Record copies it
+    attempts: list[Attempt] = []
     again: Again | None = None
     raised: bool = False
     result: str = ""
     returned: bool = False
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def attempt(self) -> Attempt | None:
@@ -236,7 +236,7 @@ class Question(Record):
     answer: str = ""
     answered_at: datetime | None = None
     by: str = ""
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_open(self) -> bool:
@@ -295,16 +295,16 @@ class Task(Record):
     started_at: datetime | None = None
     ends_at: datetime | None = None
     ended_at: datetime | None = None
-    hops: list[Hop] = []  # noqa: RUF012 - Record copies it
-    questions: list[Question] = []  # noqa: RUF012 - Record copies it
+    hops: list[Hop] = []
+    questions: list[Question] = []
     clarifications: int = 0
     choice: str = ""
-    fields: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    fields: dict[str, str] = {}
     result: str = ""
     code: str = ""
     reason: str = ""
     told: bool = False
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_over(self) -> bool:
@@ -341,7 +341,7 @@ class Posted(Record):
     parent: int = 0
     said: int = 0
     hop: int = 0
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Run(Record):
@@ -364,7 +364,7 @@ class Run(Record):
     ends_at: datetime | None = None
     driver: str = ""
     reason: str = ""
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def agent(self) -> str:
@@ -405,20 +405,20 @@ class Exchange(Record):
     closed_at: datetime | None = None
     closed_reason: str = ""
     orchestrator: str = ""
-    values: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
-    posted: list[Posted] = []  # noqa: RUF012 - Record copies it
-    runs: dict[str, Run] = {}  # noqa: RUF012 - Record copies it
+    values: dict[str, str] = {}
+    tasks: dict[str, Task] = {}
+    posted: list[Posted] = []
+    runs: dict[str, Run] = {}
     next_message: int = 1
     next_task: int = 1
     composed: bool = False
     answer: str = ""
     answered_at: datetime | None = None
     successor: str = ""
-    moved: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    moved: dict[str, str] = {}
     rev: int = 0
     schema_version: int = SCHEMA_VERSION
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_open(self) -> bool:
@@ -441,7 +441,7 @@ class ExchangeStep(Record):
     """
 
     exchange: Exchange
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
     messages: tuple[Message, ...] = ()
     outcome: str = ""
     code: str = ""

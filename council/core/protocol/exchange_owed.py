@@ -9,7 +9,7 @@ die in between: it is done again, and never forgotten.
     AskUser   →  `orchestrator.delivered`, and its time begins
     Work      →  `exchange_runs.run_started` (or `run_queued`, `run_refused`), then
                  `orchestrator.receive`, or `exchange_runs.run_failed`, `run_ended`
-    Split     →  the same for the run, then `splitting.divided` or `undivided`
+    Split     →  the same for the run, then `splitting.divided`
     Compose   →  the same for the run, then `answering.composed`
     Answer    →  `answering.answered`, which closes the context
     Continue  →  `succession.succeed`

@@ -99,7 +99,7 @@ class Entry(Record):
     used_at: datetime | None = None
     left_at: datetime | None = None
     reason: str = ""
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     @property
     def is_here(self) -> bool:
@@ -123,13 +123,13 @@ class Registry(Record):
         rev: How often it was changed.
     """
 
-    entries: dict[str, Entry] = {}  # noqa: RUF012 - Record copies it
-    groups: dict[str, list[str]] = {}  # noqa: RUF012 - Record copies it
-    handshakes: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    entries: dict[str, Entry] = {}
+    groups: dict[str, list[str]] = {}
+    handshakes: dict[str, str] = {}
     next_message: int = 1
     rev: int = 0
     schema_version: int = SCHEMA_VERSION
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
     def here(self) -> list[Entry]:
         """Return all who are registered, in the order of their ids; O1 always is."""

@@ -54,8 +54,8 @@ class RegistryStep(Record):
     """
 
     registry: Registry
-    replies: list[Reply] = []  # noqa: RUF012 - Record copies it
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    replies: list[Reply] = []
+    events: list[Event] = []
     outcome: str
     id: str = ""
     reason: str = ""

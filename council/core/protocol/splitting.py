@@ -114,15 +114,3 @@ def _further(desk: Desk, first: Task) -> Task:
     exchange.next_task += 1
     exchange.tasks[task.id] = task
     return task
-
-
-def undivided(
-    exchange: Exchange,
-    registry: Registry,
-    now: datetime,
-    *,
-    run: str = "",
-    rules: TaskRules = RULES,
-) -> ExchangeStep:
-    """Give the request whole to the best worker."""
-    return divided(exchange, (), registry, now, run=run, rules=rules)

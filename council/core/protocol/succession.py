@@ -34,11 +34,6 @@ class Succession(Record):
     new: ExchangeStep
 
 
-def is_used_up(exchange: Exchange) -> bool:
-    """Tell whether a message waits for a number, or another task would find none."""
-    return exchange.next_message > LAST_MESSAGE + 1 or exchange.next_task > LAST_TASK
-
-
 def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
     """Go on in context `context`; `#CTX:prev` there names this one (PR-644)."""
     desk = Desk(exchange, now)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_MOST_BROKEN = 10_000
 _MOST_LOOKED_AT = 100
 _OPENING = re.compile(r"[\[{]")
 _BEGUN = re.compile(r"\{[ \t\r\n]*\"|\[[ \t\r\n]*[\[{\"]|[\[{][ \t\r\n]*\Z")
@@ -40,11 +41,12 @@ def values_in(text: str) -> list[tuple[str, Any]]:
 
     A value that is no object and no list counts where it is the whole text or
     a line of its own, and no other value is there. Nothing is returned for a
-    text whose last value is cut off.
+    text whose last value is cut off, or in which too many values are broken.
     """
     said = clean(text).strip()
     found: list[tuple[str, Any]] = []
     opening = _OPENING.search(said)
+    broken = 0
     while opening:
         at = opening.start()
         try:
@@ -53,6 +55,9 @@ def values_in(text: str) -> list[tuple[str, Any]]:
         except json.JSONDecodeError as error:
             if _is_cut(said, at, error):
                 return []
+            broken += 1
+            if broken > _MOST_BROKEN:
+                return []  # each costs time in proportion to what stands before it
             end = max(at + 1, error.pos)  # nothing inside of what is broken counts
         except (RecursionError, ValueError):
             return []

@@ -53,7 +53,7 @@ class Synthesis(Record):
 
     consensus: str = ""
     disagreement: str = ""
-    insights: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
+    insights: list[tuple[str, str]] = []
     recommendation: str = ""
 
 

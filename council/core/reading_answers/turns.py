@@ -135,11 +135,11 @@ class Turn(Record):
     """
 
     position: str = ""
-    responses: list[Response] = []  # noqa: RUF012 - Record copies it
+    responses: list[Response] = []
     reasoning: str = ""
     confidence: int = 0
-    faults: list[Fault] = []  # noqa: RUF012 - Record copies it
-    warnings: list[Fault] = []  # noqa: RUF012 - Record copies it
+    faults: list[Fault] = []
+    warnings: list[Fault] = []
 
     def stance_to(self, agent: str) -> str:
         """Return the stance to `agent`, "" when none is stated.

@@ -73,8 +73,8 @@ class Span(Record):
     kind: int = _INTERNAL
     started_at: datetime
     ended_at: datetime | None = None
-    attributes: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
-    events: list[dict[str, Any]] = []  # noqa: RUF012 - Record copies it
+    attributes: dict[str, Any] = {}
+    events: list[dict[str, Any]] = []
     error: str = ""
 
     def to_record(self, last: datetime) -> dict[str, Any]:

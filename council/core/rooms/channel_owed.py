@@ -6,7 +6,7 @@ Each thing is owed until the channel says that it was done, so whoever does it
 may die in between: it is done again, and never forgotten.
 
     Wake       →  `channel_tasks.task_started`
-    Signal     →  `signalled`
+    Signal     →  shown with the next revision
     Reply      →  append the automatic answer, then `settle` sees it
     PostGuide  →  append the guide, then `settle` sees it
     Remind     →  `discussions.reminded`, and `channel_tasks.summary_queued` where a run is to come
@@ -28,7 +28,6 @@ from council.core.rooms.channel_tasks import asked, attempts_used_up, tasks_of_t
 from council.core.rooms.channels import (
     RULES,
     Channel,
-    ChannelStep,
     FloorRules,
     TurnState,
     is_asleep,
@@ -138,11 +137,6 @@ def _owed_run(channel: Channel, attempt: int, due_at: datetime) -> Wake:
     agent = asked(channel)
     task = task_id(channel.channel_id, channel.cycle, agent, attempt)
     return Wake(agent=agent, task=task, attempt=attempt, due_at=due_at)
-
-
-def signalled(channel: Channel) -> ChannelStep:
-    """Note that the change of speaker was shown."""
-    return ChannelStep(channel=channel.copy(signalled=channel.turn))
 
 
 def next_due(

@@ -70,7 +70,7 @@ class Member(Record):
     name: str = ""
     moderator: bool = False
     joined_at: datetime | None = None
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Result(Record):
@@ -83,7 +83,7 @@ class Result(Record):
     empty: bool
     run: str = ""
     alike: bool = False
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Delivery(Record):
@@ -96,7 +96,7 @@ class Delivery(Record):
     tail: str
     since: datetime
     ends_at: datetime
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Discussion(Record):
@@ -119,7 +119,7 @@ class Discussion(Record):
     closed_reason: str = ""
     called_back_at: datetime | None = None
     minutes: str = ""
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Channel(Record):
@@ -163,34 +163,34 @@ class Channel(Record):
     guild: str = ""
     topic: str = ""
     lang: str = "en"
-    members: dict[str, Member] = {}  # noqa: RUF012 - Record copies it
+    members: dict[str, Member] = {}
     state: TurnState = TurnState.DISABLED
     speakers: tuple[str, ...] = ()
     speaker: str = ""
     cycle: int = 0
     turn: int = 0
-    results: list[Result] = []  # noqa: RUF012 - Record copies it
+    results: list[Result] = []
     anchor: int = 0
     run: str = ""
     turn_at: datetime | None = None
     began_at: datetime | None = None
     delivery: Delivery | None = None
-    ended_runs: list[str] = []  # noqa: RUF012 - Record copies it
-    tasks: dict[str, Task] = {}  # noqa: RUF012 - Record copies it
+    ended_runs: list[str] = []
+    tasks: dict[str, Task] = {}
     roused_at: datetime | None = None
     dormant_at: datetime | None = None
     interjected: bool = False
     cycles_alone: int = 0
     repeats: int = 0
-    said: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    said: dict[str, str] = {}
     calmed: str = ""
     seen: int = 0
     signalled: int = 0
-    unanswered: list[int] = []  # noqa: RUF012 - Record copies it
+    unanswered: list[int] = []
     discussion: Discussion | None = None
     rev: int = 0
     schema_version: int = SCHEMA_VERSION
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class Message(Record):
@@ -208,7 +208,7 @@ class Message(Record):
     kind: MessageKind = MessageKind.MESSAGE
     run: str = ""
     reply_to: int = 0
-    extra: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    extra: dict[str, Any] = {}
 
 
 class FloorRules(Record):
@@ -246,7 +246,7 @@ class ChannelStep(Record):
     """
 
     channel: Channel
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
     outcome: str = ""
     reason: str = ""
     allowed: bool = False

@@ -51,9 +51,9 @@ class Registry(Record):
     `faults` says what was not.
     """
 
-    items: list[Any] = []  # noqa: RUF012 - Record copies it
-    identities: list[Identity] = []  # noqa: RUF012 - Record copies it
-    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    items: list[Any] = []
+    identities: list[Identity] = []
+    faults: list[str] = []
 
     @property
     def agents(self) -> set[str]:

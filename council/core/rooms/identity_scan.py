@@ -43,9 +43,9 @@ class Scanned(Record):
     """
 
     registry: Registry
-    added: list[Identity] = []  # noqa: RUF012 - Record copies it
-    kept: list[Kept] = []  # noqa: RUF012 - Record copies it
-    skipped: list[str] = []  # noqa: RUF012 - Record copies it
+    added: list[Identity] = []
+    kept: list[Kept] = []
+    skipped: list[str] = []
 
 
 def is_source(document: object) -> bool:

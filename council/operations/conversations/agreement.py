@@ -45,9 +45,9 @@ class Standing(Record):
     has_consensus: bool
     blockers: list[str]
     verdict: Verdict | None = None
-    rounds: list[Judged] = []  # noqa: RUF012 - Record copies it
-    doubts: list[Doubt] = []  # noqa: RUF012 - Record copies it
-    lines: list[str] = []  # noqa: RUF012 - Record copies it
+    rounds: list[Judged] = []
+    doubts: list[Doubt] = []
+    lines: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `show --consensus --json`."""

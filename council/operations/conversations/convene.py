@@ -58,8 +58,8 @@ class Invitation(Record):
     mode: str = "debate"
     agents: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
-    roles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    models: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    roles: dict[str, str] = {}
+    models: dict[str, str] = {}
     order: str = ""
     phases: tuple[str, ...] = ()
     timeout: timedelta | None = None
@@ -86,8 +86,8 @@ class Convened(Record):
     path: str
     report: Report | None
     runs: int
-    prompt_chars: dict[str, int] = {}  # noqa: RUF012 - Record copies it
-    warnings: list[str] = []  # noqa: RUF012 - Record copies it
+    prompt_chars: dict[str, int] = {}
+    warnings: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `convene --json`."""

@@ -24,7 +24,7 @@ class Stated(Record):
     """What was stated by options: `stances` are (peer, stance, comment)."""
 
     position: str = ""
-    stances: list[tuple[str, str, str]] = []  # noqa: RUF012 - Record copies it
+    stances: list[tuple[str, str, str]] = []
     confidence: int = 0
 
 

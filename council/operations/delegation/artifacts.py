@@ -362,7 +362,7 @@ class Collected(Record):
     dry_run: bool
     artifacts: list[tuple[str, int]]
     remains: list[tuple[str, int]]
-    strange: list[CouncilError] = []  # noqa: RUF012 - Record copies it
+    strange: list[CouncilError] = []
 
     @property
     def total_bytes(self) -> int:

@@ -48,9 +48,9 @@ class Request(Record):
     trace: str = ""
     session: str = ""
     message: str
-    refs: list[str] = []  # noqa: RUF012 - Record copies it
+    refs: list[str] = []
     priority: str = "P1"
-    limits: dict[str, int] = {}  # noqa: RUF012 - Record copies it
+    limits: dict[str, int] = {}
     schema: Any = None
 
 
@@ -62,9 +62,9 @@ class Answered(Record):
 
     status: str
     summary: str = ""
-    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
+    artifacts: list[str] = []
     error: dict[str, Any] | None = None
-    told: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    told: dict[str, Any] = {}
     trace: str = ""
 
     def to_record(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Cause(Record):
     code: str
     where: str = ""
     agent: str = ""
-    values: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    values: dict[str, Any] = {}
     log: str = ""
 
     @property

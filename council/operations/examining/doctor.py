@@ -71,8 +71,8 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
 
         tried = try_agents(place)
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
-    bad = {(one.code, one.where or one.agent): one for one in found}
-    about = {where for _, where in bad}
+    bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
+    about = {where for _, where, _ in bad}
     looks = (_workspace, _sharing, _agents, _running, _rooms, _protocol)
     well = [one for look in looks for one in look(place)]
     return [

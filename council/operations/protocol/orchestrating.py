@@ -85,8 +85,8 @@ class Beaten(Record):
     name: str
     status: str
     tasks: dict[str, str]
-    waiting: list[str] = []  # noqa: RUF012 - Record copies it
-    woken: list[str] = []  # noqa: RUF012 - Record copies it
+    waiting: list[str] = []
+    woken: list[str] = []
     moved: bool = False
     awaited: bool = False
 

@@ -82,7 +82,7 @@ class Line(Record):
     name: str
     title: str = ""
     stands: tuple[str, dict[str, Any]]
-    owed: list[tuple[str, str, str]] = []  # noqa: RUF012 - Record copies it
+    owed: list[tuple[str, str, str]] = []
 
     def to_note(self) -> list[Any]:
         """Return the line as JSON."""

@@ -73,7 +73,7 @@ class Said(Record):
     """Something that can be said in each language: which sentence, and what stands in it."""
 
     kind: str
-    values: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    values: dict[str, Any] = {}
 
     def text(self, lang: str) -> str:
         """Return the sentence."""
@@ -141,10 +141,10 @@ class Explained(Record):
     path: str = ""
     reply: str = ""
     brief: bool = False
-    waits: list[Wait] = []  # noqa: RUF012 - Record copies it
-    hindrances: list[Cause] = []  # noqa: RUF012 - Record copies it
-    tried: list[Tried] = []  # noqa: RUF012 - Record copies it
-    nexts: list[Next] = []  # noqa: RUF012 - Record copies it
+    waits: list[Wait] = []
+    hindrances: list[Cause] = []
+    tried: list[Tried] = []
+    nexts: list[Next] = []
 
     @property
     def is_open(self) -> bool:

@@ -40,9 +40,9 @@ _ENVIRONMENT = "env"
 class Plan(Record):
     """What `[hooks]` says: commands by hook, variables they may see, what is wrong."""
 
-    commands: dict[str, list[list[str]]] = {}  # noqa: RUF012 - Record copies it
-    env: list[str] = []  # noqa: RUF012 - Record copies it
-    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    commands: dict[str, list[list[str]]] = {}
+    env: list[str] = []
+    faults: list[str] = []
 
 
 def plan_of(table: dict[str, Any]) -> Plan:

@@ -31,7 +31,7 @@ class RunLog(Record):
     folder: str = ""
     seconds: str = ""
     outcome: str = ""
-    output: list[str] = []  # noqa: RUF012 - Record copies it
+    output: list[str] = []
 
 
 def read_run_log(place: Place, task: str) -> RunLog:

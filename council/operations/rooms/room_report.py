@@ -33,7 +33,7 @@ class BeatenRoom(Record):
     rev: int
     awaited: bool = False
     before: str = ""
-    woken: list[str] = []  # noqa: RUF012 - Record copies it
+    woken: list[str] = []
     tended: bool = False
     archived: str = ""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.rooms.channel_tasks import asked, tasks_of_turn
@@ -23,7 +22,6 @@ from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
     from typing import Any
 
 
@@ -31,17 +29,15 @@ class RoomStanding(Record):
     """How one channel stands.
 
     `failures` are the reasons of failed runs for the turn or summary under way, by
-    agent, `logs` where to read more. `owed_since` is since when its agent is owed a
-    start that no heartbeat has given it, None for not.
+    agent, `logs` where to read more.
     """
 
     channel: Channel
     path: str
     running: bool = False
     queued: bool = False
-    failures: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    logs: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    owed_since: datetime | None = None
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
 
     @property
     def has_turns(self) -> bool:
@@ -102,7 +98,6 @@ def standing(place: Place, channel_id: str) -> RoomStanding:
             log = place.paths.run_file(task.id, "log")
             if os.path.isfile(log):
                 logs[task.agent] = log
-    wakes = [one for one in view.owed if isinstance(one, Wake)]
     return RoomStanding(
         channel=channel,
         path=ChannelPlaces(place.paths, channel_id).live,
@@ -110,5 +105,4 @@ def standing(place: Place, channel_id: str) -> RoomStanding:
         queued=any(one.state is TaskState.N for one in tasks),
         failures=failures,
         logs=logs,
-        owed_since=wakes[0].due_at if wakes else None,
     )

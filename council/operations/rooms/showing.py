@@ -24,9 +24,9 @@ class Standing(Record):
     """
 
     channel: Channel
-    edits: list[Event] = []  # noqa: RUF012 - Record copies it
-    messages: list[Message] = []  # noqa: RUF012 - Record copies it
-    origins: dict[int, str] = {}  # noqa: RUF012 - Record copies it
+    edits: list[Event] = []
+    messages: list[Message] = []
+    origins: dict[int, str] = {}
     is_known: bool = True
 
 

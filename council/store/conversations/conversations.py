@@ -47,9 +47,9 @@ class Edited(Record):
     """
 
     state: Conversation
-    events: list[dict[str, Any]] = []  # noqa: RUF012 - Record copies it
+    events: list[dict[str, Any]] = []
     outcome: str = ""
-    result: dict[str, Any] = {}  # noqa: RUF012 - Record copies it
+    result: dict[str, Any] = {}
     repeated: bool = False
     changed: bool = False
 

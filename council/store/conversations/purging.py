@@ -50,17 +50,17 @@ class Purged(Record):
     """What was taken away: paths (or numbers of events) by kind, and what still mentions it."""
 
     conversation_id: str
-    files: list[str] = []  # noqa: RUF012 - Record copies it
-    minutes: list[str] = []  # noqa: RUF012 - Record copies it
-    tasks: list[str] = []  # noqa: RUF012 - Record copies it
-    runs: list[str] = []  # noqa: RUF012 - Record copies it
-    calls: list[str] = []  # noqa: RUF012 - Record copies it
-    artifacts: list[str] = []  # noqa: RUF012 - Record copies it
+    files: list[str] = []
+    minutes: list[str] = []
+    tasks: list[str] = []
+    runs: list[str] = []
+    calls: list[str] = []
+    artifacts: list[str] = []
     history: int = 0
     events: int = 0
     size_bytes: int = 0
     begun: bool = False
-    left: list[str] = []  # noqa: RUF012 - Record copies it
+    left: list[str] = []
 
     @property
     def is_empty(self) -> bool:

@@ -49,7 +49,7 @@ class View(Record):
     text: str
     last: str
     standing: str
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
 
 
 def view(workspace: Workspace, name: str, now: datetime | None) -> View:

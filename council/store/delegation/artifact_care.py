@@ -46,10 +46,10 @@ class Remains(Record):
     whatever else.
     """
 
-    nameless: list[str] = []  # noqa: RUF012 - Record copies it
-    undescribed: list[str] = []  # noqa: RUF012 - Record copies it
-    abandoned: list[str] = []  # noqa: RUF012 - Record copies it
-    foreign: list[str] = []  # noqa: RUF012 - Record copies it
+    nameless: list[str] = []
+    undescribed: list[str] = []
+    abandoned: list[str] = []
+    foreign: list[str] = []
 
 
 def remains(workspace: Workspace, now: datetime) -> Remains:

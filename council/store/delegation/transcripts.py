@@ -44,7 +44,7 @@ class Utterance(Record):
     sender: str
     receiver: str
     text: str
-    refs: list[str] = []  # noqa: RUF012 - Record copies it
+    refs: list[str] = []
     priority: str = ""
     status: str = ""
     error: dict[str, Any] | None = None

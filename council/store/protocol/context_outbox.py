@@ -50,11 +50,11 @@ class Follows(Record):
         taken_back: What need not be read any more of what was handed over, agent and task.
     """
 
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
-    log: list[str] = []  # noqa: RUF012 - Record copies it
-    posts: list[Post] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
+    log: list[str] = []
+    posts: list[Post] = []
     answer: str = ""
-    taken_back: list[tuple[str, str]] = []  # noqa: RUF012 - Record copies it
+    taken_back: list[tuple[str, str]] = []
 
 
 class Change(Follows):

@@ -63,7 +63,7 @@ class Noted(Record):
     context: str
     due: str
     found: Any
-    waits: list[list[str]] = []  # noqa: RUF012 - Record copies it
+    waits: list[list[str]] = []
     look: bytes = b""
 
 

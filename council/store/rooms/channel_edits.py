@@ -35,7 +35,7 @@ class _Wishes(Record):
     """The state as far as the wishes are applied, and what is to be said of them."""
 
     channel: Channel
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
     refused: bool = False
 
     def accept(self, field: str, old: object, new: object) -> None:

@@ -37,7 +37,7 @@ class Tail(Record):
     of what is new: nothing may be added then.
     """
 
-    messages: list[Message] = []  # noqa: RUF012 - Record copies it
+    messages: list[Message] = []
     last_id: int = 0
     said_id: int = 0
     torn: bytes = b""

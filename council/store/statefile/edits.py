@@ -92,9 +92,9 @@ class Taken(Record):
 
     state: Conversation
     page: Page
-    events: list[Event] = []  # noqa: RUF012 - Record copies it
-    kept: list[Kept] = []  # noqa: RUF012 - Record copies it
-    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+    events: list[Event] = []
+    kept: list[Kept] = []
+    seal: list[SealedText] = []
 
 
 def take_in(

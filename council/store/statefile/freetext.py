@@ -9,7 +9,7 @@ Source: C0-078, `store.md` sections 3 and 5.
 
 from __future__ import annotations
 
-from council.store.statefile.marks import same_lines
+from council.store.statefile.marks import STRUCTURE, same_lines
 from council.store.statefile.statefile import Page, free_text, joined
 
 
@@ -125,7 +125,8 @@ def grafted_gaps(theirs: Page, ours: Page, ours_text: str) -> dict[str, str]:
     known = set(same_lines(ours_text).split("\n"))
     gaps = dict(ours.gaps)
     for key, gap in theirs.gaps.items():
-        new = [line for line in same_lines(gap).split("\n") if line not in known]
+        lines = same_lines(gap).split("\n")
+        new = [one for one in lines if one not in known and not one.startswith(STRUCTURE)]
         said = "\n".join(new).strip("\n")
         if said.strip() and key:
             gaps[key] = joined(gaps.get(key, ""), said)

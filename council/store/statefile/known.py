@@ -38,9 +38,9 @@ class Known(Record):
 
     sections: dict[str, list[str]] | None = None
     ledger: dict[str, tuple[str, str]] | None = None
-    labels: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    asides: set[str] = set()  # noqa: RUF012 - never changed in place
+    labels: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    asides: set[str] = set()  # never changed in place
     bare_title: bool = False
     judged: bool = True
     brief_digest: str = ""

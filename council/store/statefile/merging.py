@@ -53,7 +53,7 @@ class Start(Record):
     page: Page
     events: list[Event]
     as_it_stands: bool
-    seal: list[SealedText] = []  # noqa: RUF012 - Record copies it
+    seal: list[SealedText] = []
 
 
 def merge(

@@ -50,19 +50,19 @@ class Page(Record):
     topic: str = ""
     brief: str | None = None
     record: dict[str, Any] | None = None
-    texts: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    order: list[str] = []  # noqa: RUF012 - Record copies it
-    gaps: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    lines: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    names: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    emoji: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    sections: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    titles: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    raw: dict[str, str] = {}  # noqa: RUF012 - Record copies it
-    renamed: dict[str, str] = {}  # noqa: RUF012 - Record copies it
+    texts: dict[str, str] = {}
+    order: list[str] = []
+    gaps: dict[str, str] = {}
+    lines: dict[str, str] = {}
+    names: dict[str, str] = {}
+    emoji: dict[str, str] = {}
+    sections: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    raw: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     lang: str = ""
-    blocks: list[str] = []  # noqa: RUF012 - Record copies it
-    faults: list[str] = []  # noqa: RUF012 - Record copies it
+    blocks: list[str] = []
+    faults: list[str] = []
     complete: bool = False
 
 

@@ -17,7 +17,7 @@ from council.core.conversations.conversation import (
 )
 from council.core.conversations.digest import automatic_digest
 from council.core.conversations.machine import advance, begin
-from council.core.conversations.quotations import FOUND, check_quotations
+from council.core.conversations.quotations import FOUND, Heard
 from council.core.excerpts import excerpt, first_paragraph
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -114,7 +114,7 @@ def test_the_last_words_are_found_word_for_word_in_what_was_said() -> None:
     state = council()
     digest = automatic_digest(state)
     said = [(one.agent, one.text) for one in state.entries]
-    checked = check_quotations(digest, said)
+    checked = Heard(said).check(digest, len(said))
     assert len(checked) == 3
     assert all(one.found == FOUND for one in checked)
     assert "  > A script is enough. Two days." in digest.splitlines()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.conversations.quotations import MAX_QUOTATIONS, check_quotations, may_quote
+from council.core.conversations.quotations import MAX_QUOTATIONS, Heard, Quotation, may_quote
 from tests.timing import assert_cheap
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."
@@ -15,6 +15,10 @@ SAID = [("", "The brief gives us one week."), ("henry", HENRY), ("sage", SAGE)]
 
 WORD = st.text(alphabet="abcdefgh", min_size=3, max_size=8)
 SENTENCE = st.lists(WORD, min_size=4, max_size=12).map(" ".join)
+
+
+def check_quotations(text: str, said: list[tuple[str, str]], **options) -> list[Quotation]:
+    return Heard(said).check(text, len(said), **options)
 
 
 def found(text: str, **options: dict[str, str]) -> list[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from council.core.protocol.answering import answer_of, answered, composed, reada
 from council.core.protocol.exchange_owed import Answer, Deliver
 from council.core.protocol.exchange_runs import run_failed
 from council.core.protocol.orchestrator import cancel, receive_fault
-from council.core.protocol.splitting import Part, divided, undivided
+from council.core.protocol.splitting import Part, divided
 from council.wire.carried import message_of
 from tests.core.exchanges import MINUTE, Context, registered
 
@@ -98,7 +98,7 @@ def test_a_request_that_was_split_is_not_split_again():
     split(context)
     before = context.exchange
 
-    step = context.do(undivided, context.registry, context.now)
+    step = context.do(divided, (), context.registry, context.now)
 
     assert (step.outcome, step.exchange.tasks) == ("", before.tasks)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from council.core.errors import ConflictError
+from council.core.protocol.exchange import LAST_MESSAGE, LAST_TASK
 from council.core.protocol.exchange_owed import Continue, Work
 from council.core.protocol.orchestrator import request
-from council.core.protocol.succession import forwarded, is_used_up, succeed
+from council.core.protocol.succession import forwarded, succeed
 from council.wire.carried import line_of, message_of
 from tests.core.exchanges import NOW, Context, registered, saved
 
@@ -26,13 +27,13 @@ def test_the_ten_thousandth_message_is_the_first_of_a_new_context():
     context = at_the_end()
     context.hear("M9999|W1>O1|U|T1|P1|R|-|0|S1|B400|progress=1%")
     assert context.lines[-1].startswith("M9999|")
-    assert not is_used_up(context.exchange)
+    assert context.exchange.next_message <= LAST_MESSAGE + 1
 
     context.exchange = context.exchange.copy()
     run = next(iter(context.exchange.runs))
     context.lines.clear()
     context.exchange = _heard(context, "M1|W1>O1|C|T1|P1|R|-|0|S1|B300|question=q?", run)
-    assert is_used_up(context.exchange)
+    assert context.exchange.next_message > LAST_MESSAGE + 1
     assert [type(one) for one in context.owed()] == [Continue]
 
     made = succeed(saved(context.exchange), "S2", context.now)
@@ -98,7 +99,7 @@ def test_after_the_last_task_another_one_needs_a_new_context():
     context = Context(registered(W1="plan"), kept_open=True)
     context.exchange.next_task = 999
     context.ask("the last", caps=("plan",))
-    assert is_used_up(context.exchange)
+    assert context.exchange.next_task > LAST_TASK
 
     with pytest.raises(ConflictError):
         request(context.exchange, "one more", context.registry, NOW)

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from council.core.reading_answers.results import result_in, values_in
 from tests.core.reading_answers.corpus import rows
-from tests.timing import assert_linear
+from tests.timing import assert_cheap, assert_linear
 
 VERDICT = {"type": "object", "required": ["verdict"]}
 
@@ -69,3 +69,7 @@ def test_a_number_counts_where_it_stands_alone(text, result):
 @pytest.mark.parametrize("piece", ["{", '{"a": ', "[{}, ", '"', "{}", "{x", "\n1"])
 def test_looking_for_values_takes_time_in_proportion_to_the_text(piece):
     assert_linear(lambda size: values_in(piece * size), 1000, 32_000, 32)
+
+
+def test_a_megabyte_of_broken_values_is_given_up_in_good_time():
+    assert_cheap(lambda: values_in("{x" * (1 << 19)), within_s=3)

@@ -14,7 +14,6 @@ from council.core.rooms.channel_owed import (
     Signal,
     next_due,
     pending,
-    signalled,
 )
 from council.core.rooms.channel_tasks import (
     summary_queued,
@@ -23,7 +22,7 @@ from council.core.rooms.channel_tasks import (
     task_refused,
     task_started,
 )
-from council.core.rooms.channels import Mode, TurnState
+from council.core.rooms.channels import ChannelStep, Mode, TurnState
 from council.core.rooms.discussions import called_back, completed, minuted, reminded
 from council.core.rooms.floor import members_changed
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, SECOND, Room, members
@@ -81,7 +80,7 @@ def test_a_report_channel_owes_nothing_to_anybody():
 def test_each_change_of_speaker_owes_one_signal():
     room = Room("ann", "bob")
     assert owed(room, Signal) == [Signal(turn=1, agent="ann")]
-    room.take(signalled(room.channel))
+    room.take(ChannelStep(channel=room.channel.copy(signalled=room.channel.turn)))
     assert owed(room, Signal) == []
     room.end("ann", "NO")
     assert owed(room, Signal) == [Signal(turn=2, agent="bob")]
@@ -208,7 +207,7 @@ def test_a_room_that_goes_on_for_long_keeps_few_tasks():
 
 def test_next_due_tells_when_time_alone_changes_something():
     room = Room("ann", "bob")
-    room.take(signalled(room.channel))
+    room.take(ChannelStep(channel=room.channel.copy(signalled=room.channel.turn)))
     assert next_due(room.channel) is None
     room.post("zoe", "hello")
     assert next_due(room.channel) <= room.now

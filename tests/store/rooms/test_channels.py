@@ -17,6 +17,7 @@ from council.store.paths import Workspace
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page, channel_words
 from council.store.rooms.channels import Channels
+from council.store.rooms.message_lines import DELETES
 from tests.store.journals import whole_texts
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -296,6 +297,24 @@ def test_a_deleted_message_is_not_shown(tmp_path):
 
 
 # History and signal
+
+
+@pytest.mark.req("DG-143")
+def test_a_folder_delivers_and_what_was_deleted_is_not_seen(store):
+    store.create(room("owl"), NOW, [])
+
+    with store.open("weather", NOW) as session:
+        first = session.post(Message(id=1, at=NOW, author="owl", content="one"))
+        second = session.post(Message(id=1, at=NOW, author="moderator", content="signal"))
+        deletes = Message(id=1, at=NOW, author="moderator", content="", extra={DELETES: second.id})
+        session.post(deletes)
+        session.read_log()
+        third = session.post(Message(id=1, at=NOW, author="owl", content="two"))
+
+        assert (first.id, second.id, third.id) == (1, 2, 4)
+        assert [one.content for one in session.messages_after(0)] == ["one", "two"]
+        assert [one.content for one in session.messages_after(1)] == ["two"]
+        assert list(session.channel.members) == ["moderator", "owl"]
 
 
 def test_history_stays_bounded_however_often_turns_change(store, workspace):

@@ -5,17 +5,13 @@ Source: PR-545, PR-571, A-56.
 
 from __future__ import annotations
 
-from council.core.protocol.exchange import LAST_MESSAGE
+from collections.abc import Container, Iterable
+
+from council.core.protocol.exchange import LAST_MESSAGE, Exchange
 from council.core.protocol.messages import REGISTRY_CONTEXT
 from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.registry import Registry
 from council.wire.meaning import Known
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-    from council.core.protocol.exchange import Exchange
-    from council.core.protocol.registry import Registry
 
 
 class _Numbers:
