@@ -9,7 +9,7 @@ Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.ids import folded, split_task_id
 from council.core.record import Record
 from council.core.reporting.trace_context import context_of, trace_of, w3c_trace
@@ -144,20 +144,14 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
-            known = conversation_id or name
-            return _of_owner("conversation", known, name, _trace_of(place, name))
-    try:
+            trace = ""
+            with ignoring(CouncilError):
+                trace = place.conversations.read(name).trace
+            return _of_owner("conversation", conversation_id or name, name, trace)
+    with ignoring(CouncilError):
         found = recall(place, wanted).state
-    except CouncilError:
-        return None
-    return _of_owner("conversation", found.conversation_id, found.name, found.trace)
-
-
-def _trace_of(place: Place, name: str) -> str:
-    try:
-        return place.conversations.read(name).trace
-    except CouncilError:
-        return ""
+        return _of_owner("conversation", found.conversation_id, found.name, found.trace)
+    return None
 
 
 def _channel(place: Place, wanted: str) -> Subject | None:
@@ -172,10 +166,9 @@ def _context(place: Place, wanted: str) -> Subject | None:
         return task_of_context(wanted)
     if not Contexts(place.paths).exists(wanted):
         return None
-    try:
+    trace = ""
+    with ignoring(CouncilError):
         trace = Contexts(place.paths).read(wanted).exchange.trace_id
-    except CouncilError:
-        trace = ""
     return _of_owner("context", wanted, wanted, trace)
 
 
@@ -200,14 +193,11 @@ def _agent(place: Place, wanted: str) -> Subject | None:
     """Return an agent, by its id or that which it bears in messages."""
     from council.store.protocol.protocol_registry import load
 
-    try:
-        entries = load(place.paths).entries.values()
-    except CouncilError:
-        entries = {}.values()
-    for entry in entries:
-        if wanted in (entry.id, entry.agent):
-            name = entry.agent or entry.id
-            return Subject(kind="agent", id=name, name=name, also=entry.id)
+    with ignoring(CouncilError):
+        for entry in load(place.paths).entries.values():
+            if wanted in (entry.id, entry.agent):
+                name = entry.agent or entry.id
+                return Subject(kind="agent", id=name, name=name, also=entry.id)
     known = wanted in known_agents(place.root, place.settings)
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 
