@@ -246,12 +246,9 @@ def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
     from council.core.conversations.handles import is_anonymous
 
     until = "" if state.paused_at is not None else render_instant(state.timeout_at)
-    waiting = [
-        (agent, render_instant(owed.asked_at(state, agent)), until) for agent in owed.owing(state)
-    ]
-    if is_anonymous(state):  # the board is for runs to read, too
-        return [(ANONYMOUS, since, until) for _, since, until in waiting]
-    return waiting
+    hidden = is_anonymous(state)  # the board is for runs to read, too
+    asked = [(agent, render_instant(owed.asked_at(state, agent))) for agent in owed.owing(state)]
+    return [(ANONYMOUS if hidden else agent, since, until) for agent, since in asked]
 
 
 def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:

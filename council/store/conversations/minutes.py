@@ -236,7 +236,7 @@ def conversation_in(text: str) -> Conversation:
     """Return the conversation that minutes hold which were written before HR-027.
 
     In those the state stood as a comment at the end, and the texts above it
-    were the only ones. `minutes_folder.archived_at` reads minutes of any age.
+    were the only ones. `archived_at` reads minutes of any age.
 
     Raises:
         InvalidStateError: There is no state in them, or one that cannot be read.
