@@ -28,8 +28,8 @@ from council.drivers.scripted import ANSWERS_FILE, parse_script
 from council.operations.conversations.follow import minutes_of
 from council.operations.place import Place, open_place
 from council.store.agents import SOUL_FILE
+from council.store.conversations.minutes import data_path
 from council.store.files import make_folder, remove, write_new
-from council.store.minutes.minutes import data_path
 from council.store.settings import Settings, language
 from council.store.slots import Slots
 

@@ -1,11 +1,11 @@
 """Which events there are, and the JSON Schema that is published of them.
 
-One literal table: a type, what it says in a sentence, and what its `data`
+One table of rows: a type, what it says in a sentence, and what its `data`
 hold. A field is written `name:kind`; `name?` may be missing, `kind-` may be
 null. Nothing checks an event as it is written: the tests hold all that ever
 is to this table, and every type in it to the code that writes it.
 
-To add an event: a line here, a line in each language in `operations/event_words`,
+To add an event: a row here, a row in `operations/reporting/event_words`,
 and `council events schema > council/schemas/event.json`.
 
 Source: P8-081 to P8-086, XC-013.

@@ -176,7 +176,7 @@ def doomed(place: Place, wanted: str) -> Doomed:
             channel = channel_purging.find(place.paths, one)
             if channel:
                 return _channel(place, channel)
-        from council.store.minutes.minutes_folder import archived_conversation
+        from council.store.conversations.minutes import archived_conversation
 
         return _conversation(place, archived_conversation(place.paths, wanted)[0].conversation_id)
     is_channel = channel_purging.is_there(place.paths, wanted)

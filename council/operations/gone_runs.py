@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from council.operations.place import Place
 
     Held = TypeVar("Held", Conversation, Channel, Exchange)
-    Runs = Mapping[str, Task] | Mapping[str, Run]
+    Runs = Mapping[str, Task | Run]
 
 # Who answers by hand or by way of an inbox has a lease at most, and no process.
 _WITHOUT_PROCESS = ("manual", "inbox")

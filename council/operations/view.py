@@ -288,8 +288,8 @@ def archived(place: Place, search: str = "") -> list[dict[str, Any]]:
         place: The workspace.
         search: Words that must all stand somewhere in the minutes, "" for no condition.
     """
+    from council.store.conversations.minutes import facts, minutes_files
     from council.store.files import content_of
-    from council.store.minutes.minutes_folder import facts, minutes_files
 
     words = search.lower().split()
     found = []

@@ -17,10 +17,10 @@ from council.core.errors import CouncilError
 from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files, settings
+from council.store.conversations.minutes import minutes_head
 from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
-from council.store.minutes.minutes import minutes_head
 from council.store.settings_file import read_settings_file
 from council.store.statefile import statefile
 

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from council.store.minutes.minutes import with_data
+from council.store.conversations.minutes import with_data
 
 HOUSE = Path(__file__).parent.parent.parent
 BRIEF = Path(__file__).parent / "briefs" / "records-of-the-valserine-clinics.md"

@@ -23,47 +23,30 @@ from council.core.conversations.conversation import Conversation, EntryKind
 from council.core.conversations.procedures import PROCEDURES
 from council.core.excerpts import excerpt, first_paragraph
 from council.core.reading_answers.cleaning import clean
+from council.core.reporting.sentences import rows, words_in
 
 ISSUE_MAX_CHARS = 400
 
-_WORDS = {
-    "en": {
-        "first": "Automatic digest, no judgement: nobody wrote a synthesis in time, so this was "
-        "put together by rule. It contains no decision.",
-        "answered": "Who answered",
-        "round": "round {tour}, {phase}",
-        "nobody": "nobody",
-        "none": "none",
-        "agreement": "Agreement",
-        "agreed": "AGREED in their last contribution",
-        "not_agreed": "answered without AGREED",
-        "silent": "never answered",
-        "blockers": "Open blocking issues",
-        "raised": "raised by",
-        "absent": "Absent",
-        "late": "Came late, not counted",
-        "last": "The beginning of each last contribution, word for word",
-        "colon": ": ",
-    },
-    "fr": {
-        "first": "Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, "
-        "ceci a donc été établi par règle. Il ne contient aucune décision.",
-        "answered": "Qui a répondu",
-        "round": "tour {tour}, {phase}",
-        "nobody": "personne",
-        "none": "aucun",
-        "agreement": "Accord",
-        "agreed": "AGREED dans leur dernière contribution",
-        "not_agreed": "ont répondu sans AGREED",
-        "silent": "n'ont jamais répondu",
-        "blockers": "Points bloquants ouverts",
-        "raised": "soulevé par",
-        "absent": "Absents",
-        "late": "Arrivées en retard, non comptées",
-        "last": "Le début de chaque dernière contribution, mot pour mot",
-        "colon": " : ",
-    },
-}
+_WORDS = rows("""
+first || Automatic digest, no judgement: nobody wrote a synthesis in time, so this was put together
+       by rule. It contains no decision.
+    || Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, ceci a donc été
+       établi par règle. Il ne contient aucune décision.
+answered || Who answered || Qui a répondu
+round || round {tour}, {phase} || tour {tour}, {phase}
+nobody || nobody || personne
+none || none || aucun
+agreement || Agreement || Accord
+agreed || AGREED in their last contribution || AGREED dans leur dernière contribution
+not_agreed || answered without AGREED || ont répondu sans AGREED
+silent || never answered || n'ont jamais répondu
+blockers || Open blocking issues || Points bloquants ouverts
+raised || raised by || soulevé par
+absent || Absent || Absents
+late || Came late, not counted || Arrivées en retard, non comptées
+last || The beginning of each last contribution, word for word
+    || Le début de chaque dernière contribution, mot pour mot
+""")
 
 
 def automatic_digest(state: Conversation) -> str:
@@ -72,12 +55,11 @@ def automatic_digest(state: Conversation) -> str:
     Source: C0-063, DL-084.
     """
     if PROCEDURES[state.procedure].verdict == "stances":
-        from council.core.deliberation.verdict_digest import (
-            verdict_digest,  # only where stances are judged
-        )
+        # Only where stances are judged.
+        from council.core.deliberation.verdict_digest import verdict_digest
 
         return verdict_digest(state)
-    words = _WORDS.get(state.lang, _WORDS["en"])
+    words = words_in(state.lang, _WORDS)
     parts = [
         [words["first"]],
         [f"## {words['answered']}", "", *_answered(state, words)],

@@ -11,72 +11,50 @@ from __future__ import annotations
 
 from council.core.conversations.account import one_line
 from council.core.conversations.conversation import Conversation
-from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL
 from council.core.deliberation.judgement import Judgement, Objection, dissent, judge
 from council.core.excerpts import excerpt
+from council.core.reporting.sentences import rows, words_in
 
 _POSITION_MAX_CHARS = 300
 
-_WORDS = {
-    "en": {
-        "first": "Automatic digest, no judgement: nobody wrote a synthesis in time, so this was "
-        "put together by rule from votes and stances.",
-        "consensus": "Consensus Summary",
-        "disagreement": "Disagreement Summary",
-        "insights": "Key Insights",
-        "recommendation": "Recommendation",
-        "strong": "Strong consensus: all {all} agree on the position of @{who}.",
-        "soft": "Soft consensus: {agree} of {all} agree on the position of @{who}; {threshold} are "
-        "needed.",
-        "none": "No consensus: no position has the {threshold} of {all} that are needed. That of "
-        "@{who} has most support: {agree} agree, {partial} partly, {disagree} disagree, {absent} "
-        "gave no stance on it that counts.",
-        "unheard": "No consensus: no position could be read.",
-        AGREE: "agrees with @{who}, but not with all others that do",
-        PARTIAL: "partly agrees with @{who}",
-        DISAGREE: "disagrees with @{who}",
-        ABSENT: "gave no stance on it that counts",
-        "holds": "holds it, and does not agree with all that agree",
-        "advocate": " (devil's advocate, not counted)",
-        "sure": " (confidence {confidence}/5)",
-        "follow": "By rule only: the position of @{who} has the support that is needed. Nobody has "
-        "weighed it.",
-        "open": "By rule there is none, as no position has the support that is needed.",
-        "nobody": "Nobody stated a position.",
-        "open-quote": "“",
-        "close-quote": "”",
-        "colon": ": ",
-    },
-    "fr": {
-        "first": "Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, ceci "
-        "a donc été établi par règle à partir des votes et des avis.",
-        "consensus": "Résumé du consensus",
-        "disagreement": "Résumé des désaccords",
-        "insights": "Points clés",
-        "recommendation": "Recommandation",
-        "strong": "Consensus fort : les {all} sont d'accord sur la position de @{who}.",
-        "soft": "Consensus souple : {agree} sur {all} sont d'accord sur la position de @{who} ; il "
-        "en faut {threshold}.",
-        "none": "Pas de consensus : aucune position ne réunit les {threshold} voix sur {all} qu'il "
-        "faut. Celle de @{who} est la mieux soutenue : {agree} d'accord, {partial} en partie, "
-        "{disagree} pas d'accord, {absent} ne se prononcent pas.",
-        "unheard": "Pas de consensus : aucune position n'a pu être lue.",
-        AGREE: "d'accord avec @{who}, mais pas avec tous ceux qui le sont",
-        PARTIAL: "en partie d'accord avec @{who}",
-        DISAGREE: "pas d'accord avec @{who}",
-        ABSENT: "ne se prononce pas",
-        "holds": "tient cette position, sans être d'accord avec tous ceux qui la partagent",
-        "advocate": " (avocat du diable, ne compte pas)",
-        "sure": " (confiance {confidence}/5)",
-        "follow": "Par règle seulement : la position de @{who} a le soutien qu'il faut. Personne "
-        "ne l'a pesée.",
-        "open": "Par règle il n'y en a pas, aucune position n'ayant le soutien qu'il faut.",
-        "nobody": "Personne n'a pris position.",
-        "open-quote": "« ",
-        "close-quote": " »",
-        "colon": " : ",
-    },
-}
+_WORDS = rows("""
+first || Automatic digest, no judgement: nobody wrote a synthesis in time, so this was put together
+       by rule from votes and stances.
+    || Relevé automatique, sans jugement : personne n'a écrit de synthèse à temps, ceci a donc été
+       établi par règle à partir des votes et des avis.
+consensus || Consensus Summary || Résumé du consensus
+disagreement || Disagreement Summary || Résumé des désaccords
+insights || Key Insights || Points clés
+recommendation || Recommendation || Recommandation
+strong || Strong consensus: all {all} agree on the position of @{who}.
+    || Consensus fort : les {all} sont d'accord sur la position de @{who}.
+soft || Soft consensus: {agree} of {all} agree on the position of @{who}; {threshold} are needed.
+    || Consensus souple : {agree} sur {all} sont d'accord sur la position de @{who} ; il en faut
+       {threshold}.
+none || No consensus: no position has the {threshold} of {all} that are needed. That of @{who} has
+       most support: {agree} agree, {partial} partly, {disagree} disagree, {absent} gave no stance
+       on it that counts.
+    || Pas de consensus : aucune position ne réunit les {threshold} voix sur {all} qu'il faut. Celle
+       de @{who} est la mieux soutenue : {agree} d'accord, {partial} en partie, {disagree} pas
+       d'accord, {absent} ne se prononcent pas.
+unheard || No consensus: no position could be read.
+    || Pas de consensus : aucune position n'a pu être lue.
+agree || agrees with @{who}, but not with all others that do
+    || d'accord avec @{who}, mais pas avec tous ceux qui le sont
+partial || partly agrees with @{who} || en partie d'accord avec @{who}
+disagree || disagrees with @{who} || pas d'accord avec @{who}
+absent || gave no stance on it that counts || ne se prononce pas
+holds || holds it, and does not agree with all that agree
+    || tient cette position, sans être d'accord avec tous ceux qui la partagent
+advocate || (devil's advocate, not counted) || (avocat du diable, ne compte pas)
+sure || (confidence {confidence}/5) || (confiance {confidence}/5)
+follow || By rule only: the position of @{who} has the support that is needed. Nobody has weighed
+       it.
+    || Par règle seulement : la position de @{who} a le soutien qu'il faut. Personne ne l'a pesée.
+open || By rule there is none, as no position has the support that is needed.
+    || Par règle il n'y en a pas, aucune position n'ayant le soutien qu'il faut.
+nobody || Nobody stated a position. || Personne n'a pris position.
+""")
 
 
 def verdict_digest(state: Conversation) -> str:
@@ -85,7 +63,7 @@ def verdict_digest(state: Conversation) -> str:
     Consensus stands in it where there is one, and dissent wherever anybody
     dissents, under a soft consensus too.
     """
-    words = _WORDS.get(state.lang, _WORDS["en"])
+    words = words_in(state.lang, _WORDS)
     judged = judge(state)
     verdict = judged.verdict
     counted = words[verdict.type if judged.last else "unheard"].format(
@@ -118,7 +96,7 @@ def verdict_digest(state: Conversation) -> str:
 def _objection(judged: Judgement, one: Objection, words: dict[str, str]) -> str:
     stance = "holds" if one.agent == judged.verdict.reference else one.stance
     line = f"- @{one.agent} {words[stance].format(who=judged.verdict.reference)}"
-    line += "" if one.counts else words["advocate"]
+    line += "" if one.counts else f" {words['advocate']}"
     if one.agent in judged.last:
         line += f"{words['colon']}{_quote(judged, one.agent, words)}"
     return line
@@ -127,5 +105,6 @@ def _objection(judged: Judgement, one: Objection, words: dict[str, str]) -> str:
 def _quote(judged: Judgement, agent: str, words: dict[str, str]) -> str:
     said = judged.last[agent]
     position = excerpt(one_line(said.position), _POSITION_MAX_CHARS)
-    sure = words["sure"].format(confidence=said.confidence) if said.confidence else ""
-    return f"{words['open-quote']}{position}{words['close-quote']}{sure}"
+    shown = f"{words['open-quote']}{position}{words['close-quote']}"
+    sure = words["sure"].format(confidence=said.confidence)
+    return f"{shown} {sure}" if said.confidence else shown

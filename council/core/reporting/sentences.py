@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LANGUAGES = ("en", "fr")
+# Signs, of which the blanks count: (English, French).
+_SIGNS: dict[str, tuple[str, ...]] = {
+    "colon": (": ", " : "),
+    "semicolon": ("; ", " ; "),
+    "open-quote": ("“", "« "),
+    "close-quote": ("”", " »"),
+}
 
 
 def rows(text: str) -> dict[str, tuple[str, ...]]:
@@ -31,6 +38,12 @@ def rows(text: str) -> dict[str, tuple[str, ...]]:
 def place_of(lang: str) -> int:
     """Return where the words of a language stand in a row; those of English where it has none."""
     return LANGUAGES.index(lang) if lang in LANGUAGES else 0
+
+
+def words_in(lang: str, *tables: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return the signs of a language, and its words as tables have them."""
+    at = place_of(lang)
+    return {key: said[at] for table in (_SIGNS, *tables) for key, said in table.items()}
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:

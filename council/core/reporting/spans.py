@@ -246,20 +246,12 @@ def trace_export(
     found = _Spans(names)
     for event in events:
         found.take(event)
-    resource = {SERVICE: "council", "council.workspace": root_name}
-    return {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _attributes(resource)},
-                "scopeSpans": [
-                    {
-                        "scope": {"name": "council", "version": version},
-                        "spans": [one.to_record(found.last) for one in found.made],
-                    }
-                ],
-            }
-        ]
+    resource = {"attributes": _attributes({SERVICE: "council", "council.workspace": root_name})}
+    scope = {
+        "scope": {"name": "council", "version": version},
+        "spans": [one.to_record(found.last) for one in found.made],
     }
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
 
 
 def _nano(instant: datetime) -> str:

@@ -48,7 +48,7 @@ def context_of(conversation_id: str) -> str:
 
 
 def is_w3c(trace: str) -> bool:
-    """Tell whether a trace id is one of the W3C: 32 lower-case hex digits, not all zero."""
+    """Return true if a trace id is one of the W3C: 32 lower-case hex digits, not all zero."""
     return _is_hex(trace, 32)
 
 

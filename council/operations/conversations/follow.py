@@ -30,7 +30,7 @@ from council.operations.conversations.ended import last_over
 from council.operations.heartbeat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
-from council.store.minutes.minutes_folder import archived_at, facts
+from council.store.conversations.minutes import archived_at, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from council.core.errors import CouncilError, InvalidStateError
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
-from council.store.minutes.minutes_folder import archived_at, facts, minutes_files
-from council.store.minutes.ratings import ratings_in
+from council.store.conversations.minutes import archived_at, facts, minutes_files
+from council.store.conversations.ratings import ratings_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

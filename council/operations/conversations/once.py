@@ -34,7 +34,7 @@ def done_and_over(place: Place, name: str, operation: Operation) -> Conversation
     if not operation.is_repeat:
         return None
     from council.operations.conversations.ended import last_over
-    from council.store.minutes.minutes_folder import archived_conversation
+    from council.store.conversations.minutes import archived_conversation
 
     place.conversations.clear_ended(name, place.now())
     found = last_over(place, name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from council.core.errors import UsageError
 from council.core.record import Record
 from council.operations.place import Place
-from council.store.minutes.minutes_folder import find_minutes
-from council.store.minutes.ratings import STARS, add_rating, is_rating
+from council.store.conversations.minutes import find_minutes
+from council.store.conversations.ratings import STARS, add_rating, is_rating
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def recall(place: Place, wanted: str = "") -> Recalled:
                 path=place.paths.conversation_file(wanted),
                 archived=False,
             )
-    from council.store.minutes.minutes_folder import archived_conversation
+    from council.store.conversations.minutes import archived_conversation
 
     try:
         state, path = archived_conversation(place.paths, wanted)

@@ -48,12 +48,10 @@ disk-full || the disk is full, or nearly: {free} MiB are left
     || faites de la place (council gc --dry-run), puis : council heartbeat
 folder-missing || the folder is missing || le dossier manque || council doctor --repair
 folder-closed || the folder cannot be written || le dossier ne peut être écrit || chmod u+rwx {path}
-setting || {message}
-    || {message}
+setting || {message} || {message}
     || correct or delete that line in council.toml
     || corrigez ou retirez cette ligne de council.toml
-no-such-limit || no limit is called {limit}
-    || aucune limite ne s'appelle {limit}
+no-such-limit || no limit is called {limit} || aucune limite ne s'appelle {limit}
     || there are: {known} || il y a : {known}
 hook || {message} || {message} || {hint}
 routing || {message} || {message} || {hint}
@@ -63,8 +61,7 @@ key || its mode is {mode}, which lets others read it, or not even its owner
 counts || {path} cannot be read; counts of runs begin anew
     || {path} est illisible ; les comptes recommencent
     || council doctor --repair
-work-failed || work in the background failed: {last}
-    || un travail en arrière-plan a échoué : {last}
+work-failed || work in the background failed: {last} || un travail en arrière-plan a échoué : {last}
     || read {log}, then delete it; then: council heartbeat
     || lisez {log}, puis supprimez-le ; puis : council heartbeat
 cap || the cap {cap} is reached: no more runs are started
@@ -75,12 +72,10 @@ rests || {agent} rests until {until}: it failed[ {once}][ {failures} times in a 
        ({reason})]
     || mend its program; it is back as soon as it answers: council doctor --probe
     || réparez son programme ; il revient dès qu'il répond : council doctor --probe
-no-driver || no driver '{driver}'
-    || aucun pilote '{driver}'
+no-driver || no driver '{driver}' || aucun pilote '{driver}'
     || set driver to one of {known} under ‹agents.{agent}› in council.toml
     || driver doit être l'un de {known} sous ‹agents.{agent}› dans council.toml
-no-command || {agent} has no argv and no known preset
-    || {agent} n'a ni argv ni preset connu
+no-command || {agent} has no argv and no known preset || {agent} n'a ni argv ni preset connu
     || set argv under ‹agents.{agent}› in council.toml
     || donnez argv sous ‹agents.{agent}› dans council.toml
 no-program || the program of {agent} is not there: {program}
@@ -104,8 +99,7 @@ moderator || an agent has the id of who moderates rooms, and can be in none
 registry || {message} || {message} || {hint}
 identities || {message} || {message} || {hint}
 identity-source || {message} || {message} || {hint}
-silent || no sign of life for {age}
-    || aucun signe de vie depuis {age}
+silent || no sign of life for {age} || aucun signe de vie depuis {age}
     || start it again; it is back with: council agent liveness {id} --load 0
     || relancez-le ; il revient avec : council agent liveness {id} --load 0
 left-over || a {kind} has no end: the process that made it is gone
@@ -122,14 +116,12 @@ newer-file || its file has schemaVersion {version}, which only a newer council c
        restore REV
     || installez un council qui connaît schemaVersion {version} ; ou revenez : council history,
        council restore REV
-broken-file || its file is not in order: {message}
-    || son fichier n'est pas en ordre : {message}
+broken-file || its file is not in order: {message} || son fichier n'est pas en ordre : {message}
     || council doctor --repair; see: council check --name {name}; go back: council history, council
        restore REV
     || council doctor --repair ; voir : council check --name {name} ; revenir : council history,
        council restore REV
-broken-document || its document cannot be read: {message}
-    || son document est illisible : {message}
+broken-document || its document cannot be read: {message} || son document est illisible : {message}
     || put the state block back, or remove the file: what was committed is restored by the next
        command
     || remettez le bloc d'état, ou retirez le fichier : la commande suivante rétablit l'acquis
@@ -142,8 +134,7 @@ lock-stuck || {holder} has held a lock for more than a minute
     || {holder} tient un verrou depuis plus d'une minute
     || if that process hangs, end it: the lock ends with it
     || si ce processus est bloqué, arrêtez-le : le verrou disparaît avec lui
-locked || {holder} holds its lock
-    || {holder} tient son verrou
+locked || {holder} holds its lock || {holder} tient son verrou
     || if that process hangs, end it: the lock ends with it
     || si ce processus est bloqué, arrêtez-le : le verrou disparaît avec lui
 exit || the program of {agent} failed: {reason}[; it said: {output}]
@@ -177,8 +168,7 @@ too-long || what {agent} answered is not taken: {reason}
        in council.toml
     || qu'il dise moins, ou publie ce qui est long (council artifact publish) ; ou relevez
        max_text_bytes dans council.toml
-attempt-failed || {agent} failed: {reason}
-    || {agent} a échoué : {reason}
+attempt-failed || {agent} failed: {reason} || {agent} a échoué : {reason}
     || [see {log}; ]try it with: council doctor --probe[; for this round, by hand: {reply}]
     || [voir {log} ; ]essai : council doctor --probe[ ; pour ce tour, à la main : {reply}]
 lost || a run of {agent} died without a word (its process was killed, or the machine went down)
@@ -208,16 +198,13 @@ by-hand-strict || no program answers for {agent}, and trust = "strict" takes no 
 turn-open || {agent} began its turn by itself[ (run {run})] and has not ended it
     || {agent} a commencé son tour de lui-même[ (exécution {run})] et ne l'a pas fini
     || council turn end {name} --as {agent} [--run-id {run} ]--post --text "…"
-    || council turn end {name} --as {agent} [--run-id {run} ]--post --text "…"
-not-completed || {agent} has not handed in the summary
-    || {agent} n'a pas rendu le résumé
+not-completed || {agent} has not handed in the summary || {agent} n'a pas rendu le résumé
     || write the summary to that file and do: {reply}
     || écrivez le résumé dans ce fichier, puis : {reply}
 choice-open || the user has not chosen yet: {question}[ ({options})]
     || l'utilisateur n'a pas encore choisi : {question}[ ({options})]
     || council msg answer {task} OPTION
-no-worker || no worker for {task}[: {reason}]
-    || aucun exécutant pour {task}[ : {reason}]
+no-worker || no worker for {task}[: {reason}] || aucun exécutant pour {task}[ : {reason}]
     || see who could: council agent query; council agent select CAPS --explain; let one join:
        council agent join
     || voir qui pourrait : council agent query ; council agent select CAPS --explain ; inscription :
@@ -227,8 +214,7 @@ worker-by-hand || no program answers for {agent}: it answers by hand, and has no
     || read what it was sent: council msg inbox --as {agent}; answer: council msg send LINE
     || lire ce qui lui fut envoyé : council msg inbox --as {agent} ; répondre : council msg send
        LIGNE
-task-failed || {tid} failed: {code} {reason}
-    || {tid} a échoué : {code} {reason}
+task-failed || {tid} failed: {code} {reason} || {tid} a échoué : {code} {reason}
     || see: council task show {task}; who could do it: council agent select CAPS --explain; then
        send the request again
     || voir : council task show {task} ; qui pourrait : council agent select CAPS --explain ; puis
@@ -256,8 +242,7 @@ no-turns || nobody is woken in this room: its state is {state} ({members} agents
     || [faites entrer un agent : council channel members {empty} add AGENT][pour parler à tour de
        rôle : council channel mode {free} chat][son mode est verrouillé ; créez un salon où l'on
        parle à tour de rôle : council channel create chat NOM --participants {locked}]
-no-place || all {places} places are taken: by {runs}
-    || les {places} places sont prises : par {runs}
+no-place || all {places} places are taken: by {runs} || les {places} places sont prises : par {runs}
     || wait, or end what hangs; more places: max_runs in council.toml. It does not count against the
        deadline
     || attendez, ou arrêtez ce qui bloque ; plus de places : max_runs dans council.toml. Le délai

@@ -93,14 +93,8 @@ class Cause(Record):
 
     def to_record(self, lang: str = "en") -> dict[str, Any]:
         """Return the JSON object of a cause, the same in every command."""
-        return {
-            "what": self.code,
-            "where": self.where or None,
-            "agentId": self.agent or None,
-            "said": self.said(lang),
-            "fix": self.fix(lang),
-            "log": self.log or None,
-        }
+        told = self.as_json("code:what where? agent:agentId?")
+        return {**told, "said": self.said(lang), "fix": self.fix(lang), "log": self.log or None}
 
 
 def cause(code: str, where: str = "", agent: str = "", /, **values: Any) -> Cause:
@@ -134,13 +128,8 @@ class Finding(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the finding as JSON."""
-        return {
-            "what": self.what,
-            "ok": self.ok,
-            "found": self.found,
-            "fix": self.fix or None,
-            "cause": self.cause.code if self.cause else None,
-        }
+        code = self.cause.code if self.cause else None
+        return {**self.as_json("what ok found fix?"), "cause": code}
 
 
 def wrong(one: Cause) -> Finding:

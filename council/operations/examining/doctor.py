@@ -73,14 +73,8 @@ def examine(place: Place, *, repair: bool = False, probe: bool = False) -> list[
     found = [*find_problems(place).found, *old_clocks(place), *unmended]
     bad = {(one.code, one.where or one.agent, one.said()): one for one in found}
     about = {where for _, where, _ in bad}
-    well = [
-        *_workspace(place),
-        *_sharing(place),
-        *_agents(place),
-        *_running(place),
-        *examine_rooms(place),
-        *examine_protocol(place),
-    ]
+    looks = (_workspace, _sharing, _agents, _running, _rooms, _protocol)
+    well = [one for look in looks for one in look(place)]
     return [
         *(one for one in well if not one.ok or one.what not in about),
         *map(wrong, bad.values()),
@@ -101,10 +95,14 @@ def _repair(place: Place) -> list[Cause]:
         for path in record_files(place.paths.tally):
             files.remove(path)
         edit_tally(place.paths, lambda tally: tally.councils.clear())
+
+    def unchanged(state: Conversation) -> Step:
+        return Step(state=state.copy())
+
     refused = []
     for name in place.conversations.names():
         try:
-            place.conversations.edit(name, _unchanged, actor="doctor", now=place.now())
+            place.conversations.edit(name, unchanged, actor="doctor", now=place.now())
         except CouncilError as error:
             kind = "not-adopted" if error.code == "not-adopted" else "broken-file"
             refused.append(cause(kind, name, message=error.message, name=name))
@@ -132,23 +130,16 @@ def _sharing(place: Place) -> Iterator[Finding]:
     yield wrong(cause("sharing", what, message=said, hint=f"{owners} (or root) runs: {TO_SHARE}"))
 
 
-def _unchanged(state: Conversation) -> Step:
-    return Step(state=state.copy())
-
-
 # --- What is well
 
 
 def _workspace(place: Place) -> Iterator[Finding]:
     for folder in folders(place):
         where = f"{os.path.relpath(folder, place.root)}/"
-        there = os.path.isdir(folder)
-        # What writes there first makes it: in nobody's way, but not as it was set up.
-        yield (
-            Finding(what=where, found="is there")
-            if there
-            else wrong(cause("folder-missing", where))
-        )
+        if os.path.isdir(folder):
+            yield Finding(what=where, found="is there")
+        else:  # what writes there first makes it: in the way of nothing, but not as it was set up
+            yield wrong(cause("folder-missing", where))
     free = free_mib(place)
     if free is not None:
         yield Finding(what="disk", found=f"{free} MiB free")
@@ -197,42 +188,39 @@ def _running(place: Place) -> Iterator[Finding]:
 # --- Rooms and messages: what is well, and what is over and cannot be read
 
 
-def examine_rooms(place: Place) -> list[Finding]:
+def _rooms(place: Place) -> Iterator[Finding]:
     """Look at channels, and at the accounts that are known."""
     seen, _ = rooms.each(place, lambda here, one: rooms.channels(here).see(one))
-    found = []
     if seen:
-        found.append(Finding(what="channels", found=f"{len(seen)} can be read"))
+        yield Finding(what="channels", found=f"{len(seen)} can be read")
     if os.path.lexists(place.paths.identities):
         with ignoring(CouncilError):
             count = len(identities.load(place.paths).identities)
-            found.append(Finding(what="identities", found=f"{count} accounts are known"))
+            yield Finding(what="identities", found=f"{count} accounts are known")
     if os.path.lexists(place.paths.ego):
-        found.append(Finding(what="identity source", found=f"read from {place.paths.ego}"))
-    return found
+        yield Finding(what="identity source", found=f"read from {place.paths.ego}")
 
 
-def examine_protocol(place: Place) -> list[Finding]:
+def _protocol(place: Place) -> Iterator[Finding]:
     """Look at the registry of the protocol, and at contexts that are over."""
-    store, found = contexts(place), []
+    store = contexts(place)
     if record_files(protocol_registry.registry_path(place.paths)):
         with ignoring(CouncilError):
             here = protocol_registry.load(place.paths).here()
             active = [one for one in here if one.status is EntryStatus.ACTIVE and one.seen_at]
-            said = f"{len(active)} agents can be given work"
-            found.append(Finding(what="protocol", found=said))
+            yield Finding(what="protocol", found=f"{len(active)} agents can be given work")
     try:
         closed = store.closed_ids()
     except CouncilError as error:
-        return [*found, wrong(refusal("context", "contexts", error))]
+        yield wrong(refusal("context", "contexts", error))
+        return
     for name in closed:
         try:
             store.read(name)
         except NotFoundError:
             continue  # forgotten meanwhile
         except CouncilError as error:
-            found.append(wrong(refusal("context", name, error)))
-    return found
+            yield wrong(refusal("context", name, error))
 
 
 # --- Delegation: who may call whom, and what was counted
@@ -281,7 +269,7 @@ _READ_BYTES = 512 * 2**20
 def examine_artifacts(place: Place, *, repair: bool = False) -> list[Finding]:
     """Look at what is stored for all to fetch, and at what publishers that died left behind."""
     try:
-        return [*_contents(place), *_remains(place, repair), *_briefs(place)]
+        return [*_contents(place), *map(wrong, (*_remains(place, repair), *_briefs(place)))]
     except CouncilError as error:
         return [wrong(refusal("artifact", "artifacts", error))]
 
@@ -313,40 +301,25 @@ def _contents(place: Place) -> list[Finding]:
     return found
 
 
-def _remains(place: Place, repair: bool) -> list[Finding]:
+def _remains(place: Place, repair: bool) -> Iterator[Cause]:
     left = artifact_care.remains(place.paths, place.now())
     if repair and (left.abandoned or left.nameless):
         artifact_care.clear(place.paths, [*left.abandoned, *left.nameless])
         left = artifact_care.remains(place.paths, place.now())
     fix = "council doctor --repair, or council artifact gc"
-    told = [
-        *((path, "metadata of content that is gone", fix) for path in left.nameless),
-        *((path, "left by a publisher that died", fix) for path in left.abandoned),
-        *((path, "is no artifact", "move it elsewhere") for path in left.foreign),
-        *(
-            (
-                artifacts.content_path(place.paths, one),
-                "has no metadata: its publisher died",
-                f"council artifact publish {artifacts.content_path(place.paths, one)}",
-            )
-            for one in left.undescribed
-        ),
-    ]
-    return [
-        wrong(cause("artifact", "artifacts", message=f"{os.path.basename(path)}: {said}", hint=how))
-        for path, said, how in told
-    ]
+    told = [(path, "metadata of content that is gone", fix) for path in left.nameless]
+    told += [(path, "left by a publisher that died", fix) for path in left.abandoned]
+    told += [(path, "is no artifact", "move it elsewhere") for path in left.foreign]
+    for one in left.undescribed:
+        path = artifacts.content_path(place.paths, one)
+        fix = f"council artifact publish {path}"
+        told.append((path, "has no metadata: its publisher died", fix))
+    for path, said, fix in told:
+        shown = f"{os.path.basename(path)}: {said}"
+        yield cause("artifact", "artifacts", message=shown, hint=fix)
 
 
-def _briefs(place: Place) -> list[Finding]:
-    return [
-        wrong(
-            cause(
-                "brief",
-                "briefs",
-                message=f"{os.path.relpath(path, place.root)} is no brief",
-                hint="correct it, or move it elsewhere",
-            )
-        )
-        for path in briefs.damaged(place.paths)
-    ]
+def _briefs(place: Place) -> Iterator[Cause]:
+    for path in briefs.damaged(place.paths):
+        said = f"{os.path.relpath(path, place.root)} is no brief"
+        yield cause("brief", "briefs", message=said, hint="correct it, or move it elsewhere")

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 
 from council.core.protocol.context_ids import is_context
 from council.core.record import Record
-from council.core.times import render_instant
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause, of_clock, of_workspace
 from council.operations.place import Place
@@ -39,13 +38,8 @@ class Problems(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `status --problems --json`."""
-        return {
-            "ok": not self.found,
-            "now": render_instant(self.now),
-            "open": self.open,
-            "lastHeartbeat": render_instant(self.last_beat) if self.last_beat else None,
-            "problems": [one.to_record() for one in self.found],
-        }
+        told = self.as_json("now open last_beat:lastHeartbeat found:problems")
+        return {"ok": not self.found, **told}
 
 
 def find_problems(
@@ -66,11 +60,10 @@ def find_problems(
         overdue = any(one.code in OVERDUE for one in local)
         found += of_clock(place, overdue=overdue, known_clocks=known_clocks)
     found += [one for one in local if one.is_problem and not _is_old(one, seen.now)]
+    rooms = sum(1 for one in seen.rooms if one.is_at_work)
     return Problems(
         now=seen.now,
-        open=len(seen.standings)
-        + len(seen.errors)
-        + sum(1 for one in seen.rooms if one.is_at_work),
+        open=len(seen.standings) + len(seen.errors) + rooms,
         last_beat=seen.last_beat,
         found=sorted(found, key=lambda one: one.order),
     )
@@ -78,11 +71,9 @@ def find_problems(
 
 def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
     """Explain everything that is open, in short."""
-    from council.operations.reporting.explaining import explain_room
-    from council.operations.reporting.explaining_contexts import explain_context
+    from council.operations.reporting.explaining import explain_owner
     from council.operations.reporting.explaining_conversations import explain_conversation
 
-    kinds = {"conversation": explain_conversation, "channel": explain_room}
     for one in seen.standings:
         named = _named("conversation", one.state.name)
         yield explain_conversation(place, named, brief=True, state=one.state)
@@ -93,7 +84,7 @@ def _explained(place: Place, seen: Overview) -> Iterator[Explained]:
         kind = "context" if is_context(name) else "channel"
         about.append(_named("conversation" if name in conversations else kind, name))
     for other in about:
-        yield kinds.get(other.kind, explain_context)(place, other, brief=True)
+        yield explain_owner(place, other, brief=True)
 
 
 def _named(kind: str, name: str) -> Subject:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def is_fresh(place: Place) -> bool:
-    """Tell whether the page needs no look: nothing has changed since it was found right."""
+    """Return true if nothing has changed since the page was found right."""
     if place.settings.force_network_fs:
         return False  # a time of change is the word of another clock
     paths = place.paths
@@ -49,7 +49,7 @@ def is_fresh(place: Place) -> bool:
 
 
 def render_board(place: Place, now: datetime) -> bool:
-    """Bring the page up to date; tell whether it had to be written.
+    """Bring the page up to date; return true if it had to be written.
 
     Raises:
         CouncilError: It cannot be written.

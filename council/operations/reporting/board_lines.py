@@ -21,7 +21,7 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.nesting import read_json
 from council.core.record import Record
-from council.core.reporting.sentences import place_of, rows
+from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files
@@ -246,12 +246,9 @@ def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
     from council.core.conversations.handles import is_anonymous
 
     until = "" if state.paused_at is not None else render_instant(state.timeout_at)
-    waiting = [
-        (agent, render_instant(owed.asked_at(state, agent)), until) for agent in owed.owing(state)
-    ]
-    if is_anonymous(state):  # the board is for runs to read, too
-        return [(ANONYMOUS, since, until) for _, since, until in waiting]
-    return waiting
+    hidden = is_anonymous(state)  # the board is for runs to read, too
+    asked = [(agent, render_instant(owed.asked_at(state, agent))) for agent in owed.owing(state)]
+    return [(ANONYMOUS if hidden else agent, since, until) for agent, since in asked]
 
 
 def _owed_in_context(exchange: Exchange) -> Iterator[tuple[str, str, str]]:
@@ -301,7 +298,7 @@ def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
 
 def page(lines: Iterable[Line], lang: str) -> str:
     """Return the page of everything that is open, in a language."""
-    words = {key: said[place_of(lang)] for key, said in _WORDS.items()}
+    words = words_in(lang, _WORDS)
     parts = [f"# {words['title']}\n\n{words['about']}\n"]
     by_kind: dict[str, list[Line]] = {CONVERSATION: [], ROOM: [], CONTEXT: []}
     for line in lines:

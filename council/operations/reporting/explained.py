@@ -12,15 +12,15 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 from council.core import bounds
 from council.core.bounds import NOT_STARTED
-from council.core.errors import CouncilError, NewerVersionError
-from council.core.reading import written_instant
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError
 from council.core.record import Record
 from council.core.times import parse_instant, render_duration
 from council.operations.examining.causes import Cause, cause
+from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say, worded
 from council.operations.reporting.run_logs import RunLog
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from council.core.conversations.conversation import Task
+    from council.core.protocol.exchange import Run
     from council.operations.reporting.story import Subject
 
 _HELD_LONG_S = 60
@@ -195,9 +197,7 @@ class Explained(Record):
             "waitsFor": [
                 {
                     "what": one.said.kind,
-                    "agentId": one.agent or None,
-                    "since": written_instant(one.since),
-                    "until": written_instant(one.until),
+                    **one.as_json("agent:agentId? since until"),
                     "said": one.said.text(lang),
                 }
                 for one in self.waits
@@ -213,7 +213,7 @@ class Explained(Record):
                 for one in self.tried
             ],
             "next": [
-                {"what": one.said.kind, "at": written_instant(one.at), "said": one.said.text(lang)}
+                {"what": one.said.kind, **one.as_json("at"), "said": one.said.text(lang)}
                 for one in self.nexts
             ],
         }
@@ -231,6 +231,14 @@ def broken(place: Place, about: Subject, error: CouncilError, path: str) -> Expl
         found.hinder("broken-document", message=error.message)
     found.then("next-person")
     return found
+
+
+def not_open(wanted: str) -> NotFoundError:
+    """Return the refusal to explain what is not open."""
+    return NotFoundError(
+        f"nothing that is open is called {wanted!r}",
+        f"see: council status; what happened tells: council events story {wanted}",
+    )
 
 
 # --- What is in the way of a run, or of what it answers
@@ -253,7 +261,7 @@ def of_cap(found: Explained) -> None:
 def of_failure(
     found: Explained, agent: str, reason: str, log: RunLog, *, by_tool: bool = False
 ) -> None:
-    """Add why a run failed, by the words of whoever ran it.
+    """Add why a run failed, by the words of what ran it.
 
     `by_tool` says that its answer is not what it prints.
     """
@@ -283,13 +291,36 @@ def of_places(found: Explained, agent: str, **told: str) -> None:
         found.hinder("busy", agent, runs=where.get(agent, ""), **told)
 
 
+def of_run(
+    found: Explained, run: Task | Run, agent: str, names: dict[str, str] | None = None, **told: str
+) -> None:
+    """Add a run that is waited for: it is under way, or its process is gone.
+
+    Args:
+        found: Takes what is found.
+        run: The run.
+        agent: The agent that runs.
+        names: The agents of the workspace by their ids in a context, where it is for one.
+        told: What goes with it.
+    """
+    place = found.place
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    if agent in slots.running_agents() or run.ends_at is None:
+        found.wait_for("run", agent, run.at, run.ends_at, attempt=run.attempt, **told)
+        return
+    lost_at = found.now if gone_runs(place, {run.id: run}, names) else run.ends_at
+    found.wait_for("run-gone", agent, run.at, lost_at, **told)
+    found.hinder("lost", agent, until=lost_at, **told)
+    found.then("next-lease", lost_at, agent=agent)
+
+
 def of_lock(found: Explained, lock: str, code: str = "locked") -> None:
     """Add who holds a lock just now; one that is held for long is something to look into."""
     from council.store.lock import holder_of
     from council.store.slots import is_held
 
     if os.path.exists(lock) and is_held(lock):
-        # Whoever takes it writes its name there, by the clock of the machine.
+        # A process that takes it writes its name there, by the clock of the machine.
         if time.time() - os.stat(lock).st_mtime > _HELD_LONG_S:
             code = "lock-stuck"
         found.hinder(code, holder=holder_of(lock) or "?")
@@ -304,18 +335,18 @@ def of_refusals(found: Explained, asked: dict[str, datetime]) -> None:
         agent = str(event.get("agentId") or "")
         if event.get("conversationId") != found.id or agent not in asked:
             continue
-        since = asked[agent].replace(microsecond=0)
-        if event.get("type") == "answer.refused" and _at(event) >= since:
+        at, since = _at(event), asked[agent].replace(microsecond=0)
+        if event.get("type") == "answer.refused" and at is not None and at >= since:
             refused[agent] = str((event.get("data") or {}).get("message") or "?")
     for agent, message in refused.items():
         found.hinder("refused", agent, message=message)
 
 
-def _at(event: dict[str, Any]) -> datetime:
+def _at(event: dict[str, Any]) -> datetime | None:
     try:
         return parse_instant(str(event.get("at")))
     except CouncilError:
-        return datetime.min.replace(tzinfo=UTC)
+        return None
 
 
 def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
@@ -333,9 +364,7 @@ def _runs_of(place: Place, agents: tuple[str, ...]) -> dict[str, str]:
             continue
         if agent in agents:
             owner = str(event.get("conversationId") or event.get("traceId"))
-            try:
-                age = render_duration(place.now() - parse_instant(str(event.get("at"))))
-            except CouncilError:
-                age = "?"
+            at = _at(event)
+            age = render_duration(place.now() - at) if at is not None else "?"
             found[agent] = f"{agent} in {names.get(owner, owner)} ({age})"
     return found

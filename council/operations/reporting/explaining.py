@@ -21,8 +21,13 @@ from council.core.rooms.discussions import SUMMARIES
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, broken, of_lock, said
+from council.operations.reporting.explained import Explained, broken, not_open, of_lock, said
 from council.operations.reporting.explaining_calls import explain_trace, of_calls
+from council.operations.reporting.explaining_contexts import (
+    explain_context,
+    only_task,
+    refuse_unknown,
+)
 from council.operations.reporting.explaining_conversations import (
     LATE_PHASE,
     THE_END,
@@ -50,18 +55,16 @@ def explain(place: Place, wanted: str) -> Explained:
     if about.kind == "trace":
         return explain_trace(place, about)
     if about.kind not in _KINDS or not (about.name or about.owner):
-        raise NotFoundError(
-            f"nothing that is open is called {wanted!r}",
-            f"see: council status; what happened tells: council events story {wanted}",
-        )
+        raise not_open(wanted)
     found = _of_turn(place, about) if about.owner else _of_owner(place, about)
     if found.is_open:
-        add_common(place, found)
+        _add_common(found)
     return found
 
 
-def add_common(place: Place, found: Explained) -> None:
+def _add_common(found: Explained) -> None:
     """Add to an explanation what is in the way of the workspace, or of an agent waited for."""
+    place = found.place
     local = {(one.code, one.agent) for one in found.hindrances}
     overdue = any(one.code in OVERDUE for one in found.hindrances)
     common = [*of_workspace(place), *of_clock(place, overdue=overdue)]
@@ -102,8 +105,6 @@ def _the_open_one(place: Place) -> str:
 def _of_turn(place: Place, about: Subject) -> Explained:
     """Explain what a task or turn is part of, and of that only what concerns its agent."""
     if not about.agent:
-        from council.operations.reporting.explaining_contexts import only_task, refuse_unknown
-
         refuse_unknown(place, about.owner, about.id)
     whole = _of_owner(place, subject(place, about.owner))
     if not about.agent:
@@ -124,23 +125,26 @@ def _of_turn(place: Place, about: Subject) -> Explained:
 
 
 def _of_owner(place: Place, about: Subject) -> Explained:
-    found = _look(place, about)
+    found = explain_owner(place, about)
     if any(one.code == "lost" for one in found.hindrances):
         # Its state was read before its place was seen free: meanwhile the run may have ended.
-        return _look(place, about)
+        return explain_owner(place, about)
     return found
 
 
-def _look(place: Place, about: Subject) -> Explained:
-    if about.kind == "channel":
-        return explain_room(place, about)
-    if about.kind == "context":
-        from council.operations.reporting.explaining_contexts import explain_context
+def explain_owner(place: Place, about: Subject, *, brief: bool = False) -> Explained:
+    """Explain a conversation, channel or context.
 
-        return explain_context(place, about)
+    Raises:
+        NotFoundError: There is none of that name.
+    """
+    if about.kind == "channel":
+        return explain_room(place, about, brief=brief)
+    if about.kind == "context":
+        return explain_context(place, about, brief=brief)
     if about.kind != "conversation":
         raise NotFoundError(f"nothing is known of {about.id!r}", "see: council status")
-    return explain_conversation(place, about)
+    return explain_conversation(place, about, brief=brief)
 
 
 # --- Why things are as they are in a channel

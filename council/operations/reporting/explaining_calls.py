@@ -13,11 +13,18 @@ from datetime import timedelta
 
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Trace
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError
 from council.core.reporting import meanings
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
-from council.operations.reporting.explained import Explained, Tried, of_failure, of_places, said
+from council.operations.reporting.explained import (
+    Explained,
+    Tried,
+    not_open,
+    of_failure,
+    of_places,
+    said,
+)
 from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.delegation.traces import held_notes, read_trace, traces
@@ -47,11 +54,9 @@ def explain_trace(place: Place, about: Subject) -> Explained:
     """
     ledger = _ledger(place, about.also) or _ledger(place, about.id)
     if ledger is None:
-        _raise_if_broken(place, about.also)
-        raise NotFoundError(
-            f"nothing that is open is called {about.also!r}",
-            f"see: council status; what happened tells: council events story {about.also}",
-        )
+        if about.also in traces(place.paths):
+            read_trace(place.paths, about.also)  # it raises what is wrong with it
+        raise not_open(about.also)
     trace = ledger.trace_id
     shown = [f"{rules.shown_path([one.caller, one.target])} {one.state}" for one in ledger.calls]
     found = Explained(
@@ -99,12 +104,6 @@ def _ledger(place: Place, trace: str) -> Trace | None:
     except CouncilError:  # no name of a trace, or `doctor` tells what is wrong with it
         return None
     return ledger if ledger is not None and ledger.calls else None
-
-
-def _raise_if_broken(place: Place, trace: str) -> None:
-    """Raise what is wrong with the ledger of a trace, if there is one."""
-    if trace in traces(place.paths):
-        read_trace(place.paths, trace)
 
 
 def _under_way(found: Explained, calls: list[Call], trace: str) -> None:

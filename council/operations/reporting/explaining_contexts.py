@@ -10,7 +10,6 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol.exchange import Attempt, Exchange, Hop, Task
 from council.core.protocol.questions import waits_for_choice
 from council.core.reporting import meanings
-from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.protocol.task_due import OUTSIDE
 from council.operations.reporting.explained import (
@@ -20,6 +19,7 @@ from council.operations.reporting.explained import (
     of_cap,
     of_failure,
     of_places,
+    of_run,
     said,
 )
 from council.operations.reporting.explaining_calls import of_calls
@@ -27,7 +27,6 @@ from council.operations.reporting.explaining_conversations import LATE_PHASE, MA
 from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.protocol.task_settings import task_rules
-from council.store.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,15 +219,7 @@ class _Explaining:
             of_places(found, agent)
             found.then("next-place")
         elif run is not None and run.driver not in (MANUAL, OUTSIDE):
-            slots = Slots(place.paths.places, place.settings.max_runs)
-            if agent in slots.running_agents() or run.ends_at is None:
-                found.wait_for("run", agent, run.at, run.ends_at, attempt=last.number, **told)
-            else:
-                is_gone = gone_runs(place, {run.id: run}, self.names)
-                lost_at = found.now if is_gone else run.ends_at
-                found.wait_for("run-gone", agent, run.at, lost_at, **told)
-                found.hinder("lost", agent, until=lost_at, **told)
-                found.then("next-lease", lost_at, agent=agent)
+            of_run(found, run, agent, self.names, **told)
         else:
             found.wait_for("worker-answer", agent, last.started_at or last.at, last.ends_at, **told)
             known = last.worker in self.names

@@ -15,7 +15,6 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.reporting import meanings
 from council.core.reporting.trace_context import context_of
-from council.operations.gone_runs import gone_runs
 from council.operations.place import Place
 from council.operations.reporting.explained import (
     Explained,
@@ -26,13 +25,13 @@ from council.operations.reporting.explained import (
     of_lock,
     of_places,
     of_refusals,
+    of_run,
     said,
 )
 from council.operations.reporting.explaining_calls import of_calls
 from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
 from council.store.conversations.unchanged import standing_digest
-from council.store.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,14 +211,7 @@ def _of_run(found: Explained, agent: str, task: Task, until: datetime | None) ->
         strict = place.settings.trust == "strict" and found.kind == "conversation"
         found.hinder("by-hand-strict" if strict else "by-hand", agent, prompt=shown)
         return
-    slots = Slots(place.paths.places, place.settings.max_runs)
-    if agent in slots.running_agents():
-        found.wait_for("run", agent, task.at, task.ends_at, attempt=task.attempt)
-        return
-    lost_at = found.now if gone_runs(place, {task.id: task}) else task.ends_at
-    found.wait_for("run-gone", agent, task.at, lost_at)
-    found.hinder("lost", agent, until=lost_at)
-    found.then("next-lease", lost_at, agent=agent)
+    of_run(found, task, agent)
 
 
 def _tried(place: Place, task: Task) -> Tried:

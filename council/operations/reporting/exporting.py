@@ -31,7 +31,6 @@ _EXTENSIONS = {
     "toagent": "toAgentId",
     "taskhash": "taskHash",
 }
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def cloud_events(place: Place, *, since: str = "", about: str = "") -> Iterator[dict[str, Any]]:
@@ -91,12 +90,14 @@ def cloud_event(event: dict[str, Any], root_name: str) -> dict[str, Any]:
         event: The event as it stands in its line.
         root_name: The name of the workspace's folder.
     """
+    from urllib.parse import quote
+
     data = dict(event.get("data") or {})
     about = str(data.get("task") or event.get("conversationId") or "")
     made: dict[str, Any] = {
         "specversion": "1.0",
         "id": event["eventId"],
-        "source": f"/council/{_quoted(root_name)}",
+        "source": f"/council/{quote(root_name, safe='')}",
         "type": f"{TYPE_PREFIX}{event['type']}",
         "time": event["at"],
         "datacontenttype": "application/json",
@@ -113,11 +114,3 @@ def cloud_event(event: dict[str, Any], root_name: str) -> dict[str, Any]:
             data[key] = event[key]
     made["data"] = data
     return made
-
-
-def _quoted(name: str) -> str:
-    """Return a name as one segment of a path in a URI."""
-    return "".join(
-        letter if letter in _UNRESERVED else "".join(f"%{byte:02X}" for byte in letter.encode())
-        for letter in name
-    )

@@ -1,7 +1,7 @@
 """Hooks: commands of the user that are told what happened.
 
 What to tell follows from the event log alone: a mark says up to where it has
-been read. So whoever beats next tells what a process that died did not, each
+been read. So the next heartbeat tells what a process that died did not, each
 event once; only an event whose telling was cut short is told again. It begins
 with the first conversation or heartbeat that finds hooks in the settings;
 what lies before is told to nobody.
@@ -148,11 +148,16 @@ def _tell_news(place: Place, mark: Mark) -> None:
 
 def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, Any]) -> str:
     """Run one hook for one event; return why it failed, "" if it did not."""
-    from council.drivers.environment import masked, secrets_of
+    from council.drivers.environment import masked, secrets_of, seen_by
     from council.drivers.processes import run_process
 
     name = _name_of(place, event)
-    environment = _environment(place, plan, hook, name)
+    environment = seen_by(place.environ, plan.env)
+    environment.update(COUNCIL_ROOT=place.root, COUNCIL_HOOK=hook)
+    if name:
+        environment["COUNCIL_NAME"] = name
+    if place.fixed_now is not None:
+        environment["COUNCIL_NOW"] = render_instant(place.fixed_now)
     program, *arguments = argv
     if os.sep in program:
         program = os.path.join(place.root, os.path.expanduser(program))
@@ -176,18 +181,6 @@ def _run(place: Place, plan: Plan, hook: str, argv: list[str], event: dict[str, 
     said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
     last = masked(said[-1], secrets_of(environment, plan.env))[:200] if said else ""
     return f"{how}: {last}" if last else how
-
-
-def _environment(place: Place, plan: Plan, hook: str, name: str) -> dict[str, str]:
-    from council.drivers.environment import seen_by
-
-    seen = seen_by(place.environ, plan.env)
-    seen.update(COUNCIL_ROOT=place.root, COUNCIL_HOOK=hook)
-    if name:
-        seen["COUNCIL_NAME"] = name
-    if place.fixed_now is not None:
-        seen["COUNCIL_NOW"] = render_instant(place.fixed_now)
-    return seen
 
 
 def _name_of(place: Place, event: dict[str, Any]) -> str:

@@ -76,7 +76,7 @@ class Page:
 
     def quotations(self, entry: Entry) -> list[str]:
         """Return a block with a line for each passage that an entry quotes, or none."""
-        checked = checked_quotations(self.state, entry)
+        checked = Checker(self.state).in_entry(entry)  # in what its author was shown
         if not checked:
             return []
         title = self.labelled("quotations", "").rstrip()
@@ -90,11 +90,6 @@ class Page:
         found = self.say(f"quotation.{one.found}", who=who)
         passage = self.in_marks(one.text, _PASSAGE_MAX_CHARS)
         return f"- {_SIGNS.get(one.found, '✗')} {passage}{self.words['colon']}{found}"
-
-
-def checked_quotations(state: Conversation, entry: Entry) -> list[Quotation]:
-    """Return the passages that an entry quotes, looked up in what its author was shown."""
-    return Checker(state).in_entry(entry)
 
 
 def minute(instant: datetime) -> str:

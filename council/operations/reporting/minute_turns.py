@@ -141,7 +141,7 @@ def _round(page: Page, judged: Judgement, one: Round) -> list[str]:
         title = words["guidance"]
     elif one.phase != VOTE:
         title = page.say("round.title", number=_number(page, one))
-        title += words["round.blind"] if played.blind else ""
+        title += f" {words['round.blind']}" if played.blind else ""
     blocks = [f"## {title}"]
     given = {known.entry: known for known in guidance(page.state)}
     heard: list[str] = []

@@ -18,6 +18,7 @@ from council.core.conversations.conversation import ClosedReason, Conversation, 
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
 from council.core.conversations.quotations import MISSING
+from council.core.conversations.quoted import Checker
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.flips import STANCE
@@ -31,7 +32,7 @@ from council.core.deliberation.judgement import (
 )
 from council.core.deliberation.questions import guidance
 from council.core.excerpts import excerpt
-from council.operations.reporting.minute_page import Page, checked_quotations, mark_of
+from council.operations.reporting.minute_page import Page, mark_of
 from council.operations.reporting.minute_summary import (
     absent_sections,
     box,
@@ -225,7 +226,7 @@ def _hangs_on(page: Page, judged: Judgement) -> str:
 
 def _variant(page: Page, one: Variant) -> str:
     if one.without:
-        who = page.words["hangs-on.and"].join(map(page.name, one.without))
+        who = f" {page.words['hangs-on.and']} ".join(map(page.name, one.without))
         change = page.say("hangs-on.without", who=who)
     elif one.threshold:
         change = page.say("hangs-on.threshold", threshold=one.threshold)
@@ -288,8 +289,9 @@ def _place(page: Page, judged: Judgement, agent: str) -> str:
 
 
 def _dissent(page: Page, judged: Judgement) -> str:
-    if lines := [_dissenter(page, judged, one) for one in dissent(page.state, judged)]:
-        return "\n".join(lines)
+    found = dissent(page.state, judged)
+    if found:
+        return "\n".join(_position(page, judged, one.agent, one) for one in found)
     key = "dissent.strong" if judged.verdict.type == "strong" else "dissent.none"
     return page.say(key, who=page.name(judged.verdict.reference))
 
@@ -299,39 +301,28 @@ def _disagreement(page: Page, judged: Judgement, key: str) -> list[str]:
     verdict = judged.verdict
     objections = {one.agent: one for one in dissent(page.state, judged)}
     agents = dict.fromkeys([verdict.reference, *judged.last, *objections])
-    lines = [
-        _dissenter(page, judged, objections[agent])
-        if agent in objections
-        else _supporter(page, judged, agent)
-        for agent in agents
-    ]
+    lines = [_position(page, judged, agent, objections.get(agent)) for agent in agents]
     source = page.say(f"{key}.source", threshold=verdict.threshold, all=len(judged.agents))
     return ["\n".join([f"## {page.words[key]}", *lines]), f"*{source}*"]
 
 
-def _supporter(page: Page, judged: Judgement, agent: str) -> str:
-    reference = judged.verdict.reference
-    line = f"- {MARKS[AGREE]} **{page.name(agent)}**"
-    if agent != reference and agent in judged.agents:
+def _position(page: Page, judged: Judgement, agent: str, one: Objection | None) -> str:
+    """Return the final position of an agent in its own words; `one` is its objection, if any."""
+    reference, facts = judged.verdict.reference, []
+    mark = MARKS[AGREE if one is None else PARTIAL if one.beside else one.stance]
+    line = f"- {mark} **{page.name(agent)}**"
+    if one is not None:
+        line += f" {_stance(page, judged, one)}"
+        facts += [] if one.counts else [page.words["advocate"]]
+    elif agent != reference and agent in judged.agents:
         line += f" {page.say('stance.agree', who=page.name(reference))}"
-    if agent not in judged.last:
-        return line
-    said = page.in_marks(judged.last[agent].position, POSITION_MAX_CHARS)
-    return f"{line} ({_place(page, judged, agent)}){page.words['colon']}{said}"
-
-
-def _dissenter(page: Page, judged: Judgement, one: Objection) -> str:
-    """Return one objection with the final position of its author, in the author's own words."""
-    facts = [] if one.counts else [page.words["advocate"]]
-    if one.agent in judged.last:
-        facts.append(_place(page, judged, one.agent))
-    mark = MARKS[PARTIAL if one.beside else one.stance]
-    line = f"- {mark} **{page.name(one.agent)}** {_stance(page, judged, one)}"
+    if agent in judged.last:
+        facts.append(_place(page, judged, agent))
     line += f" ({page.words['semicolon'].join(facts)})" if facts else ""
-    if one.agent in judged.last:
-        said = page.in_marks(judged.last[one.agent].position, POSITION_MAX_CHARS)
+    if agent in judged.last:
+        said = page.in_marks(judged.last[agent].position, POSITION_MAX_CHARS)
         line += f"{page.words['colon']}{said}"
-    if one.comment:
+    if one is not None and one.comment:
         line += f" — {inline(excerpt(one.comment, COMMENT_MAX_CHARS))}"
     return line
 
@@ -400,7 +391,7 @@ def _invented(page: Page) -> Iterator[str]:
         is_turn = entry.kind in (EntryKind.CONTRIBUTION, EntryKind.SYNTHESIS)
         if not is_turn or entry.origin is Origin.TOOL:
             continue
-        checked = checked_quotations(page.state, entry)
+        checked = Checker(page.state).in_entry(entry)
         missing = [one for one in checked if one.found == MISSING]
         for one in missing[:_MAX_WARNINGS_OF_A_KIND]:
             yield page.say(

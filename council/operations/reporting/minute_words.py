@@ -6,17 +6,7 @@ other programs look for it (C0-073).
 
 from __future__ import annotations
 
-from council.core.reporting.sentences import LANGUAGES, rows
-
-# Signs and words of which the blanks count.
-_SIGNS = {
-    "en": {"colon": ": ", "open-quote": "“", "close-quote": "”"},
-    "fr": {"colon": " : ", "open-quote": "« ", "close-quote": " »"},
-}
-_MORE_SIGNS = {
-    "en": {"semicolon": "; ", "hangs-on.and": " and ", "round.blind": " (blind)"},
-    "fr": {"semicolon": " ; ", "hangs-on.and": " et ", "round.blind": " (à l'aveugle)"},
-}
+from council.core.reporting.sentences import LANGUAGES, rows, words_in
 
 _OF_ALL = rows("""
 title.consensus || Agreed || Accord
@@ -337,16 +327,11 @@ drafts.note || Something of the form was missing in these answers; their authors
        more and answered anew. They counted for nothing.
     || Il manquait quelque chose à la forme de ces réponses ; leurs auteurs, sollicités une fois de
        plus, ont répondu à nouveau. Elles n'ont pas compté.
+hangs-on.and || and || et
+round.blind || (blind) || (à l'aveugle)
 """)
 
-WORDS = {
-    lang: _SIGNS[lang] | {key: said[at] for key, said in _OF_ALL.items()}
-    for at, lang in enumerate(LANGUAGES)
-}
-_VERDICT_WORDS = {
-    lang: {**WORDS[lang], **_MORE_SIGNS[lang], **{key: said[at] for key, said in _MORE.items()}}
-    for at, lang in enumerate(LANGUAGES)
-}
+WORDS = {lang: words_in(lang, _OF_ALL) for lang in LANGUAGES}
 
 
 def words_for(lang: str) -> dict[str, str]:
@@ -356,4 +341,4 @@ def words_for(lang: str) -> dict[str, str]:
 
 def verdict_words(lang: str) -> dict[str, str]:
     """Return all words that the minutes of a deliberation need; English where we have none."""
-    return _VERDICT_WORDS.get(lang, _VERDICT_WORDS["en"])
+    return words_in(lang, _OF_ALL, _MORE)

@@ -4,7 +4,7 @@ Little front matter, a title that states the real outcome, what matters first an
 the whole record after it. What programs need lies in a file beside it: the JSON object
 of the state at the end, with topic, brief and every text byte for byte, and the facts
 that lists and metrics show. A program finds it by the key `data` of the front matter.
-Where the files go and how they are read again is the matter of `store.minutes`.
+Where the files go and how they are read again is the matter of `store.conversations.minutes`.
 
 Source: C0-030, C0-063, C0-073, C0-079, XC-012 to XC-014, HR-027, DL-094, DL-098,
 `cli.md` section 4.
@@ -26,8 +26,8 @@ from council.operations.reporting.minute_page import Page
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of
 from council.operations.reporting.minute_transcript import transcript
 from council.operations.reporting.minute_words import verdict_words, words_for
+from council.store.conversations.minutes import data_path
 from council.store.front_matter import fenced
-from council.store.minutes.minutes import data_path
 from council.store.statefile.quoting import MARK, inline
 
 TYPE_CHECKING = False

@@ -29,7 +29,6 @@ class RunLog(Record):
     path: str = ""
     argv: str = ""
     folder: str = ""
-    exit: str = ""
     seconds: str = ""
     outcome: str = ""
     output: list[str] = []
@@ -53,7 +52,6 @@ def read_run_log(place: Place, task: str) -> RunLog:
         path=os.path.relpath(path, place.root),
         argv=_as_command(fields.get("argv", "")),
         folder=fields.get("folder", ""),
-        exit=fields.get("exit", ""),
         seconds=fields.get("duration", ""),
         outcome=fields.get("outcome", ""),
         output=[line[:_LINE_CHARS] for line in said.splitlines()[-_LINES:] if line.strip()],

@@ -9,7 +9,7 @@ Source: P8-081 to P8-086, `cli.md` section 2 (`events story`).
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.ids import folded, split_task_id
 from council.core.record import Record
 from council.core.reporting.trace_context import context_of, trace_of, w3c_trace
@@ -144,20 +144,14 @@ def _conversation(place: Place, wanted: str) -> Subject | None:
         # The note of the name tells its id even where the file itself is broken.
         conversation_id = pointer_of(place.paths, name)
         if folded(wanted) == name or (conversation_id and wanted == conversation_id):
-            known = conversation_id or name
-            return _of_owner("conversation", known, name, _trace_of(place, name))
-    try:
+            trace = ""
+            with ignoring(CouncilError):
+                trace = place.conversations.read(name).trace
+            return _of_owner("conversation", conversation_id or name, name, trace)
+    with ignoring(CouncilError):
         found = recall(place, wanted).state
-    except CouncilError:
-        return None
-    return _of_owner("conversation", found.conversation_id, found.name, found.trace)
-
-
-def _trace_of(place: Place, name: str) -> str:
-    try:
-        return place.conversations.read(name).trace
-    except CouncilError:
-        return ""
+        return _of_owner("conversation", found.conversation_id, found.name, found.trace)
+    return None
 
 
 def _channel(place: Place, wanted: str) -> Subject | None:
@@ -172,10 +166,9 @@ def _context(place: Place, wanted: str) -> Subject | None:
         return task_of_context(wanted)
     if not Contexts(place.paths).exists(wanted):
         return None
-    try:
+    trace = ""
+    with ignoring(CouncilError):
         trace = Contexts(place.paths).read(wanted).exchange.trace_id
-    except CouncilError:
-        trace = ""
     return _of_owner("context", wanted, wanted, trace)
 
 
@@ -200,14 +193,11 @@ def _agent(place: Place, wanted: str) -> Subject | None:
     """Return an agent, by its id or that which it bears in messages."""
     from council.store.protocol.protocol_registry import load
 
-    try:
-        entries = load(place.paths).entries.values()
-    except CouncilError:
-        entries = {}.values()
-    for entry in entries:
-        if wanted in (entry.id, entry.agent):
-            name = entry.agent or entry.id
-            return Subject(kind="agent", id=name, name=name, also=entry.id)
+    with ignoring(CouncilError):
+        for entry in load(place.paths).entries.values():
+            if wanted in (entry.id, entry.agent):
+                name = entry.agent or entry.id
+                return Subject(kind="agent", id=name, name=name, also=entry.id)
     known = wanted in known_agents(place.root, place.settings)
     return Subject(kind="agent", id=wanted, name=wanted) if known else None
 
@@ -221,12 +211,9 @@ def _of_owner(kind: str, owner: str, name: str, trace: str = "") -> Subject:
 
 def turn_of(text: str) -> Subject | None:
     """Read the id of a task, `OWNER.ROUND.AGENT.ATTEMPT`, or of a turn, which has no attempt."""
-    task = split_task_id(text)
-    if task is not None:
-        return Subject(kind="task", id=text, owner=task[0], tour=task[1], agent=task[2])
-    turn = split_task_id(f"{text}.1")
-    if turn is not None:
-        return Subject(kind="turn", id=text, owner=turn[0], tour=turn[1], agent=turn[2])
+    for kind, task in (("task", text), ("turn", f"{text}.1")):
+        if parts := split_task_id(task):
+            return Subject(kind=kind, id=text, owner=parts[0], tour=parts[1], agent=parts[2])
     return None
 
 
@@ -239,7 +226,7 @@ def task_of_context(text: str) -> Subject | None:
 
 
 def belongs(event: dict[str, Any], subject: Subject) -> bool:
-    """Tell whether an event belongs to the story of `subject`."""
+    """Return true if an event belongs to the story of `subject`."""
     kind = subject.kind
     if kind in _OWNERS:
         mine = event.get("conversationId") == subject.id
@@ -257,7 +244,7 @@ def belongs(event: dict[str, Any], subject: Subject) -> bool:
 
 
 def _of_turn(event: dict[str, Any], subject: Subject) -> bool:
-    """Tell whether an event is of one turn of one agent, or of the attempt that is meant.
+    """Return true if an event is of one turn of one agent, or of the attempt that is meant.
 
     What the agent did in that round without naming a task belongs to all its attempts.
     """

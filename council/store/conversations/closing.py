@@ -69,7 +69,7 @@ def _write_first_free(
     A data file at the `planned` path is that of an attempt that died before its
     minutes: it is written anew.
     """
-    from council.store.minutes.minutes import (
+    from council.store.conversations.minutes import (
         data_path,  # only an end needs it
         with_data,
     )
@@ -104,7 +104,7 @@ def _named(workspace: Workspace, path: str) -> str:
 
 
 def _is_data_of(path: str, conversation_id: str) -> bool:
-    from council.store.minutes.minutes import is_of, read_data
+    from council.store.conversations.minutes import is_of, read_data
 
     return is_of(read_data(files.content_of(path).decode("utf-8", "replace")), conversation_id)
 

@@ -27,6 +27,7 @@ from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations import sealed
 from council.store.conversations.erasing import matter_of, overwrite_lines
+from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.opening import Door
 from council.store.conversations.places import Places, decoded, is_closed
 from council.store.conversations.pruning import CLOSED_COPY
@@ -42,7 +43,6 @@ from council.store.conversations.purging import (
 )
 from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
-from council.store.minutes.minutes import DATA_SUFFIX
 from council.store.statefile import statefile
 from council.store.statefile.marks import ENTRY
 from council.store.statefile.quoting import MARK, quoted

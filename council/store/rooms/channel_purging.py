@@ -15,10 +15,10 @@ from council.core.errors import NotFoundError
 from council.core.ids import is_name
 from council.core.reporting.trace_context import trace_of
 from council.store import files, forgetting
+from council.store.conversations.minutes import read_minutes_head
 from council.store.conversations.purging import Purged, contains, refuse_running, remove
 from council.store.forgetting import CHANNEL
 from council.store.lock import Lock
-from council.store.minutes.minutes import read_minutes_head
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False

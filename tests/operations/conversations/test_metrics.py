@@ -18,7 +18,7 @@ from council.operations.conversations.rating import rate
 from council.operations.place import Place
 from tests.core.debates import Debate, soft_debate
 from tests.operations.reporting.test_minutes import played as council_played
-from tests.store.minutes.filed import write
+from tests.store.conversations.filed import write
 from tests.timing import assert_linear
 
 

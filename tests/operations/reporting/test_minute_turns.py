@@ -17,7 +17,7 @@ from council.core.conversations.tasks import task_failed, task_started
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import task_id
 from council.operations.reporting.minutes import render_data, render_minutes
-from council.store.minutes.minutes import conversation_in, conversation_of, read_data
+from council.store.conversations.minutes import conversation_in, conversation_of, read_data
 from council.store.statefile.quoting import read_entries
 from tests.core.debates import Debate, soft_debate, turn_text
 

@@ -14,7 +14,7 @@ from council.core.deliberation.counterfactual import replay
 from council.core.deliberation.judgement import judge
 from council.operations.reporting.minute_words import verdict_words
 from council.operations.reporting.minutes import render_data, render_minutes
-from council.store.minutes.minutes import (
+from council.store.conversations.minutes import (
     HEAD_BYTES,
     facts_in,
     read_data,

@@ -26,7 +26,7 @@ from council.core.conversations.records import to_record
 from council.core.conversations.steering import cancel
 from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.reporting.synthesis_parts import synthesis_parts
-from council.store.minutes.minutes import (
+from council.store.conversations.minutes import (
     HEAD_BYTES,
     conversation_of,
     read_data,

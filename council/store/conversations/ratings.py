@@ -12,8 +12,8 @@ import json
 
 from council.core.errors import ConflictError, InvalidStateError
 from council.store import files
+from council.store.conversations.minutes import read_minutes
 from council.store.maintenance import alone
-from council.store.minutes.minutes import read_minutes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _by_rater(front: dict[str, Any]) -> dict[str, int]:
 
 
 def is_rating(value: object) -> bool:
-    """Tell whether a value is a whole number of stars."""
+    """Return true if a value is a whole number of stars."""
     return isinstance(value, int) and not isinstance(value, bool) and value in STARS
 
 

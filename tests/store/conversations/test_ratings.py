@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from council.core.errors import InvalidStateError, LockTimeoutError
 from council.operations.reporting.minutes import render_minutes
+from council.store.conversations import ratings
+from council.store.conversations.minutes import read_minutes
+from council.store.conversations.ratings import add_rating, ratings_in, with_ratings
 from council.store.maintenance import alone
-from council.store.minutes import ratings
-from council.store.minutes.minutes import read_minutes
-from council.store.minutes.ratings import add_rating, ratings_in, with_ratings
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
 

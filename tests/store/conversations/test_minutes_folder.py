@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
-from council.store.minutes.minutes_folder import (
+from council.store.conversations.minutes import (
     archived_at,
     archived_conversation,
     facts,
@@ -17,7 +17,7 @@ from council.store.minutes.minutes_folder import (
 )
 from council.store.paths import Workspace
 from tests.core.debates import START, soft_debate
-from tests.store.minutes.filed import write
+from tests.store.conversations.filed import write
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from council.core.conversations.conversation import Conversation
 from council.operations.reporting.minutes import render_data, render_minutes
-from council.store.minutes.minutes import data_path, with_data
+from council.store.conversations.minutes import data_path, with_data
 
 
 def write(path: Path, state: Conversation, now: datetime) -> str:

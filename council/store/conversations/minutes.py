@@ -1,0 +1,338 @@
+"""The minutes as files: which files there are minutes, which one is meant, and what they say.
+
+People keep other files in that folder, rename minutes and edit them. What is no minutes is
+passed over; nothing outside the folder is ever opened. `operations.reporting.minutes` makes
+the texts: the page for people, and what lies beside it for programs.
+
+Source: C0-030, HR-027, DL-094, DL-104, XC-009, `cli.md` sections 2 and 4.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime
+
+from council.core.conversations.records import from_record
+from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
+from council.store import files
+from council.store.front_matter import parted
+from council.store.paths import DEFAULT_NAME
+from council.store.statefile.marks import plain, read_block
+from council.store.statefile.quoting import (
+    not_inline,
+    read_entries,
+    read_quote_below,
+    read_state_block,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.core.conversations.conversation import Conversation
+    from council.store.paths import Workspace
+
+SUFFIX = ".md"
+DATA_SUFFIX = ".json"
+HEAD_BYTES = 4096
+_FENCE = "---"
+_DATE_CHARS = len("2026-02-08-")
+_ADDED = ("topic", "brief", "texts", "facts")
+
+
+def minutes_files(workspace: Workspace) -> list[str]:
+    """Return the paths of all files that may be minutes, sorted."""
+    folder = workspace.minutes
+    with files.explaining("read", folder):
+        names = files.names_in(folder)
+    return [f"{folder}/{name}" for name in names if name.endswith(SUFFIX) and name[0] != "."]
+
+
+def minutes_text(path: str) -> str:
+    """Return the text of a file of minutes.
+
+    Raises:
+        NotFoundError: It is not there any more.
+        InvalidStateError: It is no regular file, or not UTF-8.
+    """
+    reading = files.read_stable(path)
+    if reading is None:
+        raise NotFoundError(f"no such file: {path}", "see: council list --archived")
+    try:
+        return reading.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidStateError(f"{path} is not UTF-8", "save it as UTF-8") from None
+
+
+def find_minutes(workspace: Workspace, wanted: str) -> str:
+    """Return the path of the minutes that a name, a slug, a file name, a path or an id means.
+
+    Of several the newest; `active`, or nothing, means the newest of all.
+
+    Raises:
+        NotFoundError: There are none.
+        RefusedError: A path leads out of the folder of the minutes.
+    """
+    if "/" in wanted or wanted.endswith(SUFFIX):
+        return _at_path(workspace, wanted)
+    found = [
+        (str(front.get("date", "")), path)
+        for path in minutes_files(workspace)
+        if (front := facts(path)) and _is_meant(path, front, wanted)
+    ]
+    if not found:
+        called = f" called {wanted!r}" if wanted else ""
+        raise NotFoundError(
+            f"there are no minutes{called} in {workspace.minutes}", "see: council list --archived"
+        )
+    newest = max(day for day, _ in found)
+    latest = [path for day, path in found if day == newest]
+    return max(latest, key=_ended_at) if len(latest) > 1 else latest[0]
+
+
+def _at_path(workspace: Workspace, wanted: str) -> str:
+    folder = os.path.realpath(workspace.minutes)
+    bases = (os.getcwd(), workspace.root, workspace.minutes)
+    places = [os.path.join(base, os.path.expanduser(wanted)) for base in bases]
+    path = next((one for one in places if os.path.lexists(one)), "")
+    if not path:
+        raise NotFoundError(f"no such file: {wanted}", "see: council list --archived")
+    if os.path.dirname(os.path.realpath(path)) != folder:
+        raise RefusedError(
+            f"{wanted} does not lie in {workspace.minutes}", "name minutes of this workspace"
+        )
+    return os.path.realpath(path)
+
+
+def _is_meant(path: str, front: dict[str, Any], wanted: str) -> bool:
+    stem = os.path.basename(path).removesuffix(SUFFIX)
+    if wanted in ("", DEFAULT_NAME):
+        return "conversation" in front
+    ids = (front.get("name"), front.get("conversation"), front.get("id"))
+    return wanted in (stem, stem[_DATE_CHARS:], *ids)
+
+
+def front_matter(path: str) -> dict[str, Any]:
+    """Return the beginning of the front matter of a file, `{}` where it has none we can read."""
+    try:
+        return minutes_head(path)
+    except CouncilError:
+        return {}
+
+
+def facts(path: str) -> dict[str, Any]:
+    """Return what is known of minutes without their texts: front matter, and data beside it.
+
+    `{}` where a file has no front matter that we can read. Minutes written before
+    HR-027 have all of it in their front matter.
+    """
+    front = front_matter(path)
+    return {**facts_in(_data(path, front)), **front} if front else {}
+
+
+def _beside(path: str, front: dict[str, Any]) -> str:
+    name = front.get("data")
+    if not isinstance(name, str) or not name or os.path.basename(name) != name:
+        return ""
+    return os.path.join(os.path.dirname(path), name)
+
+
+def _data(path: str, front: dict[str, Any]) -> dict[str, Any]:
+    """Return what the data file of minutes holds, `{}` where it is none of theirs."""
+    beside = _beside(path, front) or data_path(path)
+    data = read_data(files.content_of(beside).decode("utf-8", "replace"))
+    return data if is_of(data, str(front.get("conversation"))) else {}
+
+
+def archived_at(path: str) -> Conversation:
+    """Return the conversation that minutes of any age keep.
+
+    Raises:
+        NotFoundError: They are not there any more.
+        InvalidStateError: What they keep of it cannot be read, or is not there.
+    """
+    text = minutes_text(path)
+    front = front_matter(path)
+    if data := _data(path, front):
+        return conversation_of(data)
+    if name := front.get("data"):
+        raise InvalidStateError(
+            f"its data file {name} is not there, or not of this conversation",
+            "put it back beside the minutes",
+        )
+    return conversation_in(text)
+
+
+def _ended_at(path: str) -> str:
+    """Return when the conversation of some minutes ended, "" where nothing says."""
+    try:
+        state = archived_at(path)
+    except (InvalidStateError, NotFoundError):
+        return ""
+    return state.finished_at.isoformat() if state.finished_at else ""
+
+
+def archived_conversation(workspace: Workspace, wanted: str) -> tuple[Conversation, str]:
+    """Return a conversation as its minutes keep it, and their path.
+
+    Raises:
+        NotFoundError: There are no such minutes.
+        InvalidStateError: What they keep of it cannot be read.
+    """
+    path = find_minutes(workspace, wanted)
+    try:
+        return archived_at(path), path
+    except InvalidStateError as error:
+        raise InvalidStateError(f"{path}: {error.message}", error.hint) from None
+
+
+# --- What stands in them
+
+
+def data_path(path: str) -> str:
+    """Return where the data of minutes at `path` are written: beside them, with another ending."""
+    return path.removesuffix(".md") + DATA_SUFFIX
+
+
+def read_data(text: str) -> dict[str, Any]:
+    """Return what the file beside the minutes holds, `{}` when it is no JSON object."""
+    return read_block(text) or {}
+
+
+def facts_in(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts alone: what lists of minutes show, `{}` where there are none."""
+    facts = data.get("facts")
+    return facts if isinstance(facts, dict) else {}
+
+
+def is_of(data: dict[str, Any], conversation_id: str) -> bool:
+    """Return true if the data are those of a conversation."""
+    return data.get("conversationId") == conversation_id
+
+
+def conversation_of(data: dict[str, Any]) -> Conversation:
+    """Return the conversation that the file beside the minutes holds.
+
+    Raises:
+        InvalidStateError: Its state cannot be read.
+    """
+    texts = data.get("texts")
+    known = texts if isinstance(texts, dict) else {}
+    return from_record(
+        {key: value for key, value in data.items() if key not in _ADDED},
+        topic=str(data.get("topic", "")),
+        brief=str(data.get("brief", "")),
+        texts={str(key): str(value) for key, value in known.items()},
+    )
+
+
+def with_data(text: str, name: str) -> str:
+    """Return minutes just rendered with another name for their data file."""
+    head, key, rest = text.partition("\ndata: ")
+    return f"{head}{key}{name}\n{rest.partition(chr(10))[2]}" if key else text
+
+
+def conversation_in(text: str) -> Conversation:
+    """Return the conversation that minutes hold which were written before HR-027.
+
+    In those the state stood as a comment at the end, and the texts above it
+    were the only ones. `archived_at` reads minutes of any age.
+
+    Raises:
+        InvalidStateError: There is no state in them, or one that cannot be read.
+    """
+    text = plain(text)
+    record = read_state_block(text)
+    if record is None:
+        raise InvalidStateError(
+            "no state of a conversation stands at the end", "name minutes that council wrote"
+        )
+    colon = " : " if record.get("lang") == "fr" else ": "
+    title = next((line for line in text.split("\n") if line.startswith("# ")), "")
+    _, _, topic = title.rstrip().partition(colon)
+    brief = read_quote_below(text, "## Brief")
+    return from_record(record, topic=not_inline(topic), brief=brief, texts=read_entries(text))
+
+
+def read_minutes(text: str) -> dict[str, Any]:
+    """Return the front matter of minutes, as JSON values; `{}` when there is none.
+
+    Where a person's edit made it unreadable as YAML, its plain `key: value`
+    lines are read. Unknown keys are kept.
+    """
+    head = _head_of(text.removeprefix("\ufeff"))
+    return {} if head is None else _read_head(head)
+
+
+def minutes_head(path: str) -> dict[str, Any]:
+    """Return the front matter at the beginning of a file, see `read_minutes_head`.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    with files.explaining("read", path):
+        descriptor = files.open_regular(path)
+        try:
+            return read_minutes_head(os.read(descriptor, HEAD_BYTES))
+        finally:
+            os.close(descriptor)
+
+
+def read_minutes_head(start: bytes) -> dict[str, Any]:
+    """Return the front matter from the first `HEAD_BYTES` of a file of minutes.
+
+    What does not fit there is left out; the keys that lists of minutes show
+    stand first.
+    """
+    whole = len(start) < HEAD_BYTES
+    text = start[:HEAD_BYTES].decode("utf-8", "ignore").removeprefix("\ufeff")
+    head = _head_of(text)
+    if head is not None:
+        return _read_head(head)
+    opened, _, rest = text.partition("\n")
+    if whole or opened.rstrip() != _FENCE:
+        return {}
+    return _plain_lines(rest.rpartition("\n")[0])
+
+
+def _head_of(text: str) -> str | None:
+    """Return the text between the two fences, None when it is not closed."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return None
+    for at, line in enumerate(lines[1:], 1):
+        if line.rstrip() == _FENCE:
+            return "\n".join(lines[1:at])
+    return None
+
+
+def _read_head(head: str) -> dict[str, Any]:
+    try:
+        meta, _ = parted(f"{_FENCE}\n{head}\n{_FENCE}\n")
+    except Exception:  # every fault of the YAML library, which has no one base for all of them
+        return _plain_lines(head)
+    return {str(key): _json_value(value) for key, value in meta.items()}
+
+
+def _json_value(value: object) -> Any:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def _plain_lines(head: str) -> dict[str, Any]:
+    """Read the lines `key: value` that are plain enough to be read without YAML."""
+    found: dict[str, Any] = {}
+    for line in head.split("\n"):
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == key and key.replace("_", "").isalnum() and value.strip():
+            bare = value.strip()
+            quoted = len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'"
+            found[key] = bare[1:-1] if quoted else bare
+    return found

@@ -1,1 +1,0 @@
-"""Minutes: one file that a stranger can read, and the folder of all of them."""
