@@ -115,7 +115,7 @@ def _known(here: Place | None, parsed: Any) -> Any:
     """Return what exists in the workspace that was asked for; None leaves it unasked."""
     if here is None or parsed.errors:
         return None
-    from council.operations.protocol.known import known_of
+    from council.operations.protocol.payloads import known_of
 
     return known_of(here, parsed)
 

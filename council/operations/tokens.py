@@ -13,7 +13,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.tasks import is_under_way
 from council.core.errors import CouncilError
 from council.core.ids import is_name, split_task_id
-from council.core.protocol.context_ids import is_context
+from council.core.protocol.protocol_ids import is_context
 from council.core.trust import is_token, run_token
 from council.store.keys import run_key
 

@@ -95,7 +95,7 @@ def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
 
     Source: PR-548.
     """
-    from council.core.protocol.chunks import MOST_PARTS
+    from council.core.protocol.messages import MOST_PARTS
 
     if not text or "|" in text or ">" in text or not is_clean(text):
         raise InvalidInputError(

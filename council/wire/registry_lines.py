@@ -5,8 +5,8 @@ Source: PR-404, PR-405, PR-514, A-39.
 
 from __future__ import annotations
 
+from council.core.protocol.registry import Reply
 from council.core.protocol.registry_messages import is_conflict
-from council.core.protocol.registry_replies import Reply
 from council.wire.building import checked
 from council.wire.carried import line_of
 

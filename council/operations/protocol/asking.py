@@ -11,6 +11,7 @@ from council.core.errors import ConflictError, InvalidInputError, NotFoundError,
 from council.core.protocol import orchestrator
 from council.core.protocol.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep
 from council.core.protocol.messages import COORDINATOR, USER, compose, is_inline
+from council.core.protocol.transaction import Transaction
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
@@ -60,22 +61,15 @@ def request(
     spoken = language(place.settings, lang, place.environ)
     routed = by_rule(place, FROM_USER)
 
-    def asked(exchange: Exchange) -> ExchangeStep:
+    def asked(tx: Transaction) -> ExchangeStep:
+        who = routed.agent if routed else crew.orchestrator
         return orchestrator.request(
-            exchange,
-            text,
-            crew.registry,
-            crew.now,
-            caps=caps,
-            complexity=complexity,
-            priority=priority,
-            orchestrator=routed.agent if routed else crew.orchestrator,
-            rules=crew.rules,
+            tx, text, caps=caps, complexity=complexity, priority=priority, orchestrator=who
         )
 
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=new_trace(place), lang=spoken)
-        return opened.then(asked(opened.exchange))
+        return opened.then(asked(crew.on(opened.exchange)))
 
     done = change(crew, context, asked) if context else open_new(crew, first)
     exchange = done.kept.exchange
@@ -133,23 +127,12 @@ def choose(place: Place, where: str, choice: str) -> Sent:
             told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
             raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
     understood = options[int(said[3:]) - 1] if options else said
+    pairs = {"choice": said} if options else {"answer": _fitting(crew, exchange, said)}
     message = compose(
-        USER,
-        COORDINATOR,
-        "C",
-        pairs={"choice": said} if options else {"answer": _fitting(crew, exchange, said)},
-        task=task.id,
-        priority=task.priority,
-        state="R",
+        USER, COORDINATOR, "C", pairs=pairs, task=task.id, priority=task.priority, state="R",
         context=context,
-    )
-    done = change(
-        crew,
-        context,
-        lambda standing: orchestrator.receive(
-            standing, message, crew.registry, crew.now, rules=crew.rules
-        ),
-    )
+    )  # fmt: skip
+    done = change(crew, context, lambda tx: orchestrator.receive(tx, message))
     return sent_of("taken", done, task=task.id).copy(answers=[f"understood: {understood}"])
 
 

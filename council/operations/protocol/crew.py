@@ -13,10 +13,11 @@ from datetime import datetime
 from council.core.agents import Agent
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.protocol.exchange import TaskRules
+from council.core.protocol.exchange import Exchange, TaskRules
 from council.core.protocol.liveness import used
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.registry import Registry
+from council.core.protocol.transaction import Transaction
 from council.operations.place import Place
 from council.operations.protocol.registry import note_seen, note_used
 from council.operations.protocol.registry_changes import registry_of
@@ -81,6 +82,10 @@ class Crew:
             found = agent_of(self.place.root, self.place.settings, name) if name in known else None
             self._agents[who] = found
         return self._agents[who]
+
+    def on(self, exchange: Exchange) -> Transaction:
+        """Return a transaction on a context, now and with these rules."""
+        return Transaction(exchange, self.now, registry=self.registry, rules=self.rules)
 
     def note(self, events: Iterable[Event]) -> None:
         """Remember whom these events gave work, and who was heard.

@@ -35,11 +35,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.core.protocol.transaction import Transaction
     from council.operations.place import Place
     from council.store.outbox import Operation
     from council.store.protocol.contexts import Kept
 
-    Rule = Callable[[Exchange], ExchangeStep]
+    Rule = Callable[[Transaction], ExchangeStep]
 
 
 # What was done in a context while its caller was not told yet, by the id of the operation.
@@ -108,7 +109,7 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     def revised(exchange: Exchange) -> Change:
         before.update(dropped(exchange))
         standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
-        made, step = worked_off(crew, rule(standing))
+        made, step = worked_off(crew, rule(crew.on(standing)))
         steps.append(step)
         made.taken_back = settled(crew, exchange, made.exchange)
         if crew.operation.id and made.exchange != exchange:
@@ -150,25 +151,21 @@ def worked_off(crew: Crew, step: ExchangeStep) -> tuple[Change, ExchangeStep]:
     posts: list[Post] = []
     answer = ""
     if step.exchange.is_open:
-        step = step.then(
-            orchestrator.advance(step.exchange, crew.registry, crew.now, rules=crew.rules)
-        )
+        step = step.then(orchestrator.advance(crew.on(step.exchange)))
     while True:
-        owed = [
-            one
-            for one in pending(step.exchange, crew.now)
-            if isinstance(one, Deliver | AskUser | Answer)
-        ]
+        due = pending(step.exchange, crew.now)
+        owed = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
         if not owed:
             break
         for one in owed:
             if isinstance(one, Answer):
-                answer = _answer(crew, step.exchange)
-                step = step.then(answered(step.exchange, crew.now, text=answer))
+                lang = step.exchange.lang
+                answer = answer_of(step.exchange, lambda one: payload_of(crew.place, one), lang)
+                step = step.then(answered(crew.on(step.exchange), text=answer))
                 continue
             told, events = _letters(crew, step.exchange, one)
             posts += told
-            done = orchestrator.delivered(step.exchange, one.number, crew.now, rules=crew.rules)
+            done = orchestrator.delivered(crew.on(step.exchange), one.number)
             step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
     made = Change(
         exchange=step.exchange,
@@ -205,15 +202,8 @@ def _letters(
 
 def post_of(message: Message, inbox: str, text: str) -> Post:
     """Return the letter that carries a message."""
+    priority = message.priority or "P1"
     return Post(
-        inbox=inbox,
-        sender=message.sender,
-        receiver=message.receiver,
-        text=text,
-        priority=message.priority or "P1",
-        task=message.task,
-    )
-
-
-def _answer(crew: Crew, exchange: Exchange) -> str:
-    return answer_of(exchange, lambda name: payload_of(crew.place, name), exchange.lang)
+        inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
+        priority=priority, task=message.task,
+    )  # fmt: skip

@@ -17,16 +17,14 @@ from council.core.errors import (
 )
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
-from council.core.protocol.membership import change_capabilities
-from council.core.protocol.membership import leave as leaving
 from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.protocol_ids import is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V5
-from council.core.protocol.registering import Joining, capabilities_of
-from council.core.protocol.registry import Registry, capabilities_in
+from council.core.protocol.registering import Joining, capabilities_of, change_capabilities
+from council.core.protocol.registering import leave as leaving
+from council.core.protocol.registry import REFUSED, Registry, RegistryStep, capabilities_in
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.registry_messages import receive as answered
-from council.core.protocol.registry_replies import REFUSED, RegistryStep
 from council.operations.place import Place
 from council.operations.protocol.registry_changes import (
     Done,

@@ -21,11 +21,12 @@ from council.core.protocol.registry import (
     Entry,
     EntryStatus,
     Registry,
+    RegistryStep,
+    Reply,
     capabilities_in,
     informed,
 )
 from council.core.protocol.registry_messages import is_conflict
-from council.core.protocol.registry_replies import RegistryStep, Reply
 from council.core.record import Record
 from council.operations.place import Place
 from council.store import souls

@@ -18,12 +18,18 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry_messages import concerns_registry
+from council.core.protocol.transaction import Transaction
 from council.operations.place import Place, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
-from council.operations.protocol.missing import nothing_there
-from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
+from council.operations.protocol.payloads import (
+    known_in,
+    nothing_there,
+    says_nothing_else,
+    unknown_in,
+    warned_of,
+)
 from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.tokens import is_shown
 from council.store.events import append, loose_records
@@ -123,20 +129,17 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
     if exchange.is_open:
         _check_meaning(crew, exchange, found, message)
     told = message.copy(context=context)
-    done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
+    done = change(crew, context, lambda tx: _rule(crew, tx, told, via))
     return sent_of("sent", done, task=message.task)
 
 
-def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
+def _rule(crew: Crew, tx: Transaction, message: Message, via: str) -> ExchangeStep:
     if not message.sender.startswith("O"):
-        step = orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
         if not _is_of_worker(message):
-            return step
-        unknown = unknown_in(crew, exchange, message)
-        warned = warnings_of(exchange.context, message, unknown)
-        return ExchangeStep(exchange=exchange, events=warned).then(step)
-    to = _targets(crew, message)
-    step = orchestrator.send(exchange, message, crew.registry, crew.now, to=to, rules=crew.rules)
+            return orchestrator.receive(tx, message)
+        warned = warned_of(tx.exchange, message, unknown_in(crew, tx.exchange, message))
+        return warned.then(orchestrator.receive(tx, message))
+    step = orchestrator.send(tx, message, to=_targets(crew, message))
     if via and step.messages:
         posted = step.exchange.posted_as(step.messages[0].number)
         if posted is not None:
@@ -238,10 +241,10 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
         told = message.copy(context=chosen)
-        step = opened.then(_rule(crew, opened.exchange, told, via))
+        step = opened.then(_rule(crew, crew.on(opened.exchange), told, via))
         if step.exchange.tasks:
             return step
-        return step.then(orchestrator.close(step.exchange, crew.now, reason="delivered"))
+        return step.then(orchestrator.close(crew.on(step.exchange), reason="delivered"))
 
     return sent_of("sent", open_new(crew, first), task=message.task)
 
@@ -252,8 +255,6 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed, message
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
     """
-    from council.operations.protocol.known import known_in
-
     unknown = missing(found, known_in(crew, exchange))
     if exchange is not None and _is_of_worker(message):
         is_empty = says_nothing_else(crew, exchange, message)

@@ -13,9 +13,11 @@ from __future__ import annotations
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs
 from council.core.protocol.answering import composed
-from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.orchestrator import divided
+from council.core.protocol.protocol_ids import is_context
+from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
 from council.core.trust import run_token
 from council.drivers.runs import Answer, failed
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from council.core.protocol.exchange import Again, Run
+    from council.operations.protocol.exchanging import Rule
     from council.store.protocol.under_way import UnderWay
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
@@ -47,25 +50,16 @@ _URGENT = "P0"
 
 def queue(crew: Crew, due: Due) -> None:
     """Write down that a run waits for a place."""
-
-    def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.run_queued(exchange, due.owed, driver=due.driver, now=crew.now)
-
-    change(crew, due.context, rule)
+    driver = due.driver
+    change(crew, due.context, lambda tx: exchange_runs.run_queued(tx, due.owed, driver=driver))
 
 
 def refuse(crew: Crew, due: Due) -> bool:
     """Write down that a run may not be started; tell whether that is new."""
 
-    def rule(exchange: Exchange) -> ExchangeStep:
+    def rule(tx: Transaction) -> ExchangeStep:
         return exchange_runs.run_refused(
-            exchange,
-            due.owed,
-            due.refusal,
-            driver=due.driver,
-            now=crew.now,
-            elsewhere=due.elsewhere,
-            rules=crew.rules,
+            tx, due.owed, due.refusal, driver=due.driver, elsewhere=due.elsewhere
         )
 
     return change(crew, due.context, rule).step.outcome == "refused"
@@ -81,10 +75,8 @@ def claim(crew: Crew, due: Due) -> bool:
         assert agent is not None
         ends_at = crew.now + crew.place.settings.timeout_of(agent.settings) + LEASE_MARGIN
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.run_started(
-            exchange, due.owed, driver=due.driver, now=crew.now, ends_at=ends_at, rules=crew.rules
-        )
+    def rule(tx: Transaction) -> ExchangeStep:
+        return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
 
     changed = change(crew, due.context, rule)
     if agent is not None and due.owed.run not in changed.kept.exchange.runs:
@@ -145,10 +137,8 @@ def interrupt(crew: Crew, due: Due) -> bool:
     if due.owed.priority != _URGENT:
         return False
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.set_aside(
-            exchange, found.task, now=crew.now, reason=f"set aside for {due.context}"
-        )
+    def rule(tx: Transaction) -> ExchangeStep:
+        return exchange_runs.set_aside(tx, found.task, reason=f"set aside for {due.context}")
 
     return change(crew, found.owner, rule).step.outcome == "set-aside"
 
@@ -180,11 +170,11 @@ def _settled(place: Place, due: Due, answer: Answer) -> Settled:
     if isinstance(due.owed, Work) and answer.ok and not answer.by_tool:
         rule = taken_in(crew, due, answer)
     elif isinstance(due.owed, Work) and answer.ok:
-        rule = _ended(crew, due)
+        rule = _ended(due)
     elif answer.ok:
-        rule = _by_orchestrator(crew, due, answer.text)
+        rule = _by_orchestrator(due, answer.text)
     else:
-        rule = _failed(crew, due, answer)
+        rule = _failed(due, answer)
     try:
         changed = change(crew, due.context, rule)
     except NotFoundError:  # purged meanwhile: nobody waits for it any more
@@ -220,38 +210,23 @@ def _again(exchange: Exchange) -> list[Again]:
     return [one for one in found if one is not None and exchange.is_open]
 
 
-def _failed(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
-    def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.run_failed(
-            exchange,
-            due.owed.run,
-            answer.reason or "no answer",
-            now=crew.now,
-            timed_out=answer.timed_out,
-            rules=crew.rules,
-        )
-
-    return rule
+def _failed(due: Due, answer: Answer) -> Rule:
+    reason = answer.reason or "no answer"
+    return lambda tx: exchange_runs.run_failed(tx, due.owed.run, reason, timed_out=answer.timed_out)
 
 
-def _ended(crew: Crew, due: Due) -> Callable[[Exchange], ExchangeStep]:
-    def rule(exchange: Exchange) -> ExchangeStep:
-        return exchange_runs.run_ended(exchange, due.owed.run, now=crew.now, rules=crew.rules)
-
-    return rule
+def _ended(due: Due) -> Rule:
+    return lambda tx: exchange_runs.run_ended(tx, due.owed.run)
 
 
-def _by_orchestrator(crew: Crew, due: Due, text: str) -> Callable[[Exchange], ExchangeStep]:
+def _by_orchestrator(due: Due, text: str) -> Rule:
     """Take what the orchestrator's agent said of how to split a request, or its answer."""
-    from council.core.protocol.splitting import divided
-
     run = due.owed.run
     text = clean(text)
 
-    def rule(exchange: Exchange) -> ExchangeStep:
+    def rule(tx: Transaction) -> ExchangeStep:
         if isinstance(due.owed, Compose):
-            return composed(exchange, text.strip(), crew.now, run=run, rules=crew.rules)
-        parts = task_prompts.parts_in(text)
-        return divided(exchange, parts, crew.registry, crew.now, run=run, rules=crew.rules)
+            return composed(tx, text.strip(), run=run)
+        return divided(tx, task_prompts.parts_in(text), run=run)
 
     return rule

@@ -25,7 +25,7 @@ from binascii import crc32
 
 from council import __version__
 from council.core.nesting import read_json
-from council.core.protocol.context_ids import is_context
+from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.core.times import render_instant
 from council.store import files
