@@ -175,7 +175,7 @@ def diff(
 
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
-    from council.wire.changes import changes_between
+    from council.wire.pages import changes_between
 
     found = changes_between(older, newer, lang)
     words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
@@ -191,7 +191,7 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 
 def _messages_compared(before: str, after: str) -> Output:
     from council.cli.message_words import fault_lines
-    from council.wire.comparison import compare
+    from council.wire.conversion import compare
     from council.wire.messages import parse
 
     both = [parse(os.fsencode(one)) for one in (before, after)]

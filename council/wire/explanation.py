@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from council.core.errors import NotFoundError
 from council.wire import word_texts
-from council.wire.code_texts import CATEGORIES, meaning_of
-from council.wire.codes import CODES, category_of
+from council.wire.codes import CATEGORIES, CODES, category_of, meaning_of
 from council.wire.data import call_of, references_in
+from council.wire.forms import NAMES, TYPES
 from council.wire.messages import VERSIONS, parse
 from council.wire.pages import PAGES
 from council.wire.parsed import STANDING, Parsed
@@ -17,21 +17,6 @@ from council.wire.parsed import STANDING, Parsed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "V1": ("MSG", "FROM", "TO", "TYPE", "TASK", "DATA"),
-    "V2": ("MSG", "ROLE", "TYPE", "TASK", "DATA"),
-    "V3": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "DATA"),
-    "V4": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "ERR", "DATA"),
-    "V5D": (
-        *("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE"),
-        *("ERR", "AUTH", "TRACE", "DATA"),
-    ),
-    "V5": (
-        *("MSG", "ROUTE", "TYPE", "TID", "PRI", "STATE"),
-        *("ERR", "DEPTH", "CTX", "BUDGET", "DATA"),
-    ),
-}
 
 _CARD = """\
 {format}:
@@ -222,20 +207,13 @@ def explain_version(version: str, lang: str = "en") -> dict[str, Any]:
     if version not in PAGES:
         raise NotFoundError(f"no protocol version {version}", f"there are {', '.join(VERSIONS)}")
     french = lang == "fr"
-    types = word_texts.ABBREVIATIONS if version == "V1" else _types_of(version)
+    texts = word_texts.ABBREVIATIONS if version == "V1" else word_texts.TYPES
     return {
         "version": version,
         "standing": STANDING[version],
         "use": word_texts.STANDINGS[version][french],
         "segments": {name: word_texts.SEGMENTS[name][french] for name in NAMES[version]},
-        "types": {letter: text[french] for letter, text in types.items()},
+        "types": {letter: texts[letter][french] for letter in TYPES[version]},
         "senders": dict(word_texts.SENDERS) if version == "V5" else {},
         "page": list(PAGES[version][french]),
     }
-
-
-def _types_of(version: str) -> dict[str, word_texts.Text]:
-    from council.wire import v2, v3, v4, v5
-
-    letters = {"V2": v2.TYPES, "V3": v3.TYPES, "V4": v4.TYPES, "V5D": v4.TYPES}
-    return {letter: word_texts.TYPES[letter] for letter in letters.get(version, v5.TYPES)}

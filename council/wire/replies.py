@@ -10,15 +10,22 @@ Source: PR-317, PR-418, PR-537, PR-546, PR-578, A-43, A-57.
 from __future__ import annotations
 
 from council.core.errors import UsageError
-from council.wire import v1
 from council.wire.building import checked
-from council.wire.code_texts import meaning_of
-from council.wire.identifiers import USER, ends_of, is_agent, is_digits, is_long_task_id, is_task_id
+from council.wire.codes import meaning_of
+from council.wire.early import ROLES
+from council.wire.forms import SEGMENTS
+from council.wire.identifiers import (
+    USER,
+    ends_of,
+    is_agent,
+    is_clean,
+    is_digits,
+    is_long_task_id,
+    is_task_id,
+)
 from council.wire.identifiers import number_of as number_in
-from council.wire.lines import is_clean
 from council.wire.parsed import Fault, Parsed
 
-_BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _GOT_CHARS = 20
 _NAME_CHARS = 40
 _LAST_NUMBER = 9999
@@ -99,7 +106,7 @@ def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "
     if version in ("V1", "V2"):
         data = f"{fault.code}:{meaning_of(fault.code, 'V2')}{_where(fault, ';')}"
         if version == "V1":
-            ends = v1.ROLES if told[1:2] == ["WORKER"] else v1.ROLES[::-1]
+            ends = ROLES if told[1:2] == ["WORKER"] else ROLES[::-1]
             return checked([f"MSG_{number:02}", *ends, "ERR", task, data], version)
         role = "O" if told[1:2] == ["W"] else "W"
         return checked([f"MSG_{number:02}", role, "E", task or "TASK_00", data], version)
@@ -144,7 +151,7 @@ def _told(faulty: Parsed) -> list[str]:
     """Return what can be made out of a message at fault, segment by segment."""
     if faulty.segments:
         return faulty.segments
-    return faulty.text.rstrip("\r\n").split("|", _BARS.get(faulty.version, 9) + 1)
+    return faulty.text.rstrip("\r\n").split("|", len(SEGMENTS[faulty.version]))
 
 
 def _number_after(message_id: str) -> int:

@@ -15,11 +15,11 @@ from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import split_outside_quotes
 from council.core.record import Record
 from council.wire.building import checked
-from council.wire.checklist import DATA_CHARS
-from council.wire.draft import is_hex
+from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
 from council.wire.parsed import Fault
+from council.wire.v4 import is_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,18 +8,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.checklist import (
+from council.wire.codes import CODES
+from council.wire.forms import (
     DATA_CHARS,
-    DEFAULT_PRIORITY,
     PRIORITIES,
     STATES,
-    faults_of,
+    TYPES,
+    Form,
+    fields_in,
     has_no_arrow,
-    refused,
     told_once,
-    unless_unused,
 )
-from council.wire.codes import CODES
 from council.wire.identifiers import (
     ends_with_user,
     is_code,
@@ -28,22 +27,17 @@ from council.wire.identifiers import (
     is_task_id,
     is_v5_route,
 )
-from council.wire.lines import one_line
 from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.wire.checklist import Check
+    from council.wire.forms import Check
 
-NAME = "V5"
-TYPES = ("R", "S", "E", "C", "U", "A", "B", "H", "D", "J", "L", "K", "X")
 # Two examples use it, no table lists it.
 QUERY = "Q"
-UNREADABLE = Fault(code="E10", rule="V5-0")
-_COUNT = Fault(code="E10", rule="V5-1")
-_KNOWN_CODES = frozenset(CODES[NAME])
+_KNOWN_CODES = frozenset(CODES["V5"])
 _DEPTHS = frozenset("012345-")
 _EXCEPTIONAL_DEPTHS = frozenset("45")
 _CTX_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -62,7 +56,7 @@ _SENDERS = {
     "X": "WR",
 }
 
-_USUAL = frozenset(kind + role for kind in TYPES for role in _SENDERS.get(kind, "OWRU"))
+_USUAL = frozenset(kind + role for kind in TYPES["V5"] for role in _SENDERS.get(kind, "OWRU"))
 _USUAL_DEPTHS = frozenset("0123")
 
 _PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E10")
@@ -76,7 +70,6 @@ _DEPTH_DASH = Warned(name="W_DEPTH_DASH", segment=8, code="E16")
 _DEPTH_WITHOUT_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8, code="E16")
 _DEPTH_WITH_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8)
 _PADDED_BUDGET = Warned(name="W_NONCANONICAL", segment=10, code="E10")
-_TRUNCATED = Warned(name="W_DATA_TRUNCATED", segment=11, code="E10")
 
 
 def _is_context(ctx: str) -> bool:
@@ -92,7 +85,7 @@ def _is_budget(budget: str) -> bool:
 _CHECKS: tuple[Check, ...] = (
     (0, "E10", "V5-2", is_message_id),
     (1, "E13", "V5-3", is_v5_route),
-    (2, "E14", "V5-4", frozenset((*TYPES, QUERY)).__contains__),
+    (2, "E14", "V5-4", frozenset((*TYPES["V5"], QUERY)).__contains__),
     (3, "E10", "V5-5", is_task_id),
     (4, "E11", "V5-6", PRIORITIES.__contains__),
     (5, "E15", "V5-7", STATES.__contains__),
@@ -107,34 +100,20 @@ _CHECKS: tuple[Check, ...] = (
 
 def parse(text: str) -> Parsed:
     """Read one line and report every fault of it; DATA that is too long is cut."""
-    line = text if text.isprintable() else one_line(text)
-    if line is None:
-        return refused(NAME, text, UNREADABLE)
-    segments = line.split("|", 11)
-    if len(segments) != 11:
-        return refused(NAME, text, _COUNT)
-    if _is_plain(*segments):
-        return Parsed(NAME, text, segments, (), (), fields_of)
+    segments = V5.segments_in(text)
+    if isinstance(segments, Parsed):
+        return segments
+    if _is_plain(segments):
+        return Parsed("V5", text, segments, (), (), fields_of)
     return inspect(text, segments)
 
 
-def _is_plain(
-    msg: str,
-    route: str,
-    kind: str,
-    tid: str,
-    pri: str,
-    state: str,
-    err: str,
-    depth: str,
-    ctx: str,
-    budget: str,
-    data: str,
-) -> bool:
-    """Tell quickly whether there is nothing to report; a False says nothing yet.
+def _is_plain(segments: list[str]) -> bool:
+    """Return true quickly if there is nothing to report; a False says nothing yet.
 
     Nearly every line passes here, at half the cost of the checklist.
     """
+    msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
     return (
         _kind_of(msg) == "M"
         and len(route) < 13
@@ -167,17 +146,7 @@ def _known_kind(word: str) -> str:
     return letter
 
 
-def inspect(text: str, segments: list[str]) -> Parsed:
-    """Return the reading of eleven segments by the checklist, with all that is to be said."""
-    errors = faults_of(segments, _CHECKS)
-    notes = told_once(_notes_of(segments), errors)
-    if len(segments[10]) > DATA_CHARS:
-        segments[10] = segments[10][:DATA_CHARS]
-        notes.append(_TRUNCATED)
-    return Parsed(NAME, text, segments, errors, notes, fields_of)
-
-
-def _notes_of(segments: list[str]) -> list[Warned]:
+def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
     msg, route, kind, task, _, state, code, depth, _, budget, data = segments
     notes = []
     if is_padded(msg):
@@ -204,7 +173,7 @@ def _notes_of(segments: list[str]) -> list[Warned]:
         notes.append(_DEPTH_WITH_REASON if has_reason else _DEPTH_WITHOUT_REASON)
     if is_padded(budget):
         notes.append(_PADDED_BUDGET)
-    return notes
+    return told_once(notes, errors)
 
 
 def _is_usual(kind: str, state: str, route: str) -> bool:
@@ -214,23 +183,12 @@ def _is_usual(kind: str, state: str, route: str) -> bool:
 
 def fields_of(segments: list[str]) -> dict[str, Any]:
     """Return the fields of a valid line."""
-    msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
-    sender, _, target = route.partition(">")
-    flags, pairs = flags_and_pairs(data)
-    return {
-        "msg": msg,
-        "from": sender,
-        "to": target,
-        "type": kind,
-        "tid": unless_unused(tid),
-        "pri": unless_unused(pri),
-        "pri_effective": DEFAULT_PRIORITY if pri == "-" else pri,
-        "state": unless_unused(state),
-        "err": unless_unused(err),
-        "depth": 0 if depth == "-" else int(depth),
-        "ctx": unless_unused(ctx),
-        "budget": None if budget == "-" else int(budget[1:]),
-        "data": data,
-        "flags": flags,
-        "pairs": pairs,
-    }
+    fields = fields_in(segments, "V5")
+    fields["depth"] = int(fields["depth"] or 0)
+    if fields["budget"] is not None:
+        fields["budget"] = int(fields["budget"][1:])
+    return fields
+
+
+V5 = Form("V5", "E10", _CHECKS, _judge, fields_of, too_long="E10")
+inspect = V5.inspect

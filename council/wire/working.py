@@ -22,11 +22,10 @@ from council.core.record import Record
 from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
 from council.wire.codes import CODES, mapped
-from council.wire.fault_texts import not_sendable
+from council.wire.forms import NAMES
 from council.wire.identifiers import is_code
-from council.wire.worker_lines import Line, json_line, line_in, line_to_send
+from council.wire.worker_lines import Line, json_line, line_in, line_to_send, not_sendable
 
-_BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _NAME = "result"
 _REF = "#REF:"
 _KINDS = frozenset("SCUXA")
@@ -162,7 +161,9 @@ class _Reader:
                 depth=self._request.depth + (message.kind == "X"),
             )
         cut = "W_DATA_TRUNCATED" in found.warnings
-        data = found.text.split("|", _BARS[found.version])[-1].rstrip("\r\n") if cut else ""
+        data = (
+            found.text.split("|", len(NAMES[found.version]) - 1)[-1].rstrip("\r\n") if cut else ""
+        )
         told = _fitting(message, data) if cut else Told(message=message)
         self._add([told.copy(repaired=line.repaired)])
 

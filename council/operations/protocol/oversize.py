@@ -10,9 +10,8 @@ from council.core.errors import InvalidInputError
 from council.core.reporting.trace_context import trace_around
 from council.operations.place import Place
 from council.store.delegation.artifacts import publish
-from council.wire.checklist import DATA_CHARS
-from council.wire.data import render_data, with_parent
-from council.wire.oversize import referred
+from council.wire.data import referred, render_data, with_parent
+from council.wire.forms import DATA_CHARS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from council.store.agents import known_agents
 from council.store.keys import run_key
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import language
-from council.wire.building import SEGMENTS
+from council.wire.forms import SEGMENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

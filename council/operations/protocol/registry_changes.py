@@ -35,10 +35,9 @@ from council.store.agents import known_agents
 from council.store.protocol import context_survey, protocol_registry
 from council.store.protocol.context_outbox import Post
 from council.store.protocol.protocol_registry import RegistryChange
-from council.wire.carried import line_of
+from council.wire.carried import line_of, reply_line
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
-from council.wire.registry_lines import reply_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

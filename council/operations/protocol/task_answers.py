@@ -27,8 +27,8 @@ from council.operations.protocol.payloads import (
 )
 from council.operations.protocol.task_due import Due
 from council.store.delegation import artifacts
-from council.wire.fault_texts import refusal_text
 from council.wire.meaning import unknown_references
+from council.wire.worker_lines import refusal_text
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
