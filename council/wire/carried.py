@@ -9,7 +9,6 @@ Source: PR-404, PR-405, PR-501, PR-503, PR-514, PR-573, PR-598, A-39, A-64, A-69
 
 from __future__ import annotations
 
-from council.core.errors import InvalidMessageError
 from council.core.protocol.messages import Message
 from council.core.protocol.registry import Reply
 from council.core.protocol.registry_messages import is_conflict
@@ -36,9 +35,7 @@ def message_of(line: str | Parsed, version: str | None = None) -> Message:
         ConversionRefusedError: It has no place in V5.
         UsageError: There is no such version.
     """
-    found = line if isinstance(line, Parsed) else parse(line, version)
-    if found.errors:
-        raise InvalidMessageError([fault.to_record() for fault in found.errors])
+    found = (line if isinstance(line, Parsed) else parse(line, version)).require_valid()
     if found.version != "V5":
         found = parse(convert(found, "V5").text, "V5")
     fields = found.fields

@@ -19,17 +19,12 @@ CODES: dict[str, dict[str, str]] = {
         "E99": "other",
     },
     "V3": {
-        "E01": "file-not-found",
-        "E02": "bad-format",
-        "E03": "timeout",
-        "E04": "resource-unavailable",
         "E05": "parsing-failed",
         "E06": "agent-busy",
         "E07": "version-incompatible",
         "E08": "unknown-agent",
         "E09": "unknown-task",
         "E10": "invalid-priority",
-        "E99": "other",
     },
     "V4": {
         "E01": "file-not-found",
@@ -80,6 +75,7 @@ CODES: dict[str, dict[str, str]] = {
         "E99": "uncategorised",
     },
 }
+CODES["V3"] = dict(sorted({**CODES["V2"], **CODES["V3"]}.items()))
 CODES["V5D"] = CODES["V4"]
 
 # First and last number, and the category.
@@ -103,16 +99,15 @@ _CATEGORIES: dict[str, tuple[tuple[int, int, str], ...]] = {
 
 UNMAPPED = "E99"
 
+_SAME_IN_V4_V5 = {code: code for code in ("E13", "E14", "E15", "E20", "E21", "E22", "E99")}
+
 MAPPING: dict[tuple[str, str], dict[str, str]] = {
     ("V2", "V3"): {code: code for code in CODES["V2"]},
     ("V3", "V2"): {
         **{code: code for code in CODES["V2"]},
-        "E05": "E02",
+        **dict.fromkeys(("E05", "E10"), "E02"),
         "E06": "E04",
-        "E07": "E99",
-        "E08": "E99",
-        "E09": "E99",
-        "E10": "E02",
+        **dict.fromkeys(("E07", "E08", "E09"), UNMAPPED),
     },
     ("V3", "V4"): {
         **{code: code for code in CODES["V3"]},
@@ -122,65 +117,40 @@ MAPPING: dict[tuple[str, str], dict[str, str]] = {
     },
     ("V4", "V3"): {
         **{code: code for code in CODES["V3"]},
-        "E03": "E05",
+        **dict.fromkeys(("E03", "E13", "E14", "E15"), "E05"),
         "E04": "E02",
         "E07": "E04",
-        "E11": "E99",
+        "E11": UNMAPPED,
         "E12": "E07",
-        "E13": "E05",
-        "E14": "E05",
-        "E15": "E05",
-        "E20": "E03",
-        "E21": "E03",
-        "E22": "E03",
+        **dict.fromkeys(("E20", "E21", "E22"), "E03"),
     },
     ("V4", "V5"): {
+        **_SAME_IN_V4_V5,
         "E01": "E33",
         "E02": "E12",
-        "E03": "E10",
-        "E04": "E10",
-        "E05": "E10",
+        **dict.fromkeys(("E03", "E04", "E05"), "E10"),
         "E06": "E31",
         "E07": "E32",
         "E08": "E41",
         "E09": "E40",
         "E10": "E11",
-        "E11": "E99",
+        "E11": UNMAPPED,
         "E12": "E90",
-        "E13": "E13",
-        "E14": "E14",
-        "E15": "E15",
-        "E20": "E20",
-        "E21": "E21",
-        "E22": "E22",
-        "E99": "E99",
     },
     ("V5", "V4"): {
+        **_SAME_IN_V4_V5,
         "E00": "-",
         "E10": "E05",
         "E11": "E10",
         "E12": "E02",
-        "E13": "E13",
-        "E14": "E14",
-        "E15": "E15",
-        "E16": "E99",
-        "E17": "E99",
-        "E18": "E99",
-        "E19": "E99",
-        "E20": "E20",
-        "E21": "E21",
-        "E22": "E22",
+        **dict.fromkeys(("E16", "E17", "E18", "E19", "E42", "E43"), UNMAPPED),
         "E23": "E21",
-        "E30": "E07",
+        **dict.fromkeys(("E30", "E32"), "E07"),
         "E31": "E06",
-        "E32": "E07",
         "E33": "E01",
         "E40": "E09",
         "E41": "E08",
-        "E42": "E99",
-        "E43": "E99",
         "E90": "E12",
-        "E99": "E99",
     },
 }
 

@@ -11,7 +11,7 @@ Source: PR-009, PR-209, PR-419, PR-451, PR-502, PR-601 to PR-610, A-70, A-71.
 
 from __future__ import annotations
 
-from council.core.errors import ConversionRefusedError, InvalidMessageError, UsageError
+from council.core.errors import ConversionRefusedError, UsageError
 from council.core.record import Record
 from council.wire.building import RENDER
 from council.wire.codes import UNMAPPED, mapped
@@ -297,9 +297,7 @@ def convert(
     """
     if to not in VERSIONS:
         raise UsageError(f"nothing can be converted to {to!r}", f"choose {', '.join(VERSIONS)}")
-    found = message if isinstance(message, Parsed) else parse(message)
-    if found.errors:
-        raise InvalidMessageError([fault.to_record() for fault in found.errors])
+    found = (message if isinstance(message, Parsed) else parse(message)).require_valid()
     passage = Passage(lossy=lossy, structural=structural)
     if "W_DATA_TRUNCATED" in found.warnings:
         passage.lose("DATA")
@@ -397,10 +395,7 @@ def compare(before: Parsed, after: Parsed) -> Comparison:
     Raises:
         InvalidMessageError: One of them has faults.
     """
-    for one in (before, after):
-        if one.errors:
-            raise InvalidMessageError([fault.to_record() for fault in one.errors])
-    versions = (before.version, after.version)
+    versions = (before.require_valid().version, after.require_valid().version)
     compared_in: str | None = after.version
     if before.version != after.version:
         try:

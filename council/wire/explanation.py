@@ -36,24 +36,14 @@ DATA    k=v;k=v  ({data})
 {error:9} M3|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=file not found
 {handoff:9} M4|W1>W2|X|T1|P1|R|-|1|S1|B250|call=analyze;reason=specialized
 """
-_CARD_WORDS = (
-    {
-        "format": "V5 in one line",
-        "data": "200 characters, no | and no >",
-        "request": "request",
-        "success": "success",
-        "error": "error",
-        "handoff": "hand-off",
-    },
-    {
-        "format": "V5 en une ligne",
-        "data": "200 caractères, ni | ni >",
-        "request": "demande",
-        "success": "succès",
-        "error": "erreur",
-        "handoff": "délégation",
-    },
-)
+_CARD_WORDS: dict[str, word_texts.Text] = {
+    "format": ("V5 in one line", "V5 en une ligne"),
+    "data": ("200 characters, no | and no >", "200 caractères, ni | ni >"),
+    "request": ("request", "demande"),
+    "success": ("success", "succès"),
+    "error": ("error", "erreur"),
+    "handoff": ("hand-off", "délégation"),
+}
 
 
 def card(lang: str = "en") -> str:
@@ -61,7 +51,7 @@ def card(lang: str = "en") -> str:
 
     Source: PR-597.
     """
-    return _CARD.format(**_CARD_WORDS[lang == "fr"])
+    return _CARD.format(**{name: text[lang == "fr"] for name, text in _CARD_WORDS.items()})
 
 
 def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:

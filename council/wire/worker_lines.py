@@ -107,16 +107,24 @@ class Line(Record):
     right: str = ""
 
 
-def line_in(text: str, request: Message, *, worker: str, version: str, lang: str) -> Line | None:
-    """Return the line of the protocol that stands in a line of text, None where none does.
+class Asked(Record):
+    """What a worker was asked, and how it speaks.
 
     Args:
-        text: One line of what a worker said.
-        request: What the worker was asked.
+        request: The message.
         worker: Its id.
         version: The version that it speaks; a line that fits none is judged by it.
-        lang: `en` or `fr`, for what is wrong with it.
+        lang: `en` or `fr`, for what is wrong with a line.
     """
+
+    request: Message
+    worker: str
+    version: str
+    lang: str
+
+
+def line_in(text: str, asked: Asked) -> Line | None:
+    """Return the line of the protocol that stands in a line of text, None where none does."""
     found = find_line(text)
     if found is None:
         return None
@@ -129,7 +137,7 @@ def line_in(text: str, request: Message, *, worker: str, version: str, lang: str
         return Line(said=plain, found=read, repaired=(*found.mended, *repaired))
     if found.before and not found.before.endswith((":", "：")):
         return None  # prose that speaks of a line
-    return _explained(plain, found.text, request, worker, version, lang)
+    return _explained(plain, found.text, asked)
 
 
 def _repaired(text: str) -> tuple[Parsed | None, tuple[str, ...]]:
@@ -220,12 +228,10 @@ def _data(value: str) -> tuple[str, list[str]]:
     return right, words
 
 
-def _explained(
-    said: str, text: str, request: Message, worker: str, version: str, lang: str
-) -> Line:
+def _explained(said: str, text: str, asked: Asked) -> Line:
     """Return a line that cannot be read with what is wrong with it, and the line to send."""
     segments = [one.strip(_BLANKS).replace("\t", " ") for one in segments_of(unescaped(text))]
-    judged = _judged_as(text, len(segments), version)
+    judged, lang = _judged_as(text, len(segments), asked.version), asked.lang
     names = NAMES[judged]
     bars = any(bar in text for bar in BARS)
     kept: list[str] = []
@@ -246,7 +252,7 @@ def _explained(
         found = parse("|".join(kept), judged)
         places = list(dict.fromkeys((one.segment or 1) - 1 for one in found.errors))[:_MOST_FAULTS]
         fault = "; ".join(_fault_of_segment(names[at], segments[at], lang) for at in places)
-    right = line_to_send(kept, request, worker, judged)
+    right = line_to_send(kept, asked, judged)
     return Line(said=said, found=found, fault=fault, right=right)
 
 
@@ -282,15 +288,15 @@ def _default(name: str) -> str:
     return {"MSG": "M1", "ROUTE": "W1>O1", "TYPE": "S", **_UNUSED}.get(name, "-")
 
 
-def line_to_send(kept: list[str], request: Message, worker: str, version: str) -> str:
+def line_to_send(kept: list[str], asked: Asked, version: str = "") -> str:
     """Return the right line: what was said where it can stand, else what the request says.
 
     Args:
         kept: The segments that were said, in their places; [] where they are not clear.
-        request: What the worker was asked.
-        worker: Its id.
-        version: The version of `kept`.
+        asked: What the worker was asked.
+        version: The version of `kept`, "" for the one that the worker speaks.
     """
+    request, worker, version = asked.request, asked.worker, version or asked.version
     written = "V4" if version == "V4" else "V5"
     said = dict(zip(NAMES[version], kept, strict=False))
     kind = _kind(said.get("TYPE", ""))
@@ -325,7 +331,7 @@ def _kind(said: str) -> str:
     return known if known in _STATES else "S"
 
 
-def json_line(text: str, request: Message, *, worker: str, version: str, lang: str) -> Line | None:
+def json_line(text: str, asked: Asked) -> Line | None:
     """Return what a message that was written as JSON comes to, None for any other text."""
     shown = text.strip()
     low = shown.casefold()
@@ -343,8 +349,8 @@ def json_line(text: str, request: Message, *, worker: str, version: str, lang: s
     return Line(
         said=" ".join(shown.split()),
         found=Parsed("V5", shown, [], (Fault(code="E10", rule=f"{detect(shown)}-0"),)),
-        fault=_JSON[lang == "fr"],
-        right=line_to_send(kept, request, worker, version),
+        fault=_JSON[asked.lang == "fr"],
+        right=line_to_send(kept, asked),
     )
 
 

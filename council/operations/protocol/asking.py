@@ -15,9 +15,15 @@ from council.core.protocol.transaction import Transaction
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, done_before, open_new
+from council.operations.protocol.exchanging import (
+    Sent,
+    change,
+    done_before,
+    new_trace,
+    open_new,
+    sent_of,
+)
 from council.operations.protocol.registry_looks import check_capabilities
-from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.protocol.tasks import find
 from council.store.delegation import artifacts
 from council.store.settings import language

@@ -11,6 +11,8 @@ section 3.
 
 from __future__ import annotations
 
+import os
+
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.protocol import orchestrator
@@ -19,6 +21,7 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER, Message
 from council.core.record import Record
+from council.core.reporting.trace_context import trace_around
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.dropped_runs import dropped, end_program
@@ -34,6 +37,7 @@ from council.wire.messages import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from council.core.protocol.transaction import Transaction
     from council.operations.place import Place
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     Rule = Callable[[Transaction], ExchangeStep]
 
 
+_TRACE_BYTES = 16
 # What was done in a context while its caller was not told yet, by the id of the operation.
 _OPERATIONS = "operations"
 # The router by way of which a message goes, noted beside it.
@@ -207,3 +212,56 @@ def post_of(message: Message, inbox: str, text: str) -> Post:
         inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
         priority=priority, task=message.task,
     )  # fmt: skip
+
+
+class Sent(Record):
+    """What became of a message.
+
+    Args:
+        outcome: `sent`, `taken`, `duplicate`, `ignored`, `refused`, `registered`, `relayed`, or
+            `already-recorded` where an earlier attempt had done it.
+        context: The context it belongs to, "" for the registry.
+        task: Its task, "" for none.
+        message: Its id there, "" for none.
+        to: Who got it.
+        code: Why it was refused, as a code of V5.
+        reason: The same in words.
+        answers: What was answered to the sender at once.
+    """
+
+    outcome: str
+    context: str = ""
+    task: str = ""
+    message: str = ""
+    to: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""
+    answers: list[str] = []  # noqa: RUF012 - Record copies it
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `msg send`."""
+        return self.as_json("outcome context? task? message? to code? reason? answers")
+
+
+def new_trace(place: Place) -> str:
+    """Return the trace of something that begins now: that of whoever called, else a new one."""
+    return trace_around(place.environ) or os.urandom(_TRACE_BYTES).hex()
+
+
+def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
+    """Return what a change of a context came to for whoever sent the message."""
+    step, exchange = done.step, done.kept.exchange
+    to: dict[str, None] = {}
+    numbers = {one.number for one in step.messages}
+    for posted in exchange.posted:
+        if posted.message.number in numbers:
+            to.update(dict.fromkeys(posted.to))
+    return Sent(
+        outcome=step.outcome or outcome,
+        context=exchange.context,
+        task=task,
+        message=step.messages[0].id if step.messages else "",
+        to=tuple(to),
+        code=step.code,
+        reason=step.reason,
+    )

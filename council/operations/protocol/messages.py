@@ -1,26 +1,33 @@
-"""What messages need of a workspace: its language and limits, signatures, side-cars.
+"""What messages need of a workspace: language, limits, signatures, side-cars, room for payloads.
 
 Everything else about messages is decided in `wire`, without any workspace.
 
-Source: PR-589, PR-590, PR-609, `cli.md` section 2.
+Source: PR-536, PR-589, PR-590, PR-609, XC-107, A-56, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
+from council.core.delegation.artifacts import TEXT_TYPE, bytes_of, id_of_bytes, reference_to
+from council.core.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError
 from council.core.record import Record
+from council.core.reporting.trace_context import trace_around
 from council.operations.delegation.permitted import permitted
 from council.operations.place import open_place, own_agent
+from council.store.delegation.artifacts import publish
 from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
 from council.store.settings import Settings, language
 from council.wire import signing
 from council.wire.building import NO_SESSION
 from council.wire.conversion import convert
+from council.wire.data import referred, render_data, with_parent
+from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
+
+_BOUNDED = ("V4", "V5")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,9 +100,7 @@ def sign(
         ConflictError: The session has no nonce left.
         InvalidMessageError: The message is no valid V5, or too long with the signature.
     """
-    if message.errors:
-        raise InvalidMessageError([fault.to_record() for fault in message.errors])
-    _may_sign(place, signer, message.fields["from"])
+    _may_sign(place, signer, message.require_valid().fields["from"])
     if not session:
         context = message.fields.get("ctx") or NO_SESSION
         session = context if is_digits(context[1:]) else NO_SESSION
@@ -236,3 +241,63 @@ def _keys_of(message: Parsed) -> list[tuple[str, ...]]:
         return []
     ends = sorted((fields.get("from", ""), fields.get("to", "")))
     return [(message.version, task, *ends), (message.version, task)]
+
+
+def shortened_fields(
+    fields: Mapping[str, object], version: str, pid: str = ""
+) -> tuple[Mapping[str, object], list[str]]:
+    """Return the fields of a message with references for what DATA has no room for.
+
+    Args:
+        fields: The fields, with `data` as text or made of `flags` and `pairs`.
+        version: The version it is written in; only V4 and V5 bound DATA.
+        pid: What will be put before DATA, "" for nothing.
+
+    Returns:
+        The fields, and the texts that `publish_all` has to publish before they are sent.
+    """
+    data = _data_of(fields) if version in _BOUNDED else None
+    room = DATA_CHARS - (len(with_parent("", pid)) + 1 if pid else 0)
+    if data is None or len(data) <= room:
+        return fields, []
+    short, moved = referred(data, _reference_to, room)
+    kept = {name: value for name, value in fields.items() if name not in ("flags", "pairs")}
+    return {**kept, "data": short}, moved
+
+
+def _reference_to(text: str) -> str:
+    return reference_to(id_of_bytes(bytes_of(text)))
+
+
+def _data_of(fields: Mapping[str, object]) -> str | None:
+    if fields.get("data") is not None:
+        return str(fields["data"])
+    flags, pairs = fields.get("flags"), fields.get("pairs")
+    try:
+        return render_data(
+            [str(one) for one in flags] if isinstance(flags, list | tuple) else [],
+            {str(name): str(one) for name, one in pairs.items()} if isinstance(pairs, dict) else {},
+        )
+    except InvalidInputError:
+        return None  # whoever builds it says what is wrong
+
+
+def publish_all(place: Place, texts: list[str]) -> list[str]:
+    """Publish texts that messages refer to; return their ids.
+
+    Raises:
+        CouncilError: One cannot be published.
+    """
+    if texts:
+        place.refuse_newer_settings()
+    return [
+        publish(
+            place.paths,
+            bytes_of(text),
+            content_type=TEXT_TYPE,
+            publisher=place.environ.get("COUNCIL_AGENT", ""),
+            trace=trace_around(place.environ),
+            now=place.now(),
+        ).artifact_id
+        for text in texts
+    ]

@@ -3,26 +3,37 @@
 A line of an orchestrator is sent in its context, a line of a worker is taken in;
 what concerns the registry goes there, what goes to a router is passed on. A
 line of an older version is read as what it means in V5, and each receiver
-reads its own version.
+reads its own version. Where the settings ask for it, `[protocol] signed = true`, a line
+that no run sends has to be signed with the shared key; else it is answered with E90.
 
-Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-590, PR-598, PR-644,
-XC-014, XC-015, `cli.md` section 2.
+Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-589, PR-590, PR-598,
+PR-644, XC-008, XC-014, XC-015, A-68, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
-from council.core.errors import InvalidMessageError, NotFoundError, RefusedError, UsageError
+from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.events import Event
 from council.core.protocol import grouping, orchestrator, succession
 from council.core.protocol.exchange import Exchange, ExchangeStep
-from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
+from council.core.protocol.messages import COORDINATOR, REGISTRY_CONTEXT, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.registry import number_after
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.transaction import Transaction
 from council.operations.place import Place, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
+from council.operations.protocol.exchanging import (
+    VIA,
+    Sent,
+    change,
+    contexts,
+    done_before,
+    new_trace,
+    open_new,
+    sent_of,
+)
 from council.operations.protocol.payloads import (
     known_in,
     nothing_there,
@@ -30,13 +41,20 @@ from council.operations.protocol.payloads import (
     unknown_in,
     warned_of,
 )
-from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.tokens import is_shown
 from council.store.events import append, loose_records
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
 from council.wire.messages import parse
 from council.wire.parsed import Parsed
+
+_CODE = "E90"
+_REASONS = {
+    "missing": "it is not signed; sign it with: council msg sign",
+    "malformed": "its signature has the wrong form",
+    "forged": "its signature does not fit the message and the key",
+    "replayed": "its signature was used before",
+}
 
 
 def send(place: Place, line: str, *, version: str | None = None) -> Sent:
@@ -49,9 +67,7 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
             there is no key.
         UsageError: It does not say enough to be sent.
     """
-    found = parse(line, version)
-    if found.errors:
-        raise InvalidMessageError([one.to_record() for one in found.errors])
+    found = parse(line, version).require_valid()
     message = message_of(found)
     crew = Crew(place, place.now(), place.operation(line))
     _may_send_as(crew, message.sender)
@@ -96,15 +112,39 @@ def _may_send_as(crew: Crew, sender: str) -> None:
 
 
 def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
-    """Return the refusal of a line that had to be signed and is not, else None (PR-590)."""
-    place = crew.place
-    if not place.settings.protocol.signed or is_shown(
-        place, place.environ.get("COUNCIL_AGENT", ""), by_context=True
-    ):
-        return None
-    from council.operations.protocol.signed_lines import refusal
+    """Return how a line is refused that had to be signed and is not, else None (PR-590).
 
-    return refusal(crew, message, found)
+    A run shows by its token whose line it is. A good signature is used up, whatever becomes
+    of the line; only V5 can be signed.
+
+    Raises:
+        NotFoundError: There is no key.
+        InvalidStateError: The note of what was used cannot be understood.
+    """
+    place = crew.place
+    own = place.environ.get("COUNCIL_AGENT", "")
+    if not place.settings.protocol.signed or is_shown(place, own, by_context=True):
+        return None
+    if found.version == "V5":
+        from council.operations.protocol.messages import verify
+
+        (verdict,) = verify(place, [found])
+        if verdict.valid:
+            return None
+        reason = _REASONS[verdict.reason]
+    else:
+        reason = f"{found.version} cannot be signed; write it in V5"
+    data = {"code": _CODE, "reason": reason, "kind": message.kind, "said": message.id}
+    if message.context:
+        data["ctx"] = message.context
+    event = Event(type="message.refused", agent=message.sender, data=data)
+    append(place.paths, loose_records([event], message.context, crew.now))
+    fault = message.saying(
+        "desc=auth", number=number_after(message.number), sender=COORDINATOR,
+        receiver=message.sender, kind="E", state="F", code=_CODE,
+    )  # fmt: skip
+    answers = [line_of(fault, crew.version_of(message.sender))]
+    return Sent(outcome="refused", code=_CODE, reason=reason, answers=answers)
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:

@@ -23,8 +23,13 @@ from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts, done_before, open_new
-from council.operations.protocol.sent import new_trace
+from council.operations.protocol.exchanging import (
+    change,
+    contexts,
+    done_before,
+    new_trace,
+    open_new,
+)
 from council.store.protocol.contexts import Kept
 from council.store.settings import language
 
