@@ -20,6 +20,7 @@ from council.wire.forms import (
     Form,
     fields_in,
     has_no_arrow,
+    warned,
 )
 from council.wire.identifiers import (
     is_clean,
@@ -132,8 +133,7 @@ def _judge_v2(segments: list[str], errors: list[Fault]) -> list[Warned]:
         errors.append(Fault(code="E99", rule="V2-8", segment=2))
     if not data:
         errors.append(Fault(code="E02", rule="V2-9", segment=5))
-    is_new = has_code and not is_known(data[:3], "V2")
-    return [Warned(name="W_UNKNOWN_ERR", segment=5, code="E02")] if is_new else []
+    return warned(("W_UNKNOWN_ERR", 5, "E02", has_code and not is_known(data[:3], "V2")))
 
 
 V2 = Form(
@@ -152,16 +152,14 @@ V2 = Form(
 
 def _judge_v3(segments: list[str], errors: list[Fault]) -> list[Warned]:
     kind, task, data = segments[2], segments[3], segments[6]
-    notes = []
-    # Acknowledgements and broadcasts belong to no task.
-    if task == "-" and kind not in ("A", "B"):
-        notes.append(Warned(name="W_TASK_MISSING", segment=4, code="E05"))
-    if kind == "E" and data:
-        if not starts_with_code(data):
-            errors.append(Fault(code="E02", rule="V3-10", segment=7))
-        elif not is_known(data[:3], "V3"):
-            notes.append(Warned(name="W_UNKNOWN_ERR", segment=7, code="E05"))
-    return notes
+    has_code = kind == "E" and starts_with_code(data)
+    if kind == "E" and data and not has_code:
+        errors.append(Fault(code="E02", rule="V3-10", segment=7))
+    return warned(
+        # Acknowledgements and broadcasts belong to no task.
+        ("W_TASK_MISSING", 4, "E05", task == "-" and kind not in ("A", "B")),
+        ("W_UNKNOWN_ERR", 7, "E05", has_code and not is_known(data[:3], "V3")),
+    )
 
 
 V3 = Form(

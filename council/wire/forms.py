@@ -6,7 +6,8 @@ Source: PR-003, PR-316, PR-416, PR-533.
 from __future__ import annotations
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.identifiers import one_line
+from council.wire.codes import is_known
+from council.wire.identifiers import is_padded, one_line
 from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
@@ -111,6 +112,25 @@ def faults_of(segments: list[str], checks: tuple[Check, ...]) -> list[Fault]:
         for place, code, rule, fits in checks
         if not fits(segments[place])
     ]
+
+
+def warned(*rows: tuple[str, int, str, bool]) -> list[Warned]:
+    """Return the warnings, each with segment and code in strict mode, for which there is cause."""
+    return [Warned(name=name, segment=at, code=code) for name, at, code, is_so in rows if is_so]
+
+
+def common_notes(segments: list[str], version: str, code: str) -> list[Warned]:
+    """Return the warnings about ids and codes that V4 and V5 share."""
+    is_error, err = segments[2] == "E", segments[6]
+    # E00 of V5 says that there is no error.
+    is_elsewhere = not is_error and err != "-" and (version, err) != ("V5", "E00")
+    return warned(
+        ("W_NONCANONICAL", 1, code, is_padded(segments[0])),
+        ("W_NONCANONICAL", 4, code, is_padded(segments[3])),
+        ("W_ERR_MISSING", 7, code, is_error and err == "-"),
+        ("W_UNKNOWN_ERR", 7, code, err != "-" and not is_known(err, version)),
+        ("W_ERR_ON_NON_ERROR", 7, code, is_elsewhere),
+    )
 
 
 def told_once(notes: list[Warned], errors: list[Fault]) -> list[Warned]:

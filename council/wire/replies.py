@@ -63,27 +63,25 @@ def answer(
     """
     if request.errors or request.version == "V5D":
         raise UsageError("only a valid message of V1 to V5 can be answered", "answer its fault")
-    version, segments = request.version, request.segments
-    number = number or number_in(segments[0]) + 1
+    version = request.version
+    said = dict(zip(SEGMENTS[version], request.segments, strict=True))
+    number = number or number_in(said["msg"]) + 1
+    message_id = f"M{number}" if version in ("V4", "V5") else f"MSG_{number:02}"
+    said |= {"msg": message_id, "type": kind, "data": data, "state": state, "err": err}
     if version == "V1":
-        _, back, here, _, task, _ = segments
-        return checked([f"MSG_{number:02}", here, back, kind, task, data], version)
-    if version == "V2":
-        role = "W" if segments[1] == "O" else "O"
-        return checked([f"MSG_{number:02}", role, kind, segments[3], data], version)
-    back, _, here = segments[1].partition(">")
-    here = sender or here
-    if here != USER and not is_agent(here) and version != "V3":
-        raise UsageError(f"{here} is no single agent", "say who answers: sender")
-    route = f"{here}>{back}"
-    task, pri = segments[3], segments[4]
-    if version == "V3":
-        return checked([f"MSG_{number:02}", route, kind, task, pri, state, data], version)
-    first = [f"M{number}", route, kind, task, pri, state, err]
-    if version == "V4":
-        return checked([*first, data], version)
-    depth, ctx = segments[7].replace("-", "0"), segments[8]
-    return checked([*first, depth, ctx, budget or segments[9], data], version)
+        said["from"], said["to"] = said["to"], said["from"]
+    elif version == "V2":
+        said["role"] = "W" if said["role"] == "O" else "O"
+    else:
+        back, _, here = said["route"].partition(">")
+        here = sender or here
+        if here != USER and not is_agent(here) and version != "V3":
+            raise UsageError(f"{here} is no single agent", "say who answers: sender")
+        said["route"] = f"{here}>{back}"
+    if version == "V5":
+        said["depth"] = said["depth"].replace("-", "0")
+        said["budget"] = budget or said["budget"]
+    return checked([said[name] for name in SEGMENTS[version]], version)
 
 
 def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "") -> str | None:

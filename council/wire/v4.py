@@ -9,13 +9,13 @@ Source: PR-401 to PR-409, PR-416, PR-417, PR-451 to PR-455, A-40, A-42, A-45, A-
 from __future__ import annotations
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.codes import is_known
 from council.wire.forms import (
     DATA_CHARS,
     PRIORITIES,
     STATES,
     TYPES,
     Form,
+    common_notes,
     fields_in,
     has_no_arrow,
     told_once,
@@ -24,7 +24,6 @@ from council.wire.identifiers import (
     is_code,
     is_digits,
     is_message_id,
-    is_padded,
     is_task_id,
     is_v4_route,
 )
@@ -36,11 +35,6 @@ if TYPE_CHECKING:
 
     from council.wire.forms import Check
 
-_PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E05")
-_PADDED_TASK = Warned(name="W_NONCANONICAL", segment=4, code="E05")
-_UNKNOWN_CODE = Warned(name="W_UNKNOWN_ERR", segment=7, code="E05")
-_CODE_MISSING = Warned(name="W_ERR_MISSING", segment=7, code="E05")
-_CODE_ELSEWHERE = Warned(name="W_ERR_ON_NON_ERROR", segment=7, code="E05")
 # Zero fits the pattern and not the range: a fault of its own.
 _NO_MESSAGE = frozenset(("M0", "M00", "M000", "M0000"))
 _NO_TASK = frozenset(("T0", "T00", "T000"))
@@ -63,22 +57,7 @@ _CHECKS: tuple[Check, ...] = (
 
 
 def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
-    """Return the warnings about the first seven segments."""
-    notes = []
-    if is_padded(segments[0]):
-        notes.append(_PADDED_MESSAGE)
-    if is_padded(segments[3]):
-        notes.append(_PADDED_TASK)
-    is_error, code = segments[2] == "E", segments[6]
-    if code == "-":
-        if is_error:
-            notes.append(_CODE_MISSING)
-    else:
-        if not is_known(code, "V4"):
-            notes.append(_UNKNOWN_CODE)
-        if not is_error:
-            notes.append(_CODE_ELSEWHERE)
-    return told_once(notes, errors)
+    return told_once(common_notes(segments, "V4", "E05"), errors)
 
 
 V4 = Form(

@@ -15,9 +15,11 @@ from council.wire.forms import (
     STATES,
     TYPES,
     Form,
+    common_notes,
     fields_in,
     has_no_arrow,
     told_once,
+    warned,
 )
 from council.wire.identifiers import (
     ends_with_user,
@@ -58,18 +60,6 @@ _SENDERS = {
 
 _USUAL = frozenset(kind + role for kind in TYPES["V5"] for role in _SENDERS.get(kind, "OWRU"))
 _USUAL_DEPTHS = frozenset("0123")
-
-_PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E10")
-_SENDER = Warned(name="W_SENDER", segment=2)
-_TYPE_Q = Warned(name="W_TYPE_Q", segment=3, code="E14")
-_PADDED_TASK = Warned(name="W_NONCANONICAL", segment=4, code="E10")
-_UNKNOWN_CODE = Warned(name="W_UNKNOWN_ERR", segment=7, code="E10")
-_CODE_MISSING = Warned(name="W_ERR_MISSING", segment=7, code="E10")
-_CODE_ELSEWHERE = Warned(name="W_ERR_ON_NON_ERROR", segment=7, code="E10")
-_DEPTH_DASH = Warned(name="W_DEPTH_DASH", segment=8, code="E16")
-_DEPTH_WITHOUT_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8, code="E16")
-_DEPTH_WITH_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8)
-_PADDED_BUDGET = Warned(name="W_NONCANONICAL", segment=10, code="E10")
 
 
 def _is_context(ctx: str) -> bool:
@@ -147,38 +137,20 @@ def _known_kind(word: str) -> str:
 
 
 def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
-    msg, route, kind, task, _, state, code, depth, _, budget, data = segments
-    notes = []
-    if is_padded(msg):
-        notes.append(_PADDED_MESSAGE)
-    if route[:1] not in _SENDERS.get(kind, route) and not _is_usual(kind, state, route):
-        notes.append(_SENDER)
-    if kind == QUERY:
-        notes.append(_TYPE_Q)
-    if is_padded(task):
-        notes.append(_PADDED_TASK)
-    if code == "-":
-        if kind == "E":
-            notes.append(_CODE_MISSING)
-    else:
-        if code not in _KNOWN_CODES:
-            notes.append(_UNKNOWN_CODE)
-        # E00 says that there is no error.
-        if kind != "E" and code != "E00":
-            notes.append(_CODE_ELSEWHERE)
-    if depth == "-":
-        notes.append(_DEPTH_DASH)
-    elif depth in _EXCEPTIONAL_DEPTHS:
-        has_reason = bool(flags_and_pairs(data)[1].get("reason"))
-        notes.append(_DEPTH_WITH_REASON if has_reason else _DEPTH_WITHOUT_REASON)
-    if is_padded(budget):
-        notes.append(_PADDED_BUDGET)
-    return told_once(notes, errors)
-
-
-def _is_usual(kind: str, state: str, route: str) -> bool:
-    """Tell whether a sender outside the table is usual all the same: O1 cancels by U."""
-    return kind == "U" and state == "X" and route[:1] == "O"
+    _, route, kind, _, _, state, _, depth, _, budget, data = segments
+    # O1 cancels by U.
+    is_usual = route[:1] in _SENDERS.get(kind, route) or (kind, state, route[:1]) == ("U", "X", "O")
+    is_deep = depth in _EXCEPTIONAL_DEPTHS
+    has_reason = is_deep and bool(flags_and_pairs(data)[1].get("reason"))
+    own = warned(
+        ("W_SENDER", 2, "", not is_usual),
+        ("W_TYPE_Q", 3, "E14", kind == QUERY),
+        ("W_DEPTH_DASH", 8, "E16", depth == "-"),
+        ("W_DEPTH_EXCEPTIONAL", 8, "" if has_reason else "E16", is_deep),
+        ("W_NONCANONICAL", 10, "E10", is_padded(budget)),
+    )
+    notes = [*common_notes(segments, "V5", "E10"), *own]
+    return told_once(sorted(notes, key=lambda one: one.segment), errors)
 
 
 def fields_of(segments: list[str]) -> dict[str, Any]:

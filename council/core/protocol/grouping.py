@@ -83,9 +83,7 @@ def _fault(group: str, members: list[str]) -> str:
 
 def _refused(registry: Registry, group: str, reason: str, code: str = "") -> RegistryStep:
     event = Event(type="group.refused", agent=COORDINATOR, data={"group": group, "reason": reason})
-    return RegistryStep(
-        registry=registry, events=[event], outcome=REFUSED, id=group, reason=reason, code=code
-    )
+    return registry.step(REFUSED, group, events=[event], reason=reason, code=code)
 
 
 def _changed(
@@ -97,7 +95,7 @@ def _changed(
         groups[group] = members
     changed = registry.copy(groups=groups)
     if not told and groups == registry.groups:
-        return RegistryStep(registry=registry, outcome=UNCHANGED, id=group)
+        return registry.step(UNCHANGED, group)
     replies = []
     pairs = {"group": group, "members": ",".join(told)[:80]}
     for one in told:
@@ -105,9 +103,7 @@ def _changed(
         replies.append(Reply(message=message, version=registry.version_of(one)))
     data = {"group": group, "members": members, "word": word.lower(), "who": told}
     event = Event(type="group.changed", agent=COORDINATOR, data=data)
-    return RegistryStep(
-        registry=changed, replies=replies, events=[event], outcome=UPDATED, id=group
-    )
+    return changed.step(UPDATED, group, replies=replies, events=[event])
 
 
 def targets(registry: Registry, sender: str, receiver: str) -> tuple[str, ...]:

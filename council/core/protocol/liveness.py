@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.events import Event
 from council.core.protocol.messages import (
     COORDINATOR,
     REGISTRY_CONTEXT,
@@ -28,7 +27,6 @@ from council.core.protocol.registry import (
     Registry,
     RegistryStep,
     Reply,
-    name_of,
     refused,
     unasked,
     unknown,
@@ -79,40 +77,34 @@ def heard(
 
 def _dropped(registry: Registry, entry: Entry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     assert entry.alive_at is not None
-    data = {
-        "id": entry.id,
-        "heardAt": render_instant(entry.alive_at),
-        "nextFrom": render_instant(entry.alive_at + rules.liveness_cycle),
-    }
-    event = Event(type="liveness.dropped", agent=name_of(registry, entry.id), data=data)
+    next_from = render_instant(entry.alive_at + rules.liveness_cycle)
+    told = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
+    event = registry.event("liveness.dropped", entry.id, **told)
     seconds = int((now - entry.alive_at).total_seconds())
     reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
-    return RegistryStep(
-        registry=registry, events=[event], outcome=DROPPED, id=entry.id, reason=reason
-    )
+    return registry.step(DROPPED, entry.id, events=[event], reason=reason)
 
 
 def seen(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
     """Take any message of an agent for a sign of life."""
     entry = registry.entries.get(protocol_id)
     if entry is None or not entry.is_here:
-        return RegistryStep(registry=registry, outcome=HEARD, id=protocol_id)
+        return registry.step(HEARD, protocol_id)
     return _seen(registry, entry, now)
 
 
 def _seen(registry: Registry, entry: Entry, now: datetime, **changes: Any) -> RegistryStep:
     alive = entry.copy(status=EntryStatus.ACTIVE, seen_at=now, reason="", **changes)
-    event = Event(type="agent.available", agent=name_of(registry, entry.id), data={"id": entry.id})
-    events = [] if entry.status is EntryStatus.ACTIVE else [event]
-    changed = registry.with_entry(alive)
-    return RegistryStep(registry=changed, events=events, outcome=HEARD, id=entry.id)
+    is_back = entry.status is not EntryStatus.ACTIVE
+    events = [registry.event("agent.available", entry.id)] if is_back else []
+    return registry.with_entry(alive).step(HEARD, entry.id, events=events)
 
 
 def used(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
     """Remember that an agent was given work, for the selection to spread it (PR-561)."""
     entry = registry.entries.get(protocol_id)
     changed = registry if entry is None else registry.with_entry(entry.copy(used_at=now))
-    return RegistryStep(registry=changed, outcome=HEARD, id=protocol_id)
+    return changed.step(HEARD, protocol_id)
 
 
 def expires_at(entry: Entry, rules: ProtocolRules) -> datetime | None:
@@ -130,7 +122,7 @@ def next_due(registry: Registry, rules: ProtocolRules) -> datetime | None:
 
 def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     """Mark those who fell silent as unavailable: E22 for each."""
-    step = RegistryStep(registry=registry, outcome=EXPIRED)
+    step = registry.step(EXPIRED, "")
     for entry in registry.entries.values():
         due = expires_at(entry, rules)
         if due is None or due > now or entry.seen_at is None:
@@ -140,9 +132,9 @@ def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryS
         pairs = {"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"}
         changed = step.registry.with_entry(gone)
         changed, told = unasked(changed, entry.id, "E", pairs=pairs, code=SILENT, state="F")
-        data = {"id": entry.id, "code": SILENT}
-        data |= {"seenAt": render_instant(entry.seen_at), "reason": NO_SIGN}
-        event = Event(type="agent.unavailable", agent=name_of(registry, entry.id), data=data)
+        seen_at = render_instant(entry.seen_at)
+        data = {"code": SILENT, "seenAt": seen_at, "reason": NO_SIGN}
+        event = registry.event("agent.unavailable", entry.id, **data)
         step = step.copy(
             registry=changed,
             replies=[*step.replies, Reply(message=told, version=entry.version)],

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from council.core.events import Event
 from council.core.ids import is_name
-from council.core.protocol.messages import COORDINATOR, Message, inline
+from council.core.protocol.messages import COORDINATOR, Message, compose, inline
 from council.core.protocol.protocol_ids import GROUP, ROLES, WORKER, is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V4, V5, ProtocolRules
 from council.core.protocol.registry import (
@@ -27,7 +27,6 @@ from council.core.protocol.registry import (
     answer_to,
     free_id,
     is_capability,
-    name_of,
     refused,
     unknown,
 )
@@ -111,17 +110,14 @@ def shake_hands(registry: Registry, message: Message, rules: ProtocolRules) -> R
     if not version:
         return _no_version(registry, message, rules)
     pairs = {"version": version, **({"mode": "compat"} if version != V5 else {})}
-    data = {"id": message.sender, "version": version}
-    event = Event(type="agent.version-agreed", agent=name_of(registry, message.sender), data=data)
+    event = registry.event("agent.version-agreed", message.sender, version=version)
     entry = registry.get(message.sender)
     if entry is not None and message.sender in registry.entries:
         changed = registry.with_entry(entry.copy(version=version))
     else:
         changed = registry.copy(handshakes={**registry.handshakes, message.sender: version})
     told = Reply(message=answer_to(message, "A", pairs=pairs))
-    return RegistryStep(
-        registry=changed, replies=[told], events=[event], outcome=AGREED, id=message.sender
-    )
+    return changed.step(AGREED, message.sender, replies=[told], events=[event])
 
 
 def agreed(rules: ProtocolRules, version: str, fallback: str, settled: str = "") -> str:
@@ -157,9 +153,7 @@ def join(
         speaks: The version that message was written in.
     """
     chosen = _id_for(registry, wish)
-    asked = message or Message(
-        sender=chosen or COORDINATOR, receiver=COORDINATOR, kind="J", priority="", data=""
-    )
+    asked = message or _asked(chosen or COORDINATOR, "J")
     if role_of(wish.proposed or wish.role) == GROUP:
         return refused(registry, asked, "E13", "a group is made by O1 and does not join")
     if fault := _fault(wish):
@@ -175,16 +169,18 @@ def join(
     stood = standing is not None and standing.is_here and _same(standing, entry)
     left = {key: value for key, value in registry.handshakes.items() if key != wish.proposed}
     changed = registry.copy(handshakes=left).with_entry(entry)
-    data = {
-        "id": chosen, "proposed": wish.proposed or None,
-        **entry.as_json("capabilities max_depth version"),
-    }  # fmt: skip
+    data = {"id": chosen, "proposed": wish.proposed or None}
+    data |= entry.as_json("capabilities max_depth version")
     event = Event(type="agent.joined", agent=entry.agent or chosen, data=data)
     welcome = _welcome(asked, chosen, version, speaks, mismatch=bool(told) and version != V5)
-    return RegistryStep(
-        registry=changed, replies=[welcome], events=[] if stood else [event],
-        outcome=STANDS if stood else REGISTERED, id=chosen,
-    )  # fmt: skip
+    if stood:
+        return changed.step(STANDS, chosen, replies=[welcome])
+    return changed.step(REGISTERED, chosen, replies=[welcome], events=[event])
+
+
+def _asked(sender: str, kind: str) -> Message:
+    """Return the message in whose place somebody acts by hand."""
+    return compose(sender, COORDINATOR, kind, priority="")
 
 
 def _fault(wish: Joining) -> str:
@@ -286,10 +282,7 @@ def _conflict(registry: Registry, asked: Message, wish: Joining, speaks: str) ->
     data = {"id": proposed or None, "code": _CONFLICT_CODE, "reason": reason}
     event = Event(type="agent.refused", agent=wish.agent or proposed, data=data)
     reply = Reply(message=told, version=speaks, to_caller=True)
-    return RegistryStep(
-        registry=registry, replies=[reply], events=[event], outcome=CONFLICT, id=proposed,
-        reason=reason,
-    )  # fmt: skip
+    return registry.step(CONFLICT, proposed, replies=[reply], events=[event], reason=reason)
 
 
 def _no_version(registry: Registry, asked: Message, rules: ProtocolRules) -> RegistryStep:
@@ -303,15 +296,13 @@ def leave(
     registry: Registry, protocol_id: str, reason: str, now: datetime, message: Message | None = None
 ) -> RegistryStep:
     """Take an agent out: out of all groups, too. Its number comes again last of all."""
-    asked = message or Message(
-        sender=protocol_id, receiver=COORDINATOR, kind="L", priority="", data="ok"
-    )
+    asked = message or _asked(protocol_id, "L")
     entry = registry.entries.get(protocol_id)
     if entry is None:
         return unknown(registry, asked, protocol_id)
     gone = Reply(message=answer_to(asked, "A", flags=["left"], pairs={"id": protocol_id}))
     if not entry.is_here:
-        return RegistryStep(registry=registry, replies=[gone], outcome=UNCHANGED, id=protocol_id)
+        return registry.step(UNCHANGED, protocol_id, replies=[gone])
     told = inline(reason, _REASON_CHARS) if reason else ""
     groups = {
         name: [one for one in members if one != protocol_id]
@@ -320,11 +311,8 @@ def leave(
     changed = registry.copy(groups=groups).with_entry(
         entry.copy(status=EntryStatus.LEFT, left_at=now, reason=told, load=0, queue=0)
     )
-    data = {"id": protocol_id, "reason": told or None}
-    event = Event(type="agent.left", agent=name_of(registry, protocol_id), data=data)
-    return RegistryStep(
-        registry=changed, replies=[gone], events=[event], outcome=LEFT, id=protocol_id
-    )
+    event = registry.event("agent.left", protocol_id, reason=told or None)
+    return changed.step(LEFT, protocol_id, replies=[gone], events=[event])
 
 
 def change_capabilities(
@@ -335,9 +323,7 @@ def change_capabilities(
     message: Message | None = None,
 ) -> RegistryStep:
     """Let an agent have these capabilities and no others."""
-    asked = message or Message(
-        sender=protocol_id, receiver=COORDINATOR, kind="K", priority="", data="ok"
-    )
+    asked = message or _asked(protocol_id, "K")
     entry = registry.get(protocol_id)
     if entry is None or protocol_id not in registry.entries:
         return unknown(registry, asked, protocol_id)
@@ -349,11 +335,8 @@ def change_capabilities(
     pairs = {"id": protocol_id, "count": len(capabilities)}
     told = Reply(message=answer_to(asked, "A", flags=["updated"], pairs=pairs, state=state))
     if entry.capabilities == capabilities:
-        return RegistryStep(registry=registry, replies=[told], outcome=UNCHANGED, id=protocol_id)
-    data = {"id": protocol_id, "capabilities": list(capabilities)}
-    who = name_of(registry, protocol_id)
-    event = Event(type="agent.capabilities-changed", agent=who, data=data)
+        return registry.step(UNCHANGED, protocol_id, replies=[told])
+    names = list(capabilities)
+    event = registry.event("agent.capabilities-changed", protocol_id, capabilities=names)
     changed = registry.with_entry(entry.copy(capabilities=capabilities, seen_at=now))
-    return RegistryStep(
-        registry=changed, replies=[told], events=[event], outcome=UPDATED, id=protocol_id
-    )
+    return changed.step(UPDATED, protocol_id, replies=[told], events=[event])

@@ -173,6 +173,14 @@ class Registry(Record):
         entry = self.get(protocol_id)
         return entry.version if entry else self.handshakes.get(protocol_id, V5)
 
+    def step(self, outcome: str, about: str, **told: Any) -> RegistryStep:
+        """Return what an act comes to that has led here; `told` are more fields of the step."""
+        return RegistryStep(registry=self, outcome=outcome, id=about, **told)
+
+    def event(self, kind: str, protocol_id: str, /, **data: Any) -> Event:
+        """Return an event about an agent: the one that bears an id, else the id itself."""
+        return Event(type=kind, agent=name_of(self, protocol_id), data={"id": protocol_id, **data})
+
     def with_entry(self, entry: Entry) -> Registry:
         """Return the registry with an entry in the place of what stood under its id."""
         return self.copy(entries={**self.entries, entry.id: entry})
@@ -300,13 +308,11 @@ def refused(
 ) -> RegistryStep:
     """Leave the registry as it is and answer a message with what is wrong with it."""
     told = {"desc": inline(reason, _REASON_CHARS), **pairs}
-    data = {"id": asked.sender, "kind": asked.kind, "code": code, "reason": reason}
-    event = Event(type="agent.refused", agent=name_of(registry, asked.sender), data=data)
+    data = {"kind": asked.kind, "code": code, "reason": reason}
+    event = registry.event("agent.refused", asked.sender, **data)
     answer = answer_to(asked, "E", pairs=told, code=code, state="F")
-    return RegistryStep(
-        registry=registry, replies=[Reply(message=answer, version=speaks, to_caller=True)],
-        events=[event], outcome=REFUSED, id=asked.sender, reason=reason,
-    )  # fmt: skip
+    reply = Reply(message=answer, version=speaks, to_caller=True)
+    return registry.step(REFUSED, asked.sender, replies=[reply], events=[event], reason=reason)
 
 
 def unknown(

@@ -180,7 +180,7 @@ def query(registry: Registry, message: Message) -> RegistryStep:
         if replies:
             told = told.copy(number=number_after(replies[-1].message.number))
         replies.append(Reply(message=told))
-    return RegistryStep(registry=registry, replies=replies, outcome=ANSWERED, id=message.sender)
+    return registry.step(ANSWERED, message.sender, replies=replies)
 
 
 def _parts(ids: list[str]) -> list[list[str]]:

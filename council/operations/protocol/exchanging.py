@@ -19,7 +19,7 @@ from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
-from council.core.protocol.messages import USER, Message
+from council.core.protocol.messages import USER
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_around
 from council.operations.gone_runs import without_gone_runs
@@ -114,11 +114,8 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     def revised(exchange: Exchange) -> Change:
         before.update(dropped(exchange))
         standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
-        made, step = worked_off(crew, rule(crew.on(standing)))
-        steps.append(step)
+        made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
         made.taken_back = settled(crew, exchange, made.exchange)
-        if crew.operation.id and made.exchange != exchange:
-            made.exchange = _noted(crew.operation, made.exchange, step)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
@@ -140,19 +137,17 @@ def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = 
     steps: list[ExchangeStep] = []
 
     def first(chosen: str) -> Change:
-        made, step = worked_off(crew, make(chosen))
-        steps.append(step)
-        if crew.operation.id:
-            made.exchange = _noted(crew.operation, made.exchange, step)
-        return made
+        return _worked_off(crew, make(chosen), steps)
 
     kept = contexts(crew.place).open(first, crew.now, context=context)
     crew.note(steps[-1].events)
     return Changed(kept=kept, step=steps[-1])
 
 
-def worked_off(crew: Crew, step: ExchangeStep) -> tuple[Change, ExchangeStep]:
-    """Return what follows from a step once all is done that needs no run."""
+def _worked_off(
+    crew: Crew, step: ExchangeStep, steps: list[ExchangeStep], before: Exchange | None = None
+) -> Change:
+    """Return what follows from a step once all is done that needs no run; note that step."""
     posts: list[Post] = []
     answer = ""
     if step.exchange.is_open:
@@ -172,14 +167,13 @@ def worked_off(crew: Crew, step: ExchangeStep) -> tuple[Change, ExchangeStep]:
             posts += told
             done = orchestrator.delivered(crew.on(step.exchange), one.number)
             step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
-    made = Change(
-        exchange=step.exchange,
-        events=step.events,
-        log=[log_line(parse(line_of(one)), crew.now) for one in step.messages],
-        posts=posts,
-        answer=f"{answer.rstrip()}\n" if answer else "",
-    )
-    return made, step
+    steps.append(step)
+    exchange = step.exchange
+    if crew.operation.id and exchange != before:
+        exchange = _noted(crew.operation, exchange, step)
+    log = [log_line(parse(line_of(one)), crew.now) for one in step.messages]
+    answer = f"{answer.rstrip()}\n" if answer else ""
+    return Change(exchange=exchange, events=step.events, log=log, posts=posts, answer=answer)
 
 
 def _letters(
@@ -201,17 +195,12 @@ def _letters(
             data = {"message": message.number, "to": inbox, "version": version}
             told = {**data, "reason": error.message}
             events.append(Event(type="message.unconverted", agent=inbox, data=told))
-        posts.append(post_of(message, inbox, text))
+        post = Post(
+            inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
+            priority=message.priority or "P1", task=message.task,
+        )  # fmt: skip
+        posts.append(post)
     return posts, events
-
-
-def post_of(message: Message, inbox: str, text: str) -> Post:
-    """Return the letter that carries a message."""
-    priority = message.priority or "P1"
-    return Post(
-        inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
-        priority=priority, task=message.task,
-    )  # fmt: skip
 
 
 class Sent(Record):
