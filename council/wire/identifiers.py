@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from council.core.protocol import protocol_ids
+
 USER = "User"
-# The highest number of each role; sub-agents carry any letters and digits.
-ROLES = {"O": 9, "W": 99, "R": 9, "G": 9}
-_ID_CHARS = 10
+ROLES, is_agent = protocol_ids.ROLES, protocol_ids.is_protocol_id
 # Every character that Unicode calls a control, and its two separators of lines.
 _FORBIDDEN = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]))
 
@@ -113,18 +113,6 @@ def _ends_of_agents(route: str) -> tuple[str, str] | None:
 
 def _is_orchestrator(agent: str) -> bool:
     return agent[0] == "O" and "." not in agent
-
-
-def is_agent(text: str) -> bool:
-    """Tell whether `text` is an agent of V4 or V5: role, number within its range, sub-agent."""
-    name, dot, sub = text.partition(".")
-    highest = ROLES.get(name[:1])
-    number = name[1:]
-    if highest is None or not is_digits(number) or number[0] == "0" or len(number) > 2:
-        return False
-    if dot and not (sub.isalnum() and sub.isascii()):
-        return False
-    return int(number) <= highest and len(text) <= _ID_CHARS
 
 
 def is_v4_route(text: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from council.core.protocol.payload import flags_and_pairs
+from council.core.protocol.protocol_ids import is_context
 from council.wire.codes import CODES
 from council.wire.forms import (
     DATA_CHARS,
@@ -42,7 +43,6 @@ QUERY = "Q"
 _KNOWN_CODES = frozenset(CODES["V5"])
 _DEPTHS = frozenset("012345-")
 _EXCEPTIONAL_DEPTHS = frozenset("45")
-_CTX_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 # Who typically sends a type; what is not listed anybody sends. A router passes on all types, and
 # a request begins with the user.
 _SENDERS = {
@@ -63,7 +63,7 @@ _USUAL_DEPTHS = frozenset("0123")
 
 
 def _is_context(ctx: str) -> bool:
-    return ctx == "-" or (ctx[:1] == "S" and 1 < len(ctx) < 9 and _CTX_CHARS.issuperset(ctx[1:]))
+    return ctx == "-" or is_context(ctx)
 
 
 def _is_budget(budget: str) -> bool:

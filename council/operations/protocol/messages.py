@@ -128,31 +128,9 @@ def _may_sign(place: Place, signer: str, sender: str) -> None:
         raise RefusedError(f"{own or who} cannot sign a message of {sender}", f"sign as {sender}")
 
 
-class Verified(Record):
-    """What became of one message: the verdict on its signature, the faults of its form."""
-
-    reason: str
-    used: tuple[str, str] | None
-    errors: list[dict[str, Any]]
-
-    @property
-    def valid(self) -> bool:
-        """Tell whether the signature holds and is used for the first time."""
-        return self.used is not None
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg verify`."""
-        session, nonce = self.used or (None, None)
-        return {
-            "valid": self.valid,
-            "reason": self.reason,
-            "sid": session,
-            "nonce": nonce,
-            "errors": self.errors,
-        }
-
-
-def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> list[Verified]:
+def verify(
+    place: Place, messages: Sequence[Parsed], *, key_file: str = ""
+) -> list[signing.Verdict]:
     """Judge the signatures of V5 messages in order, and use up the pairs of those that hold.
 
     A message with faults is no V5 message, whatever it is signed with (`faulty`).
@@ -165,15 +143,12 @@ def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> l
     verdicts = []
     with Nonces(place.paths) as nonces:
         for found in messages:
-            if found.errors:
-                faults = [fault.to_record() for fault in found.errors]
-                verdicts.append(Verified(reason="faulty", used=None, errors=faults))
-                continue
-            verdict = signing.verify(found.text, key, nonces)
+            verdict = signing.Verdict(reason="faulty", faults=tuple(found.errors))
+            if not found.errors:
+                verdict = signing.verify(found.text, key, nonces)
             if verdict.used:
                 nonces.add(*verdict.used)
-            refused = [verdict.fault.to_record()] if verdict.fault else []
-            verdicts.append(Verified(reason=verdict.reason, used=verdict.used, errors=refused))
+            verdicts.append(verdict)
     return verdicts
 
 

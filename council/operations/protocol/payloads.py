@@ -72,24 +72,6 @@ def meaning_of(place: Place, exchange: Exchange | None, reference: Reference) ->
     return task.fields.get(reference.name, "") if task is not None else ""
 
 
-def resolved(place: Place, exchange: Exchange | None, data: str) -> list[tuple[str, str]]:
-    """Return each reference in a text and what it means.
-
-    Raises:
-        InvalidMessageError: One means nothing (E43).
-        NotFoundError: There is none.
-    """
-    found = [(one.text, meaning_of(place, exchange, one)) for one in references_in(data)]
-    if not found:
-        raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
-    unknown = [
-        Missing(code=_UNKNOWN, what="reference", name=name) for name, text in found if not text
-    ]
-    if unknown:
-        raise nothing_there(unknown, exchange.context if exchange is not None else "")
-    return found
-
-
 def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, str]]:
     """Return each reference in a text and what it means in a context.
 
@@ -106,7 +88,14 @@ def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, s
     named = parts[8] if len(parts) > 10 and is_context(parts[8]) else ""
     wanted = context or named or place.environ.get("COUNCIL_CONTEXT", "")
     exchange = Contexts(place.paths).read(wanted).exchange if wanted else None
-    return resolved(place, exchange, text)
+    found = [(one.text, meaning_of(place, exchange, one)) for one in references_in(text)]
+    if not found:
+        raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
+    nothing = [name for name, meaning in found if not meaning]
+    if nothing:
+        unknown = [Missing(code=_UNKNOWN, what="reference", name=name) for name in nothing]
+        raise nothing_there(unknown, wanted if exchange is not None else "")
+    return found
 
 
 class _OneByOne:
