@@ -225,7 +225,7 @@ class Sent(Record):
     to: tuple[str, ...] = ()
     code: str = ""
     reason: str = ""
-    answers: list[str] = []  # noqa: RUF012 - Record copies it
+    answers: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `msg send`."""
