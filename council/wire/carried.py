@@ -21,6 +21,8 @@ from council.wire.v5 import QUERY
 
 # What may lead deeper has to say why it does.
 _DEEPENS = ("R", "X")
+# What a message has as a reading names it, "" where it is unused.
+_WORDS = {"kind": "type", "priority": "pri", "state": "state", "code": "err", "context": "ctx"}
 
 
 def message_of(line: str | Parsed, version: str | None = None) -> Message:
@@ -39,22 +41,13 @@ def message_of(line: str | Parsed, version: str | None = None) -> Message:
     if found.version != "V5":
         found = parse(convert(found, "V5").text, "V5")
     fields = found.fields
+    told = {name: fields[key] or "" for name, key in _WORDS.items()}
     return Message(
-        number=number_of(fields["msg"]),
-        sender=canonical(fields["from"]),
-        receiver=canonical(fields["to"]),
-        kind=fields["type"],
-        task=canonical(fields["tid"] or ""),
-        priority=fields["pri"] or "",
-        state=fields["state"] or "",
-        code=fields["err"] or "",
-        depth=fields["depth"],
-        context=fields["ctx"] or "",
-        budget=fields["budget"],
-        data=fields["data"],
-        pairs=tuple(fields["pairs"].items()),
-        flags=tuple(fields["flags"]),
-    )
+        number=number_of(fields["msg"]), sender=canonical(fields["from"]),
+        receiver=canonical(fields["to"]), task=canonical(fields["tid"] or ""),
+        depth=fields["depth"], budget=fields["budget"], data=fields["data"],
+        pairs=tuple(fields["pairs"].items()), flags=tuple(fields["flags"]), **told,
+    )  # fmt: skip
 
 
 def line_of(message: Message, version: str = "V5") -> str:

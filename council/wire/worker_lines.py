@@ -231,19 +231,21 @@ def _data(value: str) -> tuple[str, list[str]]:
 def _explained(said: str, text: str, asked: Asked) -> Line:
     """Return a line that cannot be read with what is wrong with it, and the line to send."""
     segments = [one.strip(_BLANKS).replace("\t", " ") for one in segments_of(unescaped(text))]
-    judged, lang = _judged_as(text, len(segments), asked.version), asked.lang
+    judged, french = _judged_as(text, len(segments), asked.version), asked.lang == "fr"
     names = NAMES[judged]
     bars = any(bar in text for bar in BARS)
     kept: list[str] = []
     if not bars:
-        fault = _fault_of_count("", len(segments), judged, lang, separated=True)
+        fault = _SEPARATED[french]
         kept = segments if len(segments) == len(names) else []
         found = Parsed(judged, said, [], (Fault(code="E10", rule=f"{judged}-1"),))
     elif len(segments) != len(names):
         kept, missing = _aligned(segments, judged)
         found = Parsed(judged, said, [], parse("", judged).errors[:1])
-        extra = len(segments) > len(names) and bool(kept)
-        fault = _fault_of_count(missing, len(segments), judged, lang, bar_in_data=extra)
+        fault = _COUNT[french].format(count=len(segments), version=judged, wanted=len(names))
+        fault += _MISSING[french].format(name=missing) if missing else ""
+        if len(segments) > len(names) and kept:  # its head is right, so the bars are in DATA
+            fault = _DATA_MARKS[french]
     else:
         kept = [
             _data(one)[0] if name == "DATA" else _segment(name, one)[0]
@@ -251,7 +253,7 @@ def _explained(said: str, text: str, asked: Asked) -> Line:
         ]
         found = parse("|".join(kept), judged)
         places = list(dict.fromkeys((one.segment or 1) - 1 for one in found.errors))[:_MOST_FAULTS]
-        fault = "; ".join(_fault_of_segment(names[at], segments[at], lang) for at in places)
+        fault = "; ".join(_fault_of_segment(names[at], segments[at], french) for at in places)
     right = line_to_send(kept, asked, judged)
     return Line(said=said, found=found, fault=fault, right=right)
 
@@ -354,41 +356,12 @@ def json_line(text: str, asked: Asked) -> Line | None:
     )
 
 
-def _fault_of_segment(name: str, value: str, lang: str) -> str:
+def _fault_of_segment(name: str, value: str, french: bool) -> str:
     """Return what is wrong with the value of a segment, and what it must be."""
-    french = lang == "fr"
     if name == "DATA":
         return (_DATA_MARKS if value else _DATA_EMPTY)[french]
     got = value if len(value) <= _GOT_CHARS else f"{value[:_GOT_CHARS]}…"
     return _SEGMENT[french].format(name=name, got=got or _EMPTY[french], form=_FORMS[name][french])
-
-
-def _fault_of_count(
-    missing: str,
-    count: int,
-    version: str,
-    lang: str,
-    *,
-    bar_in_data: bool = False,
-    separated: bool = False,
-) -> str:
-    """Return what is wrong with a line whose segments are too few, too many or not parted by bars.
-
-    Args:
-        missing: The name of the segment that is missing, "" where that is not clear.
-        count: How many there are.
-        version: The version by which it is judged.
-        lang: `en` or `fr`.
-        bar_in_data: Whether all of its head is right, so that the bars are in DATA.
-        separated: Whether something else than bars parts them.
-    """
-    french = lang == "fr"
-    if separated:
-        return _SEPARATED[french]
-    if bar_in_data:
-        return _DATA_MARKS[french]
-    told = _COUNT[french].format(count=count, version=version, wanted=len(NAMES[version]))
-    return told + (_MISSING[french].format(name=missing) if missing else "")
 
 
 def not_sendable(lang: str) -> str:

@@ -25,7 +25,6 @@ from council.operations.protocol.exchanging import (
 )
 from council.operations.protocol.registry_looks import check_capabilities
 from council.operations.protocol.tasks import find
-from council.store.delegation import artifacts
 from council.store.settings import language
 
 _ANSWER_CHARS = 150
@@ -154,12 +153,4 @@ def _fitting(crew: Crew, exchange: Exchange, text: str) -> str:
     """Return a free answer as DATA can hold it: itself, or an artifact that holds it whole."""
     if is_inline(text, _ANSWER_CHARS):
         return text
-    done = artifacts.publish(
-        crew.place.paths,
-        text.encode("utf-8", "replace"),
-        content_type="text/plain; charset=utf-8",
-        publisher=USER,
-        trace=exchange.trace_id,
-        now=crew.now,
-    )
-    return f"#REF:{done.artifact_id}"
+    return f"#REF:{crew.published(text, USER, exchange.trace_id)}"

@@ -26,7 +26,6 @@ from council.operations.protocol.payloads import (
     warned_of,
 )
 from council.operations.protocol.task_due import Due
-from council.store.delegation import artifacts
 from council.wire.meaning import unknown_references
 from council.wire.worker_lines import refusal_text
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
@@ -161,12 +160,5 @@ def _whole(crew: Crew, due: Due, told: Told) -> Message:
 
 
 def _published(crew: Crew, due: Due, text: str) -> str:
-    done = artifacts.publish(
-        crew.place.paths,
-        text.encode("utf-8", "replace"),
-        content_type="text/plain; charset=utf-8",
-        publisher=due.agent.id if due.agent else due.owed.worker,
-        trace=due.exchange.trace_id,
-        now=crew.now,
-    )
-    return done.artifact_id
+    publisher = due.agent.id if due.agent else due.owed.worker
+    return crew.published(text, publisher, due.exchange.trace_id)
