@@ -22,8 +22,8 @@ from council.store.conversations.purging import Purged
 from council.store.delegation import forgotten_calls
 from council.store.forgetting import CHANNEL, CONTEXT
 from council.store.maintenance import alone
-from council.store.protocol import context_purging
-from council.store.protocol.context_purging import Over
+from council.store.protocol import context_pruning, context_purging
+from council.store.protocol.context_pruning import Over
 from council.store.protocol.contexts import Contexts
 from council.store.rooms import channel_purging
 
@@ -104,7 +104,7 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         return found
     with alone(place.paths):
         _collect(place, found, before)
-        found.errors += context_purging.prune(place.paths, found.contexts)
+        found.errors += context_pruning.prune(place.paths, found.contexts)
         for path, _ in found.orphaned:
             os.unlink(path)
         purging.remove_torn(place.paths, ())
@@ -129,7 +129,7 @@ def _collect(place: Place, found: Collected, before: datetime) -> None:
             continue
         if seen.count or seen.unmerged:
             found.conversations.append(seen)
-    found.contexts, wrong = context_purging.over_before(place.paths, before)
+    found.contexts, wrong = context_pruning.over_before(place.paths, before)
     found.errors += wrong
     contexts = Contexts(place.paths)
     orphaned = pruning.orphaned_runs(place.paths, before.timestamp())

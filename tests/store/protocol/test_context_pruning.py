@@ -11,7 +11,7 @@ from council.core.errors import NotFoundError
 from council.core.protocol.exchange import ContextStatus, Exchange
 from council.store.paths import Workspace
 from council.store.protocol.context_outbox import Change
-from council.store.protocol.context_purging import over_before, prune
+from council.store.protocol.context_pruning import over_before, prune
 from council.store.protocol.contexts import Contexts
 from tests.store.processes import at_call, die, forked, status_of
 
