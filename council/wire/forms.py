@@ -52,10 +52,11 @@ class Form:
     Args:
         version: Its name.
         code: The code of a text that is not one line, and of one of another number of segments.
-        count_code: The code of the latter, where it is another one.
         checks: The checklist.
         judge: Adds what no segment shows alone to the faults, and returns the warnings.
         fields: Returns the fields of a valid line.
+        rules: The numbers of the rules that say so.
+        count_code: The code of another number of segments, "" for `code`.
         too_long: The code that cut DATA becomes in strict mode, "" where DATA has no bound.
     """
 
