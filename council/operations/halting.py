@@ -19,7 +19,7 @@ from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.operations.conversations.answer import wake_next
-from council.operations.gate import is_halted
+from council.operations.heartbeat.gate import is_halted
 from council.operations.place import Place
 from council.store import files
 from council.store.events import append, loose_records

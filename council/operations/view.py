@@ -119,8 +119,8 @@ def status(place: Place) -> Overview:
         standings.append(one)
     # What has to be answered first stands first; what is paused has time.
     standings.sort(key=lambda one: (one.state.paused_at is not None, one.state.timeout_at))
-    from council.operations.gate import reached_today, resting_agents
     from council.operations.halting import read_halt
+    from council.operations.heartbeat.gate import reached_today, resting_agents
     from council.operations.rooms.room_standings import standings as rooms_of
 
     rooms, broken = rooms_of(place)

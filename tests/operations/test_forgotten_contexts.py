@@ -14,7 +14,7 @@ from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.protocol.registering import Joining
 from council.operations import forget
 from council.operations.forget import doomed, gc, purge
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import registry, tasks
 from council.operations.protocol.asking import request

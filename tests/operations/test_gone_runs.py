@@ -16,7 +16,7 @@ from council.operations.halting import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.reporting.explaining import explain
-from council.store.protocol.context_survey import CROWD
+from council.store.heartbeat.survey import CROWD
 from council.store.protocol.contexts import Contexts
 from council.store.slots import Slots
 from tests.operations.halls import Hall

@@ -318,7 +318,7 @@ def program_of(place: Place, agent: Agent) -> tuple[str, str]:
 
 
 def _bounds(place: Place) -> Iterator[Cause]:
-    from council.operations.gate import reached_today, resting_agents
+    from council.operations.heartbeat.gate import reached_today, resting_agents
 
     for agent, lapse in resting_agents(place).items():
         told = {"until": lapse.until, "reason": lapse.reason}

@@ -21,9 +21,8 @@ from council.core.protocol.messages import USER, Message
 from council.core.record import Record
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.dropped_runs import dropped, end_program
-from council.operations.protocol.handed_over import settled
 from council.operations.protocol.payloads import payload_of
+from council.operations.protocol.task_due import dropped, end_program, settled
 from council.store.outbox import KEPT_S
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts

@@ -18,7 +18,8 @@ from council.store import events, files, forgetting
 from council.store.conversations.erasing import overwrite_lines
 from council.store.conversations.purging import Purged, refuse_running, walked
 from council.store.forgetting import CONTEXT
-from council.store.protocol import context_survey, under_way
+from council.store.heartbeat.survey import doubt_contexts
+from council.store.protocol import under_way
 from council.store.protocol.contexts import Contexts
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ def purge(workspace: Workspace, context: str, max_runs: int) -> Purged:
             done.size_bytes += size
         for path in files.paths_in(f"{workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, matter))
-        context_survey.doubt_all(workspace)  # its note tells of what was found in them
+        doubt_contexts(workspace)  # its note tells of what was found in them
         for path in _marks(workspace):
             under_way.blot(path, matter.owners)
         forgetting.sweep(workspace, doom, done)

@@ -23,7 +23,7 @@ from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
-from council.operations.gate import charge, note_failure, note_success
+from council.operations.heartbeat.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
 from council.store.files import explaining, is_shared, make_folder, opened, replace

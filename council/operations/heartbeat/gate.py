@@ -14,9 +14,8 @@ import os
 from datetime import datetime
 
 from council.core import bounds
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
-from council.core.conversations.tasks import is_refused
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.times import render_instant
@@ -27,6 +26,7 @@ from council.store.tally import edit_tally, read_tally
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.bounds import Lapse, Tally
+    from council.core.conversations.conversation import Task
 
 _MANY_COUNCILS = 200
 
@@ -65,19 +65,29 @@ class Gate:
             bounds.spend(self._tally, owner, self._now, runs=1, tokens=0)
         return refused
 
-    def holds(self, state: Conversation, wake: Wake) -> bool:
-        """Tell whether a start that is owed is kept back, and that is written down already."""
-        waits = wake.task in state.tasks
-        if self.halted:
-            return waits
-        refused = self.refuses(state.conversation_id, wake.agent, heard_at(state, wake.agent))
-        return bool(refused) and not waits and is_refused(state, wake.agent, refused)
+    def holds(
+        self,
+        owner: str,
+        wake: Wake,
+        tasks: dict[str, Task],
+        mine: list[Task],
+        heard_at: datetime | None = None,
+    ) -> bool:
+        """Return true if a start that is owed is kept back, and that is written down already.
 
-
-def heard_at(state: Conversation, agent: str) -> datetime | None:
-    """Return when an agent was last heard in a conversation, None for never."""
-    participant = state.participants.get(agent)
-    return participant.last_action if participant is not None else None
+        Args:
+            owner: The id of what it is for.
+            wake: The start.
+            tasks: All tasks that are known there.
+            mine: Those of the same turn, in the order of their attempts.
+            heard_at: When the agent was last heard there, None for never.
+        """
+        if self.halted or wake.task in tasks:
+            return self.halted and wake.task in tasks
+        refused = self.refuses(owner, wake.agent, heard_at)
+        last = next((one for one in reversed(mine) if one.state is not TaskState.N), None)
+        told = last is not None and last.state is TaskState.F and last.reason == refused
+        return bool(refused) and told
 
 
 def is_halted(place: Place) -> bool:
