@@ -13,12 +13,16 @@ import os
 
 from council.core.agents import ANSWER_TOOL
 from council.core.errors import InvalidInputError
-from council.drivers import run_log
-from council.drivers.environment import run_environment, secrets_of
+from council.drivers.environment import (
+    add_to_log,
+    log_of_end,
+    log_of_start,
+    run_environment,
+    secrets_of,
+)
 from council.drivers.presets import PRESETS
 from council.drivers.processes import run_process
-from council.drivers.runs import NO_ANSWER, Answer, failed
-from council.drivers.tool_reports import ToolReports
+from council.drivers.runs import NO_ANSWER, Answer, ToolReports, failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +57,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     by_tool = settings.answer == ANSWER_TOOL
     environment = run_environment(base, run, extra_names)
     secrets = secrets_of(environment, extra_names)
-    log_error = run_log.append(run.log_file, run_log.started(run, argv, cwd, secrets))
+    log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
     tools = ToolReports(run)
     try:
         finished = run_process(
@@ -69,11 +73,11 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError | PermissionError)
         answer = failed(_not_started(argv[0], error), hopeless=missing)
-        run_log.append(run.log_file, f"outcome: {answer.reason}\n")
+        add_to_log(run.log_file, f"outcome: {answer.reason}\n")
         return answer
     answer = tools.judge(_answer(run, settings, finished))
     answer.log_error = (
-        run_log.append(run.log_file, run_log.ended(finished, answer.reason, secrets)) or log_error
+        add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
     return answer
 

@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TIMEOUT_S = 30
 _BEGIN = "# >>> council schedule: "
 _END = "# <<< council schedule: "
 
@@ -136,18 +135,44 @@ def roots(text: str) -> list[str]:
 def _crontab(
     arguments: list[str], environ: Mapping[str, str], stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
+    missing = "there is no program crontab here", "install cron, or use: council schedule --systemd"
+    ascii_words = {**environ, "LC_ALL": "C"}
+    return called(["crontab", *arguments], ascii_words, missing, "nothing was changed", stdin=stdin)
+
+
+def called(
+    argv: list[str],
+    environ: Mapping[str, str],
+    missing: tuple[str, str],
+    hint: str,
+    *,
+    stdin: bytes = b"",
+    timeout_s: float = 30,
+) -> subprocess.CompletedProcess[bytes]:
+    """Return what came of a program that keeps a clock.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+        missing: What to say where there is no such program, and what to do then.
+        hint: What to do where it cannot be run.
+        stdin: What it reads.
+        timeout_s: How long it may take.
+
+    Raises:
+        NotFoundError: There is no such program.
+        CouncilError: It cannot be run.
+    """
     try:
         return subprocess.run(
-            ["crontab", *arguments],
+            argv,
             input=stdin,
-            env={**environ, "LC_ALL": "C"},
+            env=dict(environ),
             capture_output=True,
-            timeout=_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
         )
     except FileNotFoundError:
-        raise NotFoundError(
-            "there is no program crontab here", "install cron, or use: council schedule --systemd"
-        ) from None
+        raise NotFoundError(*missing) from None
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CouncilError(f"crontab could not be run: {error}", "nothing was changed") from None
+        raise CouncilError(f"{argv[0]} could not be run: {error}", hint) from None

@@ -6,12 +6,12 @@ Source: `openclaw.md` fact 3, `cli.md` section 2 (`schedule`).
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import timedelta
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError
 from council.core.nesting import read_json
 from council.core.times import render_duration
+from council.drivers.crontab import called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,21 +66,8 @@ def call(argv: list[str], environ: Mapping[str, str]) -> str:
     Raises:
         CouncilError: It is not there, or refuses.
     """
-    try:
-        done = subprocess.run(
-            argv,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise NotFoundError(
-            "there is no program openclaw on PATH", "run the printed command where it is"
-        ) from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CouncilError(f"openclaw could not be run: {error}", "is its gateway up?") from None
+    missing = "there is no program openclaw on PATH", "run the printed command where it is"
+    done = called(argv, environ, missing, "is its gateway up?", timeout_s=_TIMEOUT_S)
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
         raise CouncilError(f"openclaw cron: {said or done.returncode}", "is its gateway up?")

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
-import subprocess
 from datetime import timedelta
 
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError
+from council.drivers.crontab import called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,18 +107,10 @@ def answers(environ: Mapping[str, str]) -> bool:
 
 def lingers(environ: Mapping[str, str]) -> bool | None:
     """Tell whether the timer runs while the user is logged out; None when nobody says."""
-    loginctl = shutil.which("loginctl", path=environ.get("PATH"))
-    if loginctl is None:
-        return None
+    words = ["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"]
     try:
-        done = subprocess.run(
-            [loginctl, "show-user", str(os.getuid()), "--property=Linger", "--value"],
-            env=dict(environ),
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = called(words, environ, ("no loginctl", ""), "")
+    except CouncilError:
         return None
     return {b"yes": True, b"no": False}.get(done.stdout.strip()) if not done.returncode else None
 
@@ -156,19 +147,8 @@ def serves(folder: str, root: str) -> bool:
 
 def _systemctl(arguments: list[str], environ: Mapping[str, str]) -> None:
     hint = "log in on this machine first, or use: council schedule --cron --install"
-    try:
-        done = subprocess.run(
-            ["systemctl", "--user", *arguments],
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise NotFoundError("there is no systemd here", "use: council schedule --cron") from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CouncilError(f"systemctl could not be run: {error}", hint) from None
+    missing = "there is no systemd here", "use: council schedule --cron"
+    done = called(["systemctl", "--user", *arguments], environ, missing, hint)
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise CouncilError(f"systemctl --user {arguments[0]}: {said or done.returncode}", hint)

@@ -29,16 +29,16 @@ from council.operations.heartbeat.queue import Owed, Served
 from council.operations.place import Place
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts
-from council.operations.protocol.task_answers import taken_in
-from council.operations.protocol.task_due import (
-    MANUAL,
-    Due,
+from council.operations.protocol.exchanging import (
+    change,
+    contexts,
     dropped,
     end_program,
     hand_over,
     take_back,
 )
+from council.operations.protocol.task_answers import taken_in
+from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
 from council.store.protocol import under_way
 from council.store.slots import Slot
