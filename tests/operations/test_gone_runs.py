@@ -12,7 +12,7 @@ import pytest
 
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.registering import Joining
-from council.operations.halting import halt
+from council.operations.heartbeat.gate import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.reporting.explaining import explain

@@ -22,8 +22,8 @@ from council.core.conversations.conversation import Conversation, TaskState
 from council.core.step import Step
 from council.operations.conversations.answer import respond
 from council.operations.conversations.steer import cancel, pause, resume
-from council.operations.halting import halt, resume_all
 from council.operations.heartbeat.beat import Report, beat, wait
+from council.operations.heartbeat.gate import halt, resume_all
 from council.store.heartbeat.survey import CROWD
 from tests.operations.tables import NOW, Table, all_is_quiet
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.halting import halt, resume_all
+from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.rooms import channels
 from council.store.heartbeat.survey import CROWD
 from tests.operations.halls import MINUTE, PASSES, Hall, woken

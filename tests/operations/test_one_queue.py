@@ -19,10 +19,9 @@ from council.core.protocol.registering import Joining
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
-from council.operations.halting import halt, resume_all
 from council.operations.heartbeat import launching
 from council.operations.heartbeat.beat import beat
-from council.operations.heartbeat.gate import note_failure
+from council.operations.heartbeat.gate import halt, note_failure, resume_all
 from council.operations.heartbeat.looks import ContextLook
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request

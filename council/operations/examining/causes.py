@@ -199,7 +199,7 @@ def old_clocks(place: Place) -> list[Cause]:
 
 
 def _halt(place: Place) -> Iterator[Cause]:
-    from council.operations.halting import read_halt
+    from council.operations.heartbeat.gate import read_halt
 
     halt = read_halt(place)
     if halt is not None:

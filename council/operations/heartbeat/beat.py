@@ -245,7 +245,7 @@ def _to_serve(place: Place, looks: list[Look | ContextLook]) -> list[Served]:
         if slots.taken() >= slots.max_runs:
             return []
     # All who wait are looked at together, or a younger one passes an older.
-    return [one for look in looks for one in look.to_serve(beat_in_turn)]
+    return [one for look in looks for one in look.to_serve()]
 
 
 def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> bool:

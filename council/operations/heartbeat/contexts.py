@@ -26,7 +26,6 @@ from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
 from council.operations.heartbeat.launching import Settled
 from council.operations.heartbeat.queue import Owed, Served
-from council.operations.place import Place
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
@@ -68,7 +67,6 @@ class ServedContext(Served):
         lookout: What looked at it; what is done is added to what it saw.
         name: The id of the context.
         now: The time of the heartbeat.
-        afterwards: What a run does when its place is free again.
         tried: Agents whose runs were to make room in this heartbeat already; it is added to.
     """
 
@@ -77,10 +75,9 @@ class ServedContext(Served):
         lookout: Lookout,
         name: str,
         now: datetime,
-        afterwards: Callable[[Place], object],
         tried: set[tuple[str, str]],
     ) -> None:
-        super().__init__(lookout.crew.place, name, now, afterwards)
+        super().__init__(lookout.crew.place, name, now)
         self._lookout = lookout
         self._crew = lookout.crew
         self._tried = tried

@@ -39,7 +39,7 @@ from council.store.slots import Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
@@ -50,13 +50,10 @@ class ServedConversation(Served):
         place: The workspace.
         seen: What was found there; what is done is added to it.
         now: The time of the heartbeat.
-        afterwards: What a run does when its place is free again.
     """
 
-    def __init__(
-        self, place: Place, seen: Beaten, now: datetime, afterwards: Callable[[Place], object]
-    ) -> None:
-        super().__init__(place, seen.name, now, afterwards)
+    def __init__(self, place: Place, seen: Beaten, now: datetime) -> None:
+        super().__init__(place, seen.name, now)
         self._seen = seen
         self._report: Report
         self._state: Conversation
@@ -257,7 +254,7 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
         return step
 
     # With many conversations in the queue, most want a place and nothing else.
-    view = place.conversations.page(seen.name, now)
+    view = place.conversations.page(seen.name, now, whole=False)
     stands = not place.conversations.must_settle(view) and view.state.finished_at is None
     step = machine.advance(without_gone_runs(place, view.state, now), now)
     if stands and not _up_to_ceiling(place, step, now).events:

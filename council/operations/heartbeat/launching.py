@@ -23,6 +23,7 @@ from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
 from council.drivers.runs import Answer, Run, failed
 from council.operations.detach import detach, write_down_failure
+from council.operations.heartbeat.beat import beat_in_turn
 from council.operations.heartbeat.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
@@ -78,33 +79,28 @@ class Settled(Record):
     retry_s: float = 0.0
 
 
-def launch(
-    place: Place,
-    wanted: Launch,
-    settle: Callable[[Answer], Settled],
-    afterwards: Callable[[Place], object],
-) -> bool:
+def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> bool:
     """Start a claimed run in a process of its own; the place goes over to it.
 
     Args:
         place: The workspace.
         wanted: The run.
-        settle: Writes down what came back; called once, in that process.
-        afterwards: Called when the place is free again: the heartbeat that passes it on.
+        settle: Writes down what came back; called once, in that process. When the place is
+            free again, that process does a heartbeat, which passes it on.
 
     Returns:
         False when it could not be started: a failed attempt, settled with its reason.
     """
 
     def work() -> None:
-        _supervise(place, wanted, settle, afterwards)
+        _supervise(place, wanted, settle)
 
     def not_started(error: OSError) -> None:
         settle(failed(f"cannot start a run: {error.strerror or error}"))
 
     def not_started_later(error: OSError) -> None:
         not_started(error)
-        afterwards(place)
+        beat_in_turn(place)
 
     try:
         detach(
@@ -130,12 +126,7 @@ def run_here(place: Place, wanted: Launch) -> Answer:
     return answer
 
 
-def _supervise(
-    place: Place,
-    wanted: Launch,
-    settle: Callable[[Answer], Settled],
-    afterwards: Callable[[Place], object],
-) -> None:
+def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> None:
     """Run the agent, write down what came of it, and pass the place on."""
     settled, give_back = Settled(), wanted.slot.release
     try:
@@ -151,13 +142,13 @@ def _supervise(
         raise
     finally:
         give_back()
-        afterwards(place)
+        beat_in_turn(place)
     if settled.retry_s > 0 and place.fixed_now is None:
         pause_s = min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S)
 
         def try_again() -> None:
             time.sleep(pause_s)
-            afterwards(place)
+            beat_in_turn(place)
 
         detach(try_again, log_file=place.paths.failure_log)
 

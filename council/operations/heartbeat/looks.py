@@ -14,7 +14,7 @@ from datetime import datetime
 
 from council.core.errors import CouncilError
 from council.operations.place import Place
-from council.operations.report import Report, owed_by, seen_of
+from council.operations.report import Report, owed_by, room_seen, seen_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from council.operations.heartbeat.gate import Gate
     from council.operations.heartbeat.queue import Served
     from council.operations.protocol.orchestrating import Lookout
-    from council.operations.report import Beaten
-    from council.operations.rooms.room_report import BeatenRoom
+    from council.operations.report import Beaten, BeatenRoom
     from council.store.heartbeat.survey import Survey
 
 
@@ -71,14 +70,11 @@ class Look:
                     raise
                 report.errors.append((name, error))
 
-    def to_serve(self, afterwards: Callable[[Place], object]) -> list[Served]:
-        """Return those in which something is due or a run waits, to be served.
-
-        `afterwards` is what a run does when its place is free again.
-        """
+    def to_serve(self) -> list[Served]:
+        """Return those in which something is due or a run waits, to be served."""
         chosen = self.busy + self.queue
         self._served = [seen.name for seen in chosen]
-        return [self._to_serve(seen, afterwards) for seen in chosen]
+        return [self._to_serve(seen) for seen in chosen]
 
     def again(self) -> None:
         """Note those that were served and are idle now."""
@@ -94,7 +90,7 @@ class Look:
         """Look at one of them; report what was found, and note it if it is idle."""
         raise NotImplementedError
 
-    def _to_serve(self, seen: Any, afterwards: Callable[[Place], object]) -> Served:
+    def _to_serve(self, seen: Any) -> Served:
         raise NotImplementedError
 
     def _take_stamps(self, name: str, identity: str) -> None:
@@ -169,7 +165,7 @@ class ConversationLook(Look):
             return
         self._take_stamps(name, conversation_id)
         place.conversations.require_adopted(name)
-        view = place.conversations.page(name, now)
+        view = place.conversations.page(name, now, whole=False)
         state = without_gone_runs(place, view.state, now)
         step = machine.advance(state, now)
         seen = seen_of(name, state, step)
@@ -189,10 +185,10 @@ class ConversationLook(Look):
             due_at = owed.next_due(state, backoff=place.settings.retry_backoff)
             self._survey.note(name, state.conversation_id, due_at, seen.to_note())
 
-    def _to_serve(self, seen: Any, afterwards: Callable[[Place], object]) -> Served:
+    def _to_serve(self, seen: Any) -> Served:
         from council.operations.heartbeat.conversations import ServedConversation
 
-        return ServedConversation(self._place, seen, self._now, afterwards)
+        return ServedConversation(self._place, seen, self._now)
 
 
 class RoomLook(Look):
@@ -202,13 +198,13 @@ class RoomLook(Look):
         from council.core.rooms.channel_owed import next_due
         from council.core.rooms.channel_tasks import tasks_of_turn
         from council.core.rooms.channels import is_awaited
-        from council.operations.rooms import room_report, rooms
+        from council.operations.rooms import rooms
 
         place = self._place
         self._take_stamps(name, name)
         view = rooms.look(place, name, self._now)
         channel, owing = view.channel, view.owed
-        seen = room_report.seen_of(channel, awaited=is_awaited(channel) or bool(owing))
+        seen = room_seen(channel, awaited=is_awaited(channel) or bool(owing))
         seen.tended = rooms.must_open(place, name, view)
         report.rooms.append(seen)
 
@@ -220,10 +216,10 @@ class RoomLook(Look):
             due_at = next_due(channel, rules=rooms.rules_of(place), backoff=backoff)
             self._survey.note(name, name, due_at, seen.to_note())
 
-    def _to_serve(self, seen: Any, afterwards: Callable[[Place], object]) -> Served:
+    def _to_serve(self, seen: Any) -> Served:
         from council.operations.heartbeat.rooms import ServedRoom
 
-        return ServedRoom(self._place, seen, self._now, afterwards)
+        return ServedRoom(self._place, seen, self._now)
 
 
 class ContextLook:
@@ -275,14 +271,14 @@ class ContextLook:
             self._lookout = Lookout(self._place, self._now, self._report, self._survey)
             self.busy = self._lookout.owing(names)
 
-    def to_serve(self, afterwards: Callable[[Place], object]) -> list[Served]:
+    def to_serve(self) -> list[Served]:
         """Return those that owe runs, to be served; see `Look`."""
         if self._lookout is None:
             return []
         from council.operations.heartbeat.contexts import ServedContext
 
         lookout, tried = self._lookout, set[tuple[str, str]]()
-        return [ServedContext(lookout, name, self._now, afterwards, tried) for name in self.busy]
+        return [ServedContext(lookout, name, self._now, tried) for name in self.busy]
 
     def again(self) -> None:
         """Report what was found and done, and note what is idle now."""

@@ -32,7 +32,7 @@ from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from council.core.conversations.conversation import Task
@@ -73,16 +73,12 @@ class Served:
         place: The workspace.
         name: Its name, or the id of a channel or context.
         now: The time of the heartbeat.
-        afterwards: What a run does when its place is free again.
     """
 
-    def __init__(
-        self, place: Place, name: str, now: datetime, afterwards: Callable[[Place], object]
-    ) -> None:
+    def __init__(self, place: Place, name: str, now: datetime) -> None:
         self.name = name
         self.place = place
         self.now = now
-        self._afterwards = afterwards
 
     # What each of them says for itself.
 
@@ -225,7 +221,7 @@ class Served:
             slot=slot,
             **self.details(one),
         )
-        return launch(self.place, wanted, settle, self._afterwards)
+        return launch(self.place, wanted, settle)
 
     def again(self, failure: str, tasks: list[Task], *, is_owed: bool) -> Settled:
         """Return why a run failed, and when the same turn is tried again if it `is_owed`.

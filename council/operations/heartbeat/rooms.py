@@ -31,18 +31,17 @@ from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.heartbeat.launching import Settled
 from council.operations.heartbeat.queue import Owed, Served
 from council.operations.place import Place
-from council.operations.report import Report
+from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import room_prompts, rooms
 from council.operations.rooms.authorship import prover
 from council.operations.rooms.discussing import checked_summary
-from council.operations.rooms.room_report import BeatenRoom
 from council.store.files import make_folder, remove, replace
 from council.store.paths import resolve_inside
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from council.store.rooms.channel_session import ChannelSession
@@ -58,13 +57,10 @@ class ServedRoom(Served):
         place: The workspace.
         seen: What was found there; what is done is added to it.
         now: The time of the heartbeat.
-        afterwards: What a run does when its place is free again.
     """
 
-    def __init__(
-        self, place: Place, seen: BeatenRoom, now: datetime, afterwards: Callable[[Place], object]
-    ) -> None:
-        super().__init__(place, seen.name, now, afterwards)
+    def __init__(self, place: Place, seen: BeatenRoom, now: datetime) -> None:
+        super().__init__(place, seen.name, now)
         self._seen = seen
         self._channel: Channel
 

@@ -18,14 +18,13 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry_messages import concerns_registry
-from council.operations.place import Place, own_agent
+from council.operations.place import Place, is_shown_run, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
 from council.operations.protocol.missing import nothing_there
 from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
 from council.operations.protocol.sent import Sent, new_trace, sent_of
-from council.operations.tokens import is_shown
 from council.store.events import append, loose_records
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
@@ -75,7 +74,7 @@ def _may_send_as(crew: Crew, sender: str) -> None:
     """
     place = crew.place
     own = place.environ.get("COUNCIL_AGENT", "")
-    if place.paths.strict and sender[:1] == "W" and not is_shown(place, own, by_context=True):
+    if place.paths.strict and sender[:1] == "W" and not is_shown_run(place, own, by_context=True):
         raise RefusedError(
             f"nothing shows that {sender} sends this, and trust is strict",
             "workers answer from the run that the heartbeat starts",
@@ -92,7 +91,7 @@ def _may_send_as(crew: Crew, sender: str) -> None:
 def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
     """Return the refusal of a line that had to be signed and is not, else None (PR-590)."""
     place = crew.place
-    if not place.settings.protocol.signed or is_shown(
+    if not place.settings.protocol.signed or is_shown_run(
         place, place.environ.get("COUNCIL_AGENT", ""), by_context=True
     ):
         return None
