@@ -22,51 +22,59 @@ _LINE_BYTES = 200
 _DIGITS = 13
 
 
-class Run(Record):
+class Turn(Record):
+    """What is asked of an agent.
+
+    Args:
+        name: The name of the conversation.
+        task: The id of the attempt; the answer names it.
+        prompt: The whole prompt, as the agent reads it.
+        cwd: Where the agent works, "" for the workspace of everybody.
+        token: Proof that the answer comes from this run, "" for none.
+        traceparent: The W3C trace context, "" to derive it from the ids.
+        variables: Added to the environment of the run.
+        max_tool_calls: It is ended when it reports one more, None for no bound.
+    """
+
+    name: str
+    task: str
+    phase: str = ""
+    tour: int = 0
+    prompt: str
+    cwd: str = ""
+    token: str = ""
+    traceparent: str = ""
+    variables: dict[str, str] = {}
+    max_tool_calls: int | None = None
+
+
+class Run(Turn):
     """One turn that an agent is woken for.
 
     Args:
         agent: The id of the agent.
         conversation: The id of the conversation.
-        name: The name of the conversation.
-        task: The id of the attempt; the answer names it.
-        prompt: The whole prompt, as the agent reads it.
-        prompt_file: The same in a file that the caller has written, "" for none.
+        prompt_file: The prompt in a file that the caller has written, "" for none.
         root: The workspace of everybody.
         workspace: The folder of the agent.
-        cwd: Where the agent works, "" for `root`.
         timeout: The time limit of the run.
         max_text_bytes: The largest answer that is taken.
         model: The model the agent is to use, "" for its own choice.
-        token: Proof that the answer comes from this run, "" for none.
-        traceparent: The W3C trace context, "" to derive it from the ids.
         log_file: Where the log of the run goes, "" for nowhere.
-        variables: Added to the environment of the run.
         report_file: Where the run reports tool calls and what it uses, "" for nowhere.
-        max_tool_calls: It is ended when it reports one more, None for no bound.
         keep: Descriptors that hold its place; they stay open until all it has started is gone.
     """
 
     agent: str
     conversation: str
-    name: str
-    task: str
-    phase: str
-    tour: int
-    prompt: str
     prompt_file: str = ""
     root: str
     workspace: str = ""
-    cwd: str = ""
     timeout: timedelta = timedelta(seconds=120)
     max_text_bytes: int = 1024 * 1024
     model: str = ""
-    token: str = ""
-    traceparent: str = ""
     log_file: str = ""
-    variables: dict[str, str] = {}
     report_file: str = ""
-    max_tool_calls: int | None = None
     keep: tuple[int, ...] = ()
 
 

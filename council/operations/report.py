@@ -37,6 +37,11 @@ if TYPE_CHECKING:
             """Return the line that tells a person of it."""
 
 
+_NOTED = ("status", "phase", "tour", "rev", "waiting")
+_NOTED_OF_ROOM = ("mode", "state", "speaker", "cycle", "rev", "awaited")
+_TAKES_TURNS = ("normal", "shuffle")
+
+
 class Beaten(Record):
     """What a heartbeat found, at revision `rev`, and did in one conversation."""
 
@@ -86,21 +91,13 @@ class Beaten(Record):
 
     def to_note(self) -> list[Any]:
         """Return what the next heartbeat has to know of it if it stays idle."""
-        return [self.status, self.phase, self.tour, self.rev, self.waiting]
+        return [getattr(self, field) for field in _NOTED]
 
     @classmethod
     def from_note(cls, name: str, conversation_id: str, noted: list[Any]) -> Beaten:
         """Return an idle conversation as `to_note` noted it."""
-        status, phase, tour, rev, waiting = noted
-        return cls(
-            name=name,
-            conversation_id=conversation_id,
-            status=status,
-            phase=phase,
-            tour=tour,
-            rev=rev,
-            waiting=waiting,
-        )
+        found: dict[str, Any] = dict(zip(_NOTED, noted, strict=True))
+        return cls(name=name, conversation_id=conversation_id, **found)
 
     def take_over(self, earlier: Beaten) -> None:
         """Add what an earlier heartbeat did here."""
@@ -137,9 +134,6 @@ def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
     _, phase, tour, _, waiting = noted
     asked = f"; waiting for {', '.join(waiting)}" if waiting else ""
     return f"{name}: {phase} (round {tour}){asked}"
-
-
-_TAKES_TURNS = ("normal", "shuffle")
 
 
 class BeatenRoom(Record):
@@ -213,21 +207,13 @@ class BeatenRoom(Record):
 
     def to_note(self) -> list[Any]:
         """Return what the next heartbeat has to know of it if it stays idle."""
-        return [self.mode, self.state, self.speaker, self.cycle, self.rev, self.awaited]
+        return [getattr(self, field) for field in _NOTED_OF_ROOM]
 
     @classmethod
     def from_note(cls, name: str, noted: list[Any]) -> BeatenRoom:
         """Return an idle channel as `to_note` noted it."""
-        mode, state, speaker, cycle, rev, awaited = noted
-        return cls(
-            name=name,
-            mode=mode,
-            state=state,
-            speaker=speaker,
-            cycle=cycle,
-            rev=rev,
-            awaited=awaited,
-        )
+        found: dict[str, Any] = dict(zip(_NOTED_OF_ROOM, noted, strict=True))
+        return cls(name=name, **found)
 
 
 class Report(Record):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from council.operations.heartbeat.queue import Served
     from council.operations.report import Reported
 
+    Do = Callable[[Place, datetime], list[CouncilError] | None]
+
 
 _LOOK_AGAIN_S = 0.2
 
@@ -103,7 +105,7 @@ def _beat_once(
         survey.keep()
     if not only:
         for name, do in _THE_REST:
-            _do(name, do, place, now, report)
+            _do(name, do, place, report)
     place.mark_beat()
     if place.settings.hooks:
         from council.operations.reporting.hooks import tell_hooks
@@ -137,7 +139,7 @@ def _look_at_tasks(
     place: Place, others: list[Look], now: datetime, report: Report
 ) -> list[ContextLook]:
     """Return what has looked at the contexts of document 002, nothing where there are none."""
-    _do("liveness", _expire, place, now, report)  # an agent that fell silent is asked nothing more
+    _do("liveness", _expire, place, report)  # an agent that fell silent is asked nothing more
     if not os.path.lexists(f"{place.paths.protocol}/contexts"):
         return []
     from council.operations.heartbeat.looks import ContextLook
@@ -151,21 +153,15 @@ def _look_at_tasks(
     return [look]
 
 
-def _do(
-    name: str,
-    do: Callable[[Place, datetime, Report], None],
-    place: Place,
-    now: datetime,
-    report: Report,
-) -> None:
+def _do(name: str, do: Do, place: Place, report: Report) -> None:
     """Do what is not the matter of one conversation; what goes wrong there stops nothing else."""
     try:
-        do(place, now, report)
+        report.errors += [(name, error) for error in do(place, report.now) or ()]
     except CouncilError as error:
         report.errors.append((name, error))
 
 
-def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _scan(place: Place, _: datetime) -> None:
     """Take over identities from another program once its file has changed (DG-017).
 
     A registry that is broken stops no room: this is where somebody is told (DG-007).
@@ -180,7 +176,7 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
         identities.load(place.paths)
 
 
-def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _expire(place: Place, now: datetime) -> None:
     """Mark agents of the protocol that fell silent as unavailable (PR-422)."""
     if record_files(f"{place.paths.protocol}/registry.jsonl"):
         from council.store.notes import liveness_is_due
@@ -191,19 +187,19 @@ def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG00
             expire_liveness(place, now)
 
 
-def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
     """Bring calls and messages to their end whose process died (P8-028)."""
     try:
         if not os.listdir(f"{place.paths.control}/delegation/calls"):
-            return
+            return []
     except OSError:
-        return
+        return []
     from council.operations.delegation.unfinished import finish_all
 
-    report.errors += [("calls", error) for error in finish_all(place)]
+    return finish_all(place)
 
 
-def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _render_board(place: Place, now: datetime) -> None:
     """Show on the board what is open now and who owes an answer (P8-006)."""
     from council.operations.reporting.board import render_board
 
@@ -212,7 +208,7 @@ def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa:
 
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
 # there is anything to do and loads no module before; the board tells of everything.
-_THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
+_THE_REST: tuple[tuple[str, Do], ...] = (
     ("identities", _scan),
     ("calls", _finish_calls),
     ("board", _render_board),

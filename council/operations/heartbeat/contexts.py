@@ -39,8 +39,7 @@ from council.operations.protocol.exchanging import (
 from council.operations.protocol.task_answers import taken_in
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
-from council.store.protocol import under_way
-from council.store.slots import Slot
+from council.store.slots import Slot, UnderWay, mark_path, under_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from council.core.protocol.exchange import Again, Run
     from council.operations.protocol.orchestrating import Lookout
     from council.operations.report import Report
-    from council.store.protocol.under_way import UnderWay
 
     Rule = Callable[[Exchange], ExchangeStep]
 
@@ -201,7 +199,7 @@ class ServedContext(Served):
         crew = self._crew
         if due.agent is None:
             return
-        found = under_way.under_way(under_way.mark_path(crew.place.paths.runs, due.agent.id))
+        found = under_way(mark_path(crew.place.paths.runs, due.agent.id))
         if found is None or not is_context(found.owner):
             return
         given_up = _given_up(crew, found)
@@ -232,7 +230,7 @@ class ServedContext(Served):
             "tour": due.owed.number,
             "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
             "variables": task_prompts.variables_of(self._crew, due.exchange, due.owed),
-            "mark": under_way.mark_path(self.place.paths.runs, one.agent.id),
+            "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
     def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002

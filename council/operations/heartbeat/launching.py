@@ -21,7 +21,7 @@ from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
 from council.drivers.registry import run as run_driver
-from council.drivers.runs import Answer, Run, failed
+from council.drivers.runs import Answer, Run, Turn, failed
 from council.operations.detach import detach, write_down_failure
 from council.operations.heartbeat.beat import beat_in_turn
 from council.operations.heartbeat.gate import charge, note_failure, note_success
@@ -39,29 +39,18 @@ LEASE_MARGIN = timedelta(seconds=30)
 _LONGEST_WAIT_FOR_RETRY_S = 60.0
 
 
-class Launch(Record):
+class Launch(Turn):
     """A run that was claimed and has a place.
 
     `owner` is the id of what it is for, a conversation, a channel, a context or
-    a trace, and `name` what people call that. `prompt` is all the agent reads.
-    `timeout` is None for the agent's own; `variables` are added to its environment.
+    a trace, and `name` what people call that. `timeout` is None for the agent's own.
     Reports of tool calls are asked for where `max_tool_calls` bounds them. `mark` is the file
     that names its supervisor, for a run that a more urgent one may end; "" for any other.
     """
 
     agent: Agent
     owner: str
-    name: str
-    task: str
-    phase: str = ""
-    tour: int = 0
-    prompt: str
-    cwd: str = ""
-    token: str = ""
     timeout: timedelta | None = None
-    traceparent: str = ""
-    variables: dict[str, str] = {}
-    max_tool_calls: int | None = None
     reports: bool = False
     mark: str = ""
     slot: Slot
@@ -167,7 +156,7 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
     import signal
 
-    from council.store.protocol import under_way
+    from council.store.slots import begin_mark, end_mark
 
     def leave(*_: object) -> None:
         # Told twice, it still ends all that the agent has started.
@@ -175,11 +164,11 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
         raise SystemExit
 
     before = signal.signal(signal.SIGTERM, leave)
-    mark = under_way.begin(wanted.mark, wanted.owner, wanted.task)
+    mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
     try:
         return _run_whatever_happens(place, wanted)
     finally:
-        under_way.end(mark)
+        end_mark(mark)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -227,27 +216,20 @@ def _run(place: Place, wanted: Launch) -> Answer:
     except CouncilError as error:
         return failed(error.message)
     reports = wanted.max_tool_calls is not None or wanted.reports
+    given = {name: getattr(wanted, name) for name in Turn._fields}
+    given.update(cwd=cwd, variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables})
     run = Run(
         agent=agent.id,
         conversation=wanted.owner,
-        name=wanted.name,
-        task=wanted.task,
-        phase=wanted.phase,
-        tour=wanted.tour,
-        prompt=wanted.prompt,
         prompt_file=prompt_file,
-        cwd=cwd,
         root=place.root,
         workspace=agent.workspace,
         timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
         max_text_bytes=place.settings.max_text_bytes,
         model=agent.model,
-        token=wanted.token,
-        traceparent=wanted.traceparent,
-        variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables},
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
-        max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),
         keep=wanted.slot.descriptors,
+        **given,
     )
     return run_driver(agent.driver, run, agent.settings, environ)

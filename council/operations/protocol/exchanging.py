@@ -36,9 +36,9 @@ from council.operations.protocol.payloads import payload_of
 from council.operations.protocol.task_due import MANUAL, Due
 from council.store import files
 from council.store.outbox import KEPT_S
-from council.store.protocol import under_way
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
+from council.store.slots import mark_path, under_way
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
@@ -256,7 +256,7 @@ def end_program(crew: Crew, run: Run) -> None:
     agent = crew.agent(run.worker)
     if agent is None:
         return
-    found = under_way.under_way(under_way.mark_path(crew.place.paths.runs, agent.id))
+    found = under_way(mark_path(crew.place.paths.runs, agent.id))
     if found is None or found.task != run.id:
         return
     try:

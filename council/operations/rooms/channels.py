@@ -15,7 +15,6 @@ from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
-from council.operations.rooms.rousing import rouse
 from council.store.settings import language
 
 TYPE_CHECKING = False
@@ -129,7 +128,7 @@ def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
         return step.then(floor.change_mode(step.channel, Mode(mode), now, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return step
 
 
@@ -204,7 +203,7 @@ def post(
         channel = rooms.look(place, channel_id, now).channel
         message, outcome = said[0]
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return said[0][0], step
 
 
@@ -275,5 +274,5 @@ def change_members(
         return step.then(floor.members_changed(step.channel, members, now, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return step

@@ -16,7 +16,6 @@ from council.core.rooms.delivery import has_arrived
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
-from council.operations.rooms.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
         return step.then(begun)
 
     step = _change(place, channel_id, now, rule, agent)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return step
 
 
@@ -88,7 +87,7 @@ def end(
         return step
 
     step = _change(place, channel_id, now, rule, agent)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return step
 
 
@@ -132,7 +131,7 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
         return step.then(hearing.wake(step.channel, now, by=by, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule, actor=by)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return step
 
 
