@@ -179,7 +179,7 @@ def migrate(
     place: Place, dry_run: bool = flag("--dry-run", "Say what would be done; write nothing.")
 ) -> Output:
     """Bring files of older versions forward; say which files need what."""
-    from council.operations.forget import migrate as look
+    from council.operations.migrate import migrate as look
 
     verdicts = look(place, dry_run=dry_run)
     well = all(one.ok for one in verdicts)

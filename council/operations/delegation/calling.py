@@ -29,8 +29,9 @@ from council.operations.heartbeat.launching import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
-from council.store.delegation.line import Mark, begin_wait, stand_in_line
+from council.store.delegation.line import Mark, stand_in_line
 from council.store.delegation.traces import edit_trace
+from council.store.delegation.waits import begin_wait
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False

@@ -25,8 +25,8 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
+from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
-from council.drivers.registry import DRIVERS
 from council.operations.examining.cause_words import CAUSES, PATIENCE
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say

@@ -20,7 +20,7 @@ from council.core.record import Record
 from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
-from council.drivers.registry import run as run_driver
+from council.drivers.command import run as run_driver
 from council.drivers.runs import Answer, Run, Turn, failed
 from council.operations.detach import detach, write_down_failure
 from council.operations.heartbeat.beat import beat_in_turn

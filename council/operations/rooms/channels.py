@@ -15,6 +15,7 @@ from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
+from council.operations.rooms.rousing import rouse
 from council.store.settings import language
 
 TYPE_CHECKING = False
@@ -128,7 +129,7 @@ def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
         return step.then(floor.change_mode(step.channel, Mode(mode), now, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return step
 
 
@@ -203,7 +204,7 @@ def post(
         channel = rooms.look(place, channel_id, now).channel
         message, outcome = said[0]
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return said[0][0], step
 
 
@@ -274,5 +275,5 @@ def change_members(
         return step.then(floor.members_changed(step.channel, members, now, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return step

@@ -25,6 +25,7 @@ from council.operations.rooms import rooms
 from council.operations.rooms.channels import channel_id_of, make_once
 from council.operations.rooms.concluding import finish
 from council.operations.rooms.members import members_of
+from council.operations.rooms.rousing import rouse
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
@@ -76,7 +77,7 @@ def create(
             f"there is a channel {made.channel_id!r} already", "choose another name"
         )
     opened = rooms.advance(place, made.channel_id, now).channel
-    rooms.rouse(place, opened)
+    rouse(place, opened)
     return opened
 
 

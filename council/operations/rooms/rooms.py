@@ -314,34 +314,3 @@ def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
     files.make_folder(folder)
     files.replace(f"{folder}/{_reminder(channel)}", text.encode("utf-8", "replace"))
     return discussions.reminded(channel, now)
-
-
-def rouse(place: Place, channel: Channel) -> None:
-    """Have the speaker, or who is to sum up, woken if it is owed a run and a driver wakes it.
-
-    A heartbeat is then done by a process of its own, without waiting for the clock. Agents that
-    come by themselves, by hooks or by hand, see it from the signal and the state document, and
-    their prompt comes with the next heartbeat.
-
-    Source: DG-085, DG-101, `architecture.md` section 3.
-    """
-    from council.core.conversations.owed import Wake
-
-    owed = pending_in(place, channel, place.now())
-    wakes = [one for one in owed if isinstance(one, Wake)]
-    if channel.speaker:  # who waits for a place gets the next one that becomes free
-        wakes = [one for one in wakes if one.task not in channel.tasks]
-    if not wakes:
-        return
-    from council.store.agents import is_woken
-
-    if not any(is_woken(place.root, place.settings, one.agent) for one in wakes):
-        return
-    from council.operations.detach import detach
-
-    def work() -> None:
-        from council.operations.heartbeat.beat import beat_in_turn
-
-        beat_in_turn(place)
-
-    detach(work, log_file=place.paths.failure_log)

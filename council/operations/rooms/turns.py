@@ -16,6 +16,7 @@ from council.core.rooms.delivery import has_arrived
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
+from council.operations.rooms.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
         return step.then(begun)
 
     step = _change(place, channel_id, now, rule, agent)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return step
 
 
@@ -87,7 +88,7 @@ def end(
         return step
 
     step = _change(place, channel_id, now, rule, agent)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return step
 
 
@@ -131,7 +132,7 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
         return step.then(hearing.wake(step.channel, now, by=by, rules=rules))
 
     step = rooms.change(place, channel_id, now, rule, actor=by)
-    rooms.rouse(place, step.channel)
+    rouse(place, step.channel)
     return step
 
 

@@ -1,15 +1,10 @@
-"""Calls that wait: for a place, in line, and one agent for another, in no circle.
+"""Calls that wait for a place stand in line, so that a heartbeat leaves them their turn.
 
 Who calls tries again and again to take a place, and whoever starts runs takes
 one the moment it is free. So a call that has to wait leaves a mark that says
 since when, and holds the kernel lock of the mark; a heartbeat gives nobody who
 is younger what the call waits for. A mark that nobody holds, or whose time is
 over, counts for nothing: who was stopped on the way keeps nobody waiting.
-
-A run that calls another agent waits for it, and while it waits no other call can
-run it. Before it begins to wait, it leaves a mark that names both, held likewise. A
-wait that would close a circle is refused instead, whatever traces the
-agents in it work for.
 
 Source: P8-060, XC-016.
 """
@@ -20,15 +15,10 @@ import os
 
 from council.core.record import Record
 from council.store import files
-from council.store.lock import Lock, try_lock
+from council.store.lock import try_lock
 from council.store.slots import is_held
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _PREFIX = "call-"
-_WAIT = "wait-"
 _PARTS = 5
 
 
@@ -44,13 +34,13 @@ class Standing(Record):
 
 
 class Mark(Record):
-    """The mark of something that waits, and the descriptor that holds it."""
+    """The mark of a call that stands in line, and the descriptor that holds it."""
 
     path: str
     descriptor: int
 
     def end(self) -> None:
-        """Wait no more."""
+        """Stand in line no more."""
         files.remove(self.path)
         os.close(self.descriptor)
 
@@ -68,13 +58,9 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
     Raises:
         CouncilError: The system refuses.
     """
-    return _marked(f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.", f".{agent}")
-
-
-def _marked(before: str, after: str) -> Mark:
-    """Make a mark with a name of its own and hold it."""
     while True:
-        path = f"{before}{os.urandom(4).hex()}{after}"
+        chance = os.urandom(4).hex()
+        path = f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.{chance}.{agent}"
         descriptor = try_lock(path)
         if descriptor is not None:
             return Mark(path=path, descriptor=descriptor)
@@ -95,52 +81,3 @@ def in_line(directory: str, now: int) -> list[Standing]:
         elif int(until) >= now and since.isdecimal():
             found.append(Standing(since=int(since), agent=agent, has_place=has_place == "1"))
     return sorted(found, key=lambda one: (one.since, one.agent))
-
-
-def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
-    """Begin to wait for an agent, or return the circle of agents that this would close.
-
-    Args:
-        directory: Where the places of runs lie.
-        waiter: The agent whose run waits.
-        target: Whom it waits for.
-
-    Raises:
-        CouncilError: The system refuses.
-    """
-    files.make_folder(directory, mode=0o700)
-    with Lock(f"{directory}/waits.lock"):
-        circle = _circle(_waits(directory), waiter, target)
-        if circle:
-            return circle
-        return _marked(f"{directory}/{_WAIT}{waiter}.{target}.", "")
-
-
-def _waits(directory: str) -> dict[str, list[str]]:
-    """Return who waits for whom; marks of the dead are taken away."""
-    found: dict[str, list[str]] = {}
-    for name in sorted(os.listdir(directory)):
-        if not name.startswith(_WAIT):
-            continue
-        if not is_held(f"{directory}/{name}"):
-            files.remove(f"{directory}/{name}")
-            continue
-        waiter, _, rest = name.removeprefix(_WAIT).partition(".")
-        found.setdefault(waiter, []).append(rest.partition(".")[0])
-    return found
-
-
-def _circle(waits: dict[str, list[str]], waiter: str, target: str) -> list[str]:
-    """Return the agents from `waiter` over `target` back to `waiter`, none if there is no way."""
-    ways: list[list[str]] = [[waiter, target]]
-    seen: set[str] = set()
-    while ways:
-        way = ways.pop()
-        here = way[-1]
-        if here == waiter:
-            return way
-        if here not in seen:
-            seen.add(here)
-            following: Iterable[str] = waits.get(here, ())
-            ways += [[*way, one] for one in following]
-    return []
