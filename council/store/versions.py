@@ -21,7 +21,7 @@ from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
 from council.store.minutes.minutes import minutes_head
-from council.store.settings import read_settings_file
+from council.store.settings_file import read_settings_file
 from council.store.statefile import statefile
 
 TYPE_CHECKING = False
