@@ -22,6 +22,7 @@ BOUNDS = {
     **dict.fromkeys(HOT, HOT_BOUND),
     "--help, plain": 8.0,
     "--help, rich on a terminal": 15.0,
+    "status": 8.0,
 }
 
 

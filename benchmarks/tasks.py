@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.measuring import Part, Row, in_turns, tell
 from benchmarks.workspaces import COUNCIL, PASS, Site
 from council.core.protocol.registering import Joining
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import asking, registry
 from council.store.documents.stored import Stored

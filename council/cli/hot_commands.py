@@ -230,7 +230,7 @@ def _root_again(values: dict[str, Any]) -> str:
 
 def heartbeat(values: dict[str, Any]) -> Output:
     """Advance what is due, wake who is owed a start."""
-    from council.operations.heartbeat import beat, wait
+    from council.operations.heartbeat.beat import beat, wait
 
     place = _place(values)
     if not values["dry_run"]:

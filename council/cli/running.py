@@ -55,7 +55,7 @@ def halt(
     place: Place, reason: str = option("--reason", "TEXT", "Why; `status` shows it.")
 ) -> Output:
     """Start no more runs anywhere; deadlines of who is due wait. See: resume --all."""
-    from council.operations.halting import halt as stop_starting
+    from council.operations.heartbeat.gate import halt as stop_starting
 
     done = stop_starting(place, reason)
     said = "halted: no run is started" if done.changed else "it was halted already"
@@ -66,7 +66,7 @@ def halt(
 
 def resume_all(place: Place) -> Output:
     """End the halt of a whole workspace, for `resume --all`."""
-    from council.operations.halting import resume_all as start_again
+    from council.operations.heartbeat.gate import resume_all as start_again
 
     done = start_again(place)
     said = "the halt is over; who waited is served" if done.changed else "nothing was halted"

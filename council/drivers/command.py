@@ -1,10 +1,11 @@
-"""The driver that runs a program: an argv, or a preset for a well-known tool.
+"""The driver that runs a program, an argv or a preset for a well-known tool; the table of drivers.
 
 It decides what is started and what counts as an answer. The prompt goes in by
-standard input; no shell is involved. What a program does wrong is a failed
+standard input; no shell is involved. A driver is a function from what is to be
+run to what came back. What an agent or a program does wrong is a failed
 attempt with a reason, never an exception.
 
-Source: C0-046, C0-076, XC-017, `cli.md` section 5.
+Source: C0-046, C0-076, XC-011, XC-017, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -13,20 +14,27 @@ import os
 
 from council.core.agents import ANSWER_TOOL
 from council.core.errors import InvalidInputError
-from council.drivers import run_log
-from council.drivers.environment import run_environment, secrets_of
+from council.drivers.environment import (
+    add_to_log,
+    log_of_end,
+    log_of_start,
+    run_environment,
+    secrets_of,
+)
 from council.drivers.presets import PRESETS
 from council.drivers.processes import run_process
-from council.drivers.runs import NO_ANSWER, Answer, failed
-from council.drivers.tool_reports import ToolReports
+from council.drivers.runs import NO_ANSWER, Answer, ToolReports, failed
+from council.drivers.scripted import read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from council.core.agents import AgentSettings
     from council.drivers.processes import Finished
     from council.drivers.runs import Run
+
+    Driver = Callable[[Run, AgentSettings, Mapping[str, str]], Answer]
 
 _LINE_END_BYTES = 2
 # What stands for a byte that is no UTF-8, and what `surrogateescape` makes of such bytes.
@@ -53,7 +61,7 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     by_tool = settings.answer == ANSWER_TOOL
     environment = run_environment(base, run, extra_names)
     secrets = secrets_of(environment, extra_names)
-    log_error = run_log.append(run.log_file, run_log.started(run, argv, cwd, secrets))
+    log_error = add_to_log(run.log_file, log_of_start(run, argv, cwd, secrets))
     tools = ToolReports(run)
     try:
         finished = run_process(
@@ -69,11 +77,11 @@ def run_command(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError | PermissionError)
         answer = failed(_not_started(argv[0], error), hopeless=missing)
-        run_log.append(run.log_file, f"outcome: {answer.reason}\n")
+        add_to_log(run.log_file, f"outcome: {answer.reason}\n")
         return answer
     answer = tools.judge(_answer(run, settings, finished))
     answer.log_error = (
-        run_log.append(run.log_file, run_log.ended(finished, answer.reason, secrets)) or log_error
+        add_to_log(run.log_file, log_of_end(finished, answer.reason, secrets)) or log_error
     )
     return answer
 
@@ -181,3 +189,35 @@ def _text(content: bytes, max_bytes: int) -> str:
 
 def _too_long(max_bytes: int) -> str:
     return f"answer longer than {max_bytes} bytes"
+
+
+# --- The table of drivers, and the one way to use it
+
+
+def hand_over(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> Answer:  # noqa: ARG001
+    """Leave the turn with the agent."""
+    return Answer(ok=True, waits=True)
+
+
+DRIVERS: dict[str, Driver] = {
+    "command": run_command,
+    "manual": hand_over,
+    "scripted": read_answer,
+}
+
+
+def run(
+    driver: str, wanted: Run, agent_settings: AgentSettings, environment: Mapping[str, str]
+) -> Answer:
+    """Wake an agent by its driver and wait for what comes back.
+
+    Args:
+        driver: A name in `DRIVERS`; another is a failed attempt.
+        wanted: The turn.
+        agent_settings: What the settings say of the agent.
+        environment: The variables of the caller; a run sees a part of them.
+    """
+    wake = DRIVERS.get(driver)
+    if wake is None:
+        return failed(f"no driver {driver!r}, only {', '.join(DRIVERS)}", hopeless=True)
+    return wake(wanted, agent_settings, environment)

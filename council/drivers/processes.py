@@ -3,7 +3,7 @@
 The program leads its own session. It gets its input while its output is read,
 so that neither side can block the other; it may not run longer or say more
 than allowed; and when it ends, or must, all it has started ends with it
-(`sessions`), also what it left behind holding our pipes. When the process
+(`keeper`), also what it left behind holding our pipes. When the process
 that supervises it dies in any way, `keeper` ends it.
 
 Source: C0-046, C0-076, `cli.md` section 5.
@@ -20,8 +20,7 @@ import sys
 import time
 
 from council.core.record import Record
-from council.drivers.keeper import begin_keeper
-from council.drivers.sessions import end_session
+from council.drivers.keeper import begin_keeper, end_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

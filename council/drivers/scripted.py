@@ -22,9 +22,13 @@ Other headings belong to the text.
 
 For a message of document 002 the phase is TASK for what asks for work, ANSWER
 for what answers the worker, REFUSED for what refuses its line; `needs 150` is
-what the work takes in tokens. `scripted_worker` reads those answers.
+what the work takes in tokens. The checks that every worker owes come first: is the
+message valid and meant for it, may it be called so deep, is the budget enough, can it
+do that at all. What passes is answered by the script, line by line: a letter or a code
+and DATA (`S results=5`, `E33 desc=file not found`, `C question=…`, `U progress=50%`,
+`X W2 call=…`), a message as it stands, or just words.
 
-Source: XC-011, C0-082, PR-558, P8-055, `cli.md` section 5.
+Source: XC-011, C0-082, PR-558, PR-559, PR-583, P8-055, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -34,12 +38,16 @@ import stat
 import time
 from datetime import timedelta
 
-from council.core.errors import InvalidInputError, UsageError
+from council.core.errors import (
+    ConversionRefusedError,
+    InvalidInputError,
+    InvalidMessageError,
+    UsageError,
+)
 from council.core.ids import is_name
 from council.core.record import Record
 from council.core.times import parse_duration
-from council.drivers.runs import Answer, failed
-from council.drivers.tool_reports import with_tool_calls
+from council.drivers.runs import Answer, failed, with_tool_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +58,12 @@ if TYPE_CHECKING:
 
 ANSWERS_FILE = "answers.md"
 WORKER = "COUNCIL_PROTOCOL_ID"
+MAX_DEPTH = "COUNCIL_MAX_DEPTH"
+CAPABILITIES = "COUNCIL_CAPABILITIES"
 EVERYBODY = "*"
 
 _MAX_FILE_BYTES = 16 * 1024 * 1024
+_USUAL_DEPTH = "4"
 _STATUSES = ("responded", "agreed", "done")
 
 
@@ -76,11 +87,7 @@ def read_answer(run: Run, settings: AgentSettings, base: Mapping[str, str]) -> A
     except InvalidInputError as error:
         return failed(error.message)
     if run.variables.get(WORKER):
-        from council.drivers import scripted_worker  # no other run pays for reading messages
-
-        answer = scripted_worker.answer(
-            run, found.text if found else None, found.needs if found else 0
-        )
+        answer = _worker_answer(run, found.text if found else None, found.needs if found else 0)
         if found is None or not answer.ok:
             return answer
         found.text, found.status = answer.text, ""
@@ -164,3 +171,46 @@ def _due(script: list[ScriptedAnswer], run: Run) -> ScriptedAnswer | None:
                 if one.agent == agent and one.due == due:
                     return one
     return None
+
+
+def _worker_answer(run: Run, script: str | None, estimate: int) -> Answer:
+    """Return what a worker with that script answers to the message of a run.
+
+    Args:
+        run: The run; its prompt ends with the message.
+        script: What the script holds for it, None for nothing.
+        estimate: The tokens that the work will take.
+    """
+    # No other run pays for reading messages.
+    from council.wire.carried import line_of, message_of
+    from council.wire.messages import parse
+    from council.wire.replies import reply_to_fault
+    from council.wire.working import Profile, is_for, refusal, written_short
+
+    worker = run.variables[WORKER]
+    found = parse(run.prompt.strip().rpartition("\n")[2])
+    if found.errors:
+        return Answer(ok=True, text=reply_to_fault(found, sender=worker) or "")
+    request = message_of(found)
+    if not is_for(request, worker):
+        return failed(f"{request.sender} may not ask {worker}: no orchestrator, no valid hand-off")
+    capabilities = run.variables.get(CAPABILITIES, "")
+    profile = Profile(
+        worker=worker,
+        caps=tuple(capabilities.split(",")) if capabilities else (),
+        max_depth=int(run.variables.get(MAX_DEPTH, _USUAL_DEPTH)),
+        estimate=estimate,
+    )
+    refused = refusal(request, profile)
+    if refused is not None:
+        return Answer(ok=True, text=line_of(refused, found.version))
+    if not script:
+        return failed("no scripted answer")
+    lines = []
+    for line in script.split("\n"):
+        try:
+            meant = [line_of(one, found.version) for one in written_short(line, request, worker)]
+        except (InvalidMessageError, ConversionRefusedError) as error:
+            return failed(f"the script says what no message can say: {error.message}")
+        lines += meant or [line]
+    return Answer(ok=True, text="\n".join(lines))

@@ -23,8 +23,8 @@ from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import identities as rules
 from council.core.rooms.identities import ADDED, UNCHANGED, UPDATED, Identity, Registry
+from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
-from council.drivers.registry import DRIVERS
 from council.operations.place import Place, speaker
 from council.operations.profiles import joined_in, must_be_known, roles_of
 from council.operations.rooms import identifying

@@ -1,9 +1,12 @@
 """Where an operation works: the workspace, its settings and stores, the clock.
 
 It decides which workspace, which conversation and which agent a command
-means. It does nothing with them.
+means, and whose run it is: that is shown by its token, as long as what it was
+started for is under way. A token says for which conversation, channel, context or call
+a run was started. How that stands is read from there, so a token dies with its task,
+however that ended and wherever its process goes on. It does nothing with them.
 
-Source: `cli.md` section 1, XC-003.
+Source: `cli.md` section 1, XC-003, XC-014, SC-002, `trust.md`.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
     from council.store.conversations.conversations import Conversations
     from council.store.outbox import Operation
+
+CALLS = "call."
 
 
 class Place:
@@ -229,9 +234,7 @@ def own_agent(place: Place) -> str:
             f"this run is {of_task}'s, not {own}'s" if own else "nothing says whose run this is",
             "leave the variables of the run as they were given",
         )
-    from council.operations.tokens import fits
-
-    if not place.is_as_claimed() and not fits(place, own):
+    if not place.is_as_claimed() and not token_fits(place, own):
         raise RefusedError(
             f"nothing shows that this run is {own}'s",
             "leave the variables of the run as they were given",
@@ -263,3 +266,71 @@ def speaker(place: Place, given: str) -> str:
             "say --as AGENT, set COUNCIL_AGENT, or work in the agent's folder",
         )
     return found
+
+
+def token_fits(place: Place, agent: str) -> bool:
+    """Return true if the environment holds the token that this agent's run was given.
+
+    Raises:
+        CouncilError: The key of the workspace cannot be read.
+    """
+    from council.core.protocol.protocol_ids import is_context
+    from council.core.trust import is_token, run_token
+    from council.store.keys import run_key
+
+    token = place.environ.get("COUNCIL_TOKEN", "")
+    task = split_task_id(place.environ.get("COUNCIL_TASK_ID", ""))
+    if not token or task is None:
+        return False
+    owner, number, _, attempt = task
+    if is_context(owner):  # its runs are named after task and worker
+        number = 0
+    return is_token(token, run_token(run_key(place.paths), owner, number, agent, attempt))
+
+
+def is_shown_run(place: Place, agent: str, *, by_context: bool = False) -> bool:
+    """Return true if this is a run of that agent whose task is under way.
+
+    Args:
+        place: The workspace, with the environment of the command.
+        agent: Who it is said to be.
+        by_context: Whether only a run for a message of document 002 counts.
+    """
+    from council.core.protocol.protocol_ids import is_context
+
+    task = place.environ.get("COUNCIL_TASK_ID", "")
+    owner = task.rsplit(".", 3)[0]
+    if (by_context and not is_context(owner)) or not token_fits(place, agent):
+        return False
+    try:
+        return _is_under_way(place, owner, task)
+    except CouncilError:
+        return False  # what cannot be read shows nothing
+
+
+def _is_under_way(place: Place, owner: str, task: str) -> bool:
+    if owner.startswith(CALLS):
+        from council.core.delegation.delegation import RUNNING
+        from council.store.delegation.traces import read_trace
+
+        parts = split_task_id(task)
+        call = read_trace(place.paths, owner.removeprefix(CALLS)).call(parts[1] if parts else 0)
+        return call is not None and call.state == RUNNING
+    from council.core.conversations.conversation import TaskState
+    from council.core.conversations.tasks import is_under_way
+    from council.core.protocol.protocol_ids import is_context
+
+    if is_context(owner):
+        from council.store.protocol.contexts import Contexts
+
+        run = Contexts(place.paths).read(owner).exchange.runs.get(task)
+        return run is not None and run.state is TaskState.R
+    name = place.environ.get("COUNCIL_NAME", "")
+    if name != owner and is_name(name):
+        place.conversations.require_adopted(name)
+        state = place.conversations.read(name)
+        return state.conversation_id == owner and is_under_way(state, task)
+    from council.operations.rooms.rooms import channels
+
+    known = channels(place).see(owner).channel.tasks.get(task)
+    return known is not None and known.state is TaskState.R

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from council.core.conversations.conversation import Conversation
     from council.core.conversations.owed import Archive, Notify, Wake
+    from council.core.rooms.channels import Channel
     from council.core.step import Step
     from council.operations.place import Place
-    from council.operations.rooms.room_report import BeatenRoom
 
     class Reported(Protocol):
         """What a heartbeat found and did in one thing that it serves."""
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
         def to_text(self) -> str:
             """Return the line that tells a person of it."""
+
+
+_NOTED = ("status", "phase", "tour", "rev", "waiting")
+_NOTED_OF_ROOM = ("mode", "state", "speaker", "cycle", "rev", "awaited")
+_TAKES_TURNS = ("normal", "shuffle")
 
 
 class Beaten(Record):
@@ -86,21 +91,21 @@ class Beaten(Record):
 
     def to_note(self) -> list[Any]:
         """Return what the next heartbeat has to know of it if it stays idle."""
-        return [self.status, self.phase, self.tour, self.rev, self.waiting]
+        return [getattr(self, field) for field in _NOTED]
 
     @classmethod
     def from_note(cls, name: str, conversation_id: str, noted: list[Any]) -> Beaten:
         """Return an idle conversation as `to_note` noted it."""
-        status, phase, tour, rev, waiting = noted
-        return cls(
-            name=name,
-            conversation_id=conversation_id,
-            status=status,
-            phase=phase,
-            tour=tour,
-            rev=rev,
-            waiting=waiting,
-        )
+        found: dict[str, Any] = dict(zip(_NOTED, noted, strict=True))
+        return cls(name=name, conversation_id=conversation_id, **found)
+
+    def take_over(self, earlier: Beaten) -> None:
+        """Add what an earlier heartbeat did here."""
+        self.woken = earlier.woken + self.woken
+        self.edited = earlier.edited or self.edited
+        self.moved_from = earlier.moved_from or self.moved_from
+        self.moved_to = self.moved_to or earlier.moved_to
+        self.reason = self.reason or earlier.reason
 
     @property
     def changed(self) -> bool:
@@ -129,6 +134,86 @@ def _line_of_idle(name: str, _: str, noted: list[Any]) -> str:
     _, phase, tour, _, waiting = noted
     asked = f"; waiting for {', '.join(waiting)}" if waiting else ""
     return f"{name}: {phase} (round {tour}){asked}"
+
+
+class BeatenRoom(Record):
+    """What a heartbeat found, at revision `rev`, and did in one channel.
+
+    `speaker` has the floor, "" for nobody; `awaited` tells that there is
+    something to answer or to wait for. `tended` tells that the room was brought
+    up to date, `archived` is where minutes were written.
+    """
+
+    name: str
+    mode: str
+    state: str
+    speaker: str
+    cycle: int
+    rev: int
+    awaited: bool = False
+    woken: list[str] = []
+    tended: bool = False
+    archived: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the heartbeat did anything here."""
+        return bool(self.woken or self.tended or self.archived)
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns are taken here."""
+        return self.state in _TAKES_TURNS
+
+    @property
+    def asleep(self) -> bool:
+        """Whether turns are taken here and nobody has the floor."""
+        return self.has_turns and not self.speaker
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the channel's part of `heartbeat --json`."""
+        return {
+            **self.as_json(
+                "name:channelId mode state:tmState speaker:currentSpeaker? cycle asleep:dormant"
+                " woken"
+            ),
+            "waiting": [self.speaker] if self.awaited and self.speaker else [],
+            **self.as_json("archived?"),
+        }
+
+    def to_text(self) -> str:
+        """Return the line that tells a person what was found and done."""
+        said = [self._standing()]
+        if self.woken:
+            said.append(f"woke {', '.join(self.woken)}")
+        elif self.awaited and self.speaker:
+            said.append(f"waiting for {self.speaker}")
+        if self.archived:
+            said.append(f"minutes in {self.archived}")
+        return f"{self.name}: " + "; ".join(said)
+
+    def _standing(self) -> str:
+        if not self.has_turns:
+            return f"{self.mode}, {self.state}"
+        if self.asleep:
+            return "asleep"
+        return f"{self.speaker} has the floor (cycle {self.cycle})"
+
+    def take_over(self, earlier: BeatenRoom) -> None:
+        """Add what an earlier heartbeat did here."""
+        self.woken = earlier.woken + self.woken
+        self.tended = self.tended or earlier.tended
+        self.archived = self.archived or earlier.archived
+
+    def to_note(self) -> list[Any]:
+        """Return what the next heartbeat has to know of it if it stays idle."""
+        return [getattr(self, field) for field in _NOTED_OF_ROOM]
+
+    @classmethod
+    def from_note(cls, name: str, noted: list[Any]) -> BeatenRoom:
+        """Return an idle channel as `to_note` noted it."""
+        found: dict[str, Any] = dict(zip(_NOTED_OF_ROOM, noted, strict=True))
+        return cls(name=name, **found)
 
 
 class Report(Record):
@@ -170,31 +255,15 @@ class Report(Record):
         """Return all channels, opened or not, in the order of their names."""
         if not self.idle_rooms:
             return self.rooms
-        from council.operations.rooms.room_report import BeatenRoom
 
         found = [*self.rooms, *(BeatenRoom.from_note(one[0], one[2]) for one in self.idle_rooms)]
         return sorted(found, key=lambda one: one.name)
 
     def take_over(self, later: Report) -> None:
         """Add what a later heartbeat did to this report."""
-        self.conversations, self.idle = self.everything(), []
-        known = {one.name: at for at, one in enumerate(self.conversations)}
-        for seen in later.everything():
-            at = known.get(seen.name)
-            if at is None:
-                self.conversations.append(seen)
-                continue
-            before = self.conversations[at]
-            seen.woken = before.woken + seen.woken
-            seen.edited = before.edited or seen.edited
-            seen.moved_from = before.moved_from or seen.moved_from
-            seen.moved_to = seen.moved_to or before.moved_to
-            seen.reason = seen.reason or before.reason
-            self.conversations[at] = seen
-        if later.all_rooms():
-            from council.operations.rooms.room_report import joined
-
-            self.rooms, self.idle_rooms = joined(self.all_rooms(), later.all_rooms()), []
+        self.conversations = _joined(self.everything(), later.everything())
+        self.rooms = _joined(self.all_rooms(), later.all_rooms())
+        self.idle, self.idle_rooms = [], []
         self.tasks = taken_over(self.tasks, later.tasks)
         self.errors = later.errors
 
@@ -225,6 +294,16 @@ class Report(Record):
         if self.halted:
             lines.insert(0, "halted: no run is started; go on with: council resume --all")
         return "\n".join(lines)
+
+
+def _joined(earlier: list[Any], later: list[Any]) -> list[Any]:
+    """Return what two heartbeats found and did: how it stands is as the later one saw it."""
+    found = {one.name: one for one in earlier}
+    for one in later:
+        if one.name in found:
+            one.take_over(found[one.name])
+        found[one.name] = one
+    return [found[name] for name in sorted(found)]
 
 
 def taken_over(before: list[Reported], later: list[Reported]) -> list[Reported]:
@@ -270,3 +349,16 @@ def owed_by(
     from council.core.conversations import owed
 
     return owed.pending(state, now, backoff=place.settings.retry_backoff)
+
+
+def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:
+    """Return how a channel stands, before anything was done."""
+    return BeatenRoom(
+        name=channel.channel_id,
+        mode=str(channel.mode),
+        state=str(channel.state),
+        speaker=channel.speaker,
+        cycle=channel.cycle,
+        rev=channel.rev,
+        awaited=awaited,
+    )

@@ -19,7 +19,7 @@ from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, UsageError
 from council.core.ids import slug
 from council.core.record import Record
-from council.drivers import crontab, openclaw_cron, systemd
+from council.drivers import cron
 from council.operations.place import Place
 from council.store import files
 
@@ -83,18 +83,18 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
     made = Plan(kind=kind, root=root, every=every)
     if kind == OPENCLAW:
         agent = place.settings.coordinator or "main"
-        made.command = openclaw_cron.add_argv(_automation(root), agent, argv, root, every)
+        made.command = cron.automation_argv(_automation(root), agent, argv, root, every)
         return made
     made.env_file = _env_file(place)
     if kind == CRON:
-        made.crontab = crontab.lines(root, argv, made.env_file, every)
+        made.crontab = cron.cron_lines(root, argv, made.env_file, every)
         return made
-    folder, unit = systemd.unit_folder(environ), unit_name(root)
+    folder, unit = cron.unit_folder(environ), unit_name(root)
     made.files = {
-        f"{folder}/{unit}.service": systemd.service(root, argv, made.env_file),
-        f"{folder}/{unit}.timer": systemd.timer(root, every, unit),
+        f"{folder}/{unit}.service": cron.service_unit(root, argv, made.env_file),
+        f"{folder}/{unit}.timer": cron.timer_unit(root, every, unit),
     }
-    if not systemd.lingers(environ):
+    if not cron.lingers(environ):
         made.warnings.append(
             "the timer stops when you log out, unless you run once: loginctl enable-linger"
         )
@@ -103,7 +103,7 @@ def plan(place: Place, kind: str, every: timedelta) -> Plan:
 
 def best_kind(place: Place) -> str:
     """Return the clock that fits this machine best."""
-    if systemd.answers(place.environ):
+    if cron.manager_answers(place.environ):
         return SYSTEMD
     return CRON
 
@@ -121,16 +121,16 @@ def install(place: Place, kind: str, every: timedelta) -> Plan:
     if kind == SYSTEMD:
         _install_units(place, made)
     elif kind == CRON:
-        standing = crontab.read(place.environ)
-        wanted = crontab.with_lines(standing, place.root, made.crontab)
+        standing = cron.read_crontab(place.environ)
+        wanted = cron.with_lines(standing, place.root, made.crontab)
         made.changed = made.crontab not in standing or standing.count(made.crontab) != 1
         if made.changed:
-            crontab.write(wanted, place.environ)
+            cron.write_crontab(wanted, place.environ)
     else:
         made.changed = True
-        for job in openclaw_cron.known_ids(_automation(place.root), place.environ):
-            openclaw_cron.remove(job, place.environ)
-        openclaw_cron.call(made.command, place.environ)
+        for job in cron.automations(_automation(place.root), place.environ):
+            cron.remove_automation(job, place.environ)
+        cron.openclaw(made.command, place.environ)
         files.make_folder(place.paths.control)
         files.replace(_openclaw_mark(place), b"installed\n")
     return made
@@ -148,21 +148,21 @@ def remove(place: Place, kind: str) -> Plan:
         paths = [path for path in made.files if os.path.lexists(path)]
         made.changed = bool(paths)
         if paths:
-            systemd.disable(unit_name(place.root), place.environ)
+            cron.disable_timer(unit_name(place.root), place.environ)
             for path in paths:
                 files.remove(path)
-            systemd.reload(place.environ)
+            cron.reload_units(place.environ)
     elif kind == CRON:
-        standing = crontab.read(place.environ)
-        left = crontab.without(standing, place.root)
+        standing = cron.read_crontab(place.environ)
+        left = cron.without_lines(standing, place.root)
         made.changed = left != standing
         if made.changed:
-            crontab.write(left, place.environ)
+            cron.write_crontab(left, place.environ)
     else:
-        jobs = openclaw_cron.known_ids(_automation(place.root), place.environ)
+        jobs = cron.automations(_automation(place.root), place.environ)
         made.changed = bool(jobs)
         for job in jobs:
-            openclaw_cron.remove(job, place.environ)
+            cron.remove_automation(job, place.environ)
         files.remove(_openclaw_mark(place))
     return made
 
@@ -174,10 +174,10 @@ def clocks(place: Place) -> list[str]:
     heartbeat and the workspace.
     """
     found = []
-    units = (systemd.unit_folder(place.environ), _SYSTEM_UNITS)
-    if any(systemd.serves(folder, place.root) for folder in units):
+    units = (cron.unit_folder(place.environ), _SYSTEM_UNITS)
+    if any(cron.units_serve(folder, place.root) for folder in units):
         found.append(SYSTEMD)
-    if crontab.serves(_crontab(place), place.root):
+    if cron.crontab_serves(_crontab(place), place.root):
         found.append(CRON)
     if os.path.lexists(_openclaw_mark(place)):
         found.append(OPENCLAW)
@@ -191,9 +191,9 @@ def astray(place: Place) -> list[tuple[str, str]]:
 
     Source: OP-010.
     """
-    units = systemd.unit_folder(place.environ)
-    known = [(SYSTEMD, root) for root in systemd.roots(units)]
-    known += [(CRON, root) for root in crontab.roots(_crontab(place))]
+    units = cron.unit_folder(place.environ)
+    known = [(SYSTEMD, root) for root in cron.units_roots(units)]
+    known += [(CRON, root) for root in cron.crontab_roots(_crontab(place))]
     return [(kind, root) for kind, root in known if not os.path.isdir(root)]
 
 
@@ -202,7 +202,7 @@ def _crontab(place: Place) -> str:
     if not shutil.which("crontab", path=place.environ.get("PATH")):
         return ""
     try:
-        return crontab.read(place.environ)
+        return cron.read_crontab(place.environ)
     except CouncilError:
         return ""
 
@@ -230,7 +230,7 @@ def _program() -> list[str]:
 
 
 def _env_file(place: Place) -> str:
-    config = os.path.dirname(os.path.dirname(systemd.unit_folder(place.environ)))
+    config = os.path.dirname(os.path.dirname(cron.unit_folder(place.environ)))
     return f"{config}/council/{unit_name(place.root)}.env"
 
 
@@ -254,7 +254,7 @@ def _install_units(place: Place, made: Plan) -> None:
         for path, text in made.files.items():
             files.make_folder(os.path.dirname(path))
             files.replace(path, text.encode("utf-8"))
-        systemd.enable(unit_name(place.root), place.environ)
+        cron.enable_timer(unit_name(place.root), place.environ)
     except CouncilError:
         for path, standing in before.items():
             if standing is None:

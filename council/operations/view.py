@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from council.core.deliberation.flips import Flip
     from council.core.deliberation.measures import Group
     from council.core.deliberation.questions import Question
-    from council.operations.halting import Halt
+    from council.operations.heartbeat.gate import Halt
     from council.operations.protocol.tasks import Row
     from council.operations.rooms.room_standings import RoomStanding
 
@@ -119,8 +119,7 @@ def status(place: Place) -> Overview:
         standings.append(one)
     # What has to be answered first stands first; what is paused has time.
     standings.sort(key=lambda one: (one.state.paused_at is not None, one.state.timeout_at))
-    from council.operations.gate import reached_today, resting_agents
-    from council.operations.halting import read_halt
+    from council.operations.heartbeat.gate import reached_today, read_halt, resting_agents
     from council.operations.rooms.room_standings import standings as rooms_of
 
     rooms, broken = rooms_of(place)

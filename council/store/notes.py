@@ -1,7 +1,11 @@
 """Notes: small files that may be lost, since what they say can be found out again.
 
 They are neither synced nor replaced as a whole; who reads one that is torn or
-gone does the work that it would have spared.
+gone does the work that it would have spared. One of them stands beside the registry of
+document 002: until when no heartbeat has to open it. It holds for the file that it names by
+inode, size and time of change; for any other it says nothing.
+
+Source: PR-422, XC-007.
 """
 
 from __future__ import annotations
@@ -9,9 +13,17 @@ from __future__ import annotations
 import os
 
 from council.store import files
+from council.store.paths import record_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _MOST_BYTES = 200
 _BOOT = "/proc/sys/kernel/random/boot_id"
+REGISTRY = "registry.jsonl"
+_LIVENESS = ".told/liveness"
+_NEVER = "-"
 
 
 def text_in(path: str) -> str:
@@ -45,3 +57,32 @@ def write_text(path: str, text: str) -> None:
         return
     finally:
         os.close(descriptor)
+
+
+def registry_facts(folder: str) -> str | None:
+    """Return what differs between two states of the registry's file, None without one."""
+    for path in record_files(f"{folder}/{REGISTRY}"):
+        found = os.lstat(path)
+        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return None
+
+
+def liveness_is_due(folder: str, now: datetime) -> bool:
+    """Tell whether the registry in the folder of the protocol has to be opened by now.
+
+    Where there is no registry it never has.
+    """
+    facts = registry_facts(folder)
+    if facts is None:
+        return False
+    known, _, due = text_in(f"{folder}/{_LIVENESS}").rpartition(" ")
+    if known != facts:
+        return True
+    return due != _NEVER and (not due.isdigit() or int(due) <= now.timestamp())
+
+
+def note_liveness(folder: str, facts: str, due: datetime | None) -> None:
+    """Note when somebody falls silent next, None for never, for the registry of those facts."""
+    write_text(
+        f"{folder}/{_LIVENESS}", f"{facts} {_NEVER if due is None else int(due.timestamp())}"
+    )

@@ -324,7 +324,7 @@ def test_an_idle_heartbeat_with_a_room_loads_nothing_heavy(room, now, tmp_path: 
 
     assert code == 0
     assert heavy(modules) == []
-    assert "council.operations.serving" not in modules
+    assert "council.operations.heartbeat.queue" not in modules
 
 
 def test_show_tells_of_an_edit_that_is_not_taken_in_yet(room, now):

@@ -14,7 +14,7 @@ from datetime import timedelta
 import pytest
 
 from council.core.agents import AgentSettings
-from council.drivers import sessions
+from council.drivers import keeper
 from council.drivers.command import filled, run_command
 from tests.drivers.programs import AGENTS, BASE, Fifo, program, turn
 
@@ -113,7 +113,7 @@ def test_a_folder_that_is_missing_is_a_failed_attempt(tmp_path):
 
 @pytest.mark.req("C0-076")
 def test_a_program_that_hangs_is_ended_at_its_time_limit(tmp_path, fifo, monkeypatch):
-    monkeypatch.setattr(sessions, "_GRACE_S", 60)  # it listens, and needs none of it
+    monkeypatch.setattr(keeper, "_GRACE_S", 60)  # it listens, and needs none of it
     run = turn(tmp_path, timeout=timedelta(seconds=0.5))
     began = time.monotonic()
     answer = run_command(run, program("slow", "--ready", fifo.path), BASE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from council.core.agents import AgentSettings
+from council.drivers.command import DRIVERS, run
 from council.drivers.presets import PRESETS
-from council.drivers.registry import DRIVERS, run
 from tests.drivers.programs import BASE, program, turn
 
 

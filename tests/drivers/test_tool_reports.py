@@ -9,9 +9,8 @@ import pytest
 
 from council.core.agents import AgentSettings
 from council.drivers.command import run_command
-from council.drivers.runs import Answer
+from council.drivers.runs import Answer, ToolReports, with_tool_calls
 from council.drivers.scripted import parse_script, read_answer
-from council.drivers.tool_reports import ToolReports, with_tool_calls
 from tests.drivers.programs import BASE, turn
 
 REPORTS = 'cat >/dev/null; for one in $(seq {}); do echo "$one" >> "$COUNCIL_REPORT"; done; {}'

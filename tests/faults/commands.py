@@ -19,10 +19,10 @@ import council.cli.hot
 import council.cli.hot_commands
 import council.operations.conversations.answer
 import council.operations.conversations.archive
-import council.operations.conversations.claiming
 import council.operations.conversations.convene
-import council.operations.heartbeat
-import council.operations.serving
+import council.operations.heartbeat.beat
+import council.operations.heartbeat.conversations
+import council.operations.heartbeat.queue
 import council.store.conversations.intake
 import council.store.conversations.views
 import council.store.filesystems

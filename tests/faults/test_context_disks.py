@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from council.core.conversations.conversation import Conversation
 from council.operations.conversations.convene import Convened, Invitation, convene
-from council.operations.heartbeat import Report, beat
+from council.operations.heartbeat.beat import Report, beat
 from council.operations.place import Place
 from council.store.events import tail
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
-from council.operations.halting import halt, resume_all
+from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from tests.operations.halls import Hall

@@ -10,7 +10,7 @@ import pytest
 
 from council.operations.conversations.answer import record_answer
 from council.operations.conversations.convene import Invitation, convene
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from tests.operations.crashes import killed_at
 from tests.operations.tables import FOUR, LEASE, SPEAKS, Table, all_is_quiet, turns
 

@@ -14,7 +14,7 @@ from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.protocol.registering import Joining
 from council.operations import forget
 from council.operations.forget import doomed, gc, purge
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import registry, tasks
 from council.operations.protocol.asking import request
@@ -22,9 +22,9 @@ from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts
 from council.operations.protocol.orchestrating import succeed
 from council.operations.reporting.explaining import explain
+from council.store import slots
 from council.store.delegation import artifacts
 from council.store.forgetting import note_path
-from council.store.protocol import under_way
 from tests.cli.commands import at_rest
 from tests.operations.calls import Desk, calls, desk
 from tests.operations.tables import all_is_quiet
@@ -148,13 +148,13 @@ def test_a_context_that_is_open_is_refused_with_the_way_out(tmp_path: Path):
 
 
 def test_a_context_whose_run_is_under_way_is_not_purged(table: Desk):
-    mark = under_way.mark_path(table.place.paths.runs, "fox")
-    descriptor = under_way.begin(mark, "S1", "S1.1.W1.1")
+    mark = slots.mark_path(table.place.paths.runs, "fox")
+    descriptor = slots.begin_mark(mark, "S1", "S1.1.W1.1")
     try:
         with pytest.raises(ConflictError, match="under way"):
             purge(table.place, "S1", CONTEXT)
     finally:
-        under_way.end(descriptor)
+        slots.end_mark(descriptor)
     purge(table.place, "S1", CONTEXT)
     assert Path(mark).read_text() == "", "a mark that nobody holds names it no more"
 

@@ -12,11 +12,11 @@ import pytest
 
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.registering import Joining
-from council.operations.halting import halt
+from council.operations.heartbeat.gate import halt
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.reporting.explaining import explain
-from council.store.protocol.context_survey import CROWD
+from council.store.heartbeat.survey import CROWD
 from council.store.protocol.contexts import Contexts
 from council.store.slots import Slots
 from tests.operations.halls import Hall

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from council.operations.conversations.answer import respond
-from council.operations.halting import halt, read_halt, resume_all
+from council.operations.heartbeat.gate import halt, read_halt, resume_all
 from council.operations.view import status
 from tests.operations.tables import SPEAKS, Table, all_is_quiet, script
 

@@ -13,7 +13,7 @@ from council.core.errors import CouncilError, InvalidStateError, NotFoundError
 from council.operations.conversations.answer import respond
 from council.operations.conversations.recording import record_answer
 from council.operations.conversations.steer import cancel, pause
-from council.operations.heartbeat import beat, beat_in_turn, wait
+from council.operations.heartbeat.beat import beat, beat_in_turn, wait
 from council.store.lock import Lock
 from tests.operations.crashes import killed_at
 from tests.operations.tables import (

@@ -22,9 +22,9 @@ from council.core.conversations.conversation import Conversation, TaskState
 from council.core.step import Step
 from council.operations.conversations.answer import respond
 from council.operations.conversations.steer import cancel, pause, resume
-from council.operations.halting import halt, resume_all
-from council.operations.heartbeat import Report, beat, wait
-from council.store.conversations.survey import CROWD
+from council.operations.heartbeat.beat import Report, beat, wait
+from council.operations.heartbeat.gate import halt, resume_all
+from council.store.heartbeat.survey import CROWD
 from tests.operations.tables import NOW, Table, all_is_quiet
 
 HOUR = timedelta(hours=1)
@@ -173,12 +173,12 @@ def test_an_idle_heartbeat_loads_neither_the_machine_nor_what_reads_conversation
     )
 
     loaded = set(done.stdout.split())
-    assert "council.store.conversations.survey" in loaded
+    assert "council.store.heartbeat.survey" in loaded
     assert not loaded & {
         "council.core.conversations.machine",
         "council.core.conversations.conversation",
-        "council.operations.conversations.looking",
-        "council.operations.serving",
+        "council.operations.heartbeat.looks",
+        "council.operations.heartbeat.queue",
         "council.store.conversations.conversations",
         "council.store.conversations.views",
         "council.store.conversations.naming",

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.halting import halt, resume_all
+from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.rooms import channels
-from council.store.conversations.survey import CROWD
+from council.store.heartbeat.survey import CROWD
 from tests.operations.halls import MINUTE, PASSES, Hall, woken
 from tests.operations.tables import all_is_quiet, script
 

@@ -9,8 +9,7 @@ import pytest
 
 from council.core import bounds
 from council.core.bounds import Spent, Tally
-from council.operations.gate import charge
-from council.operations.halting import halt, resume_all
+from council.operations.heartbeat.gate import charge, halt, resume_all
 from council.operations.rooms import channels
 from council.operations.view import status
 from council.store.tally import read_tally

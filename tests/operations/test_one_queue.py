@@ -16,19 +16,18 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
-from council.operations import launching
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
-from council.operations.gate import note_failure
-from council.operations.halting import halt, resume_all
-from council.operations.heartbeat import beat
+from council.operations.heartbeat import launching
+from council.operations.heartbeat.beat import beat
+from council.operations.heartbeat.gate import halt, note_failure, resume_all
+from council.operations.heartbeat.looks import ContextLook
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import contexts
-from council.operations.protocol.task_looks import TaskLook
 from council.operations.report import Report
-from council.store.protocol import context_survey
+from council.store.heartbeat import survey
 from council.store.slots import Slot, Slots
 from tests.operations.halls import Hall
 from tests.operations.tables import all_is_quiet, script, until
@@ -78,7 +77,7 @@ class Queue(Hall):
 
     def look(self, *, contested: bool) -> list[str]:
         """Return the contexts that a heartbeat would serve."""
-        look = TaskLook(self.place, self.now, Report(now=self.now))
+        look = ContextLook(self.place, self.now, Report(now=self.now))
         look.at_all(contested=contested)
         return look.busy
 
@@ -122,8 +121,8 @@ def stopped_call(queue: Queue) -> Iterator[Callable[..., int]]:
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let contexts be noted as if there were many, and had stood a while."""
-    monkeypatch.setattr(context_survey, "_TICK_NS", -(10**9))
-    monkeypatch.setattr(context_survey, "CROWD", 1)
+    monkeypatch.setattr(survey, "TICK_NS", -(10**9))
+    monkeypatch.setattr(survey, "CROWD", 1)
 
 
 @pytest.mark.req("XC-016")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from council.core.rooms.channels import TurnState, is_asleep
-from council.operations.halting import halt
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
+from council.operations.heartbeat.gate import halt
 from council.operations.rooms import discussing
 from tests.operations.crashes import killed_at
 from tests.operations.halls import Hall, talks

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, UsageError
-from council.drivers import crontab
+from council.drivers import cron
 from council.operations import schedule
 from council.operations.examining.doctor import examine
 from council.operations.place import Place
@@ -147,7 +147,7 @@ def test_markers_that_lost_their_other_half_are_not_touched(place: Place):
     table = (home(place) / "tab").read_text().splitlines(keepends=True)
     for broken in ("".join(table[:2]), "".join(table[1:])):
         with pytest.raises(InvalidStateError):
-            crontab.without(broken, place.root)
+            cron.without_lines(broken, place.root)
 
 
 def test_a_line_that_somebody_wrote_by_hand_counts_as_a_clock(place: Place):
@@ -161,7 +161,7 @@ def test_a_line_that_somebody_wrote_by_hand_counts_as_a_clock(place: Place):
 @pytest.mark.parametrize("minutes", [7, 90, 1.5, 60 * 48])
 def test_an_interval_that_cron_cannot_keep_is_refused(minutes: float):
     with pytest.raises(UsageError):
-        crontab.when(timedelta(minutes=minutes))
+        cron.cron_when(timedelta(minutes=minutes))
 
 
 def test_the_file_for_keys_is_private_outside_the_workspace_and_never_overwritten(place: Place):

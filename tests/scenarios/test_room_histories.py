@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from council.core.rooms.channels import TAKES_TURNS, agents_of
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.rooms import channels, turns
 from tests.operations.crashes import killed_at
 from tests.operations.halls import Hall

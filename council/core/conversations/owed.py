@@ -239,6 +239,11 @@ def attempts_used_up(state: Conversation, agent: str) -> bool:
     return sum(one.is_failed_run for one in mine) >= MAX_ATTEMPTS or any(x.final for x in mine)
 
 
+def pause(failures: int, backoff: tuple[timedelta, ...]) -> timedelta:
+    """Return the time between so many failures in a turn and the next attempt."""
+    return backoff[min(failures, len(backoff)) - 1] if backoff else timedelta(0)
+
+
 def can_answer(state: Conversation, agent: str, now: datetime) -> bool:
     """Return true if an answer of `agent` in this round may still come.
 
@@ -281,7 +286,7 @@ def _wake(
     failures = sum(one.is_failed_run for one in mine)
     pauses = bool(backoff and mine) and mine[-1].is_failed_run
     if pauses:
-        due_at = mine[-1].at + backoff[min(failures, len(backoff)) - 1]
+        due_at = mine[-1].at + pause(failures, backoff)
     if queued is not None:
         return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
     if attempts_used_up(state, agent):

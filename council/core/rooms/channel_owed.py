@@ -21,7 +21,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import RETRY_BACKOFF, Archive, Wake
+from council.core.conversations.owed import RETRY_BACKOFF, Archive, Wake, pause
 from council.core.ids import task_id
 from council.core.record import Record
 from council.core.rooms.channel_tasks import asked, attempts_used_up, tasks_of_turn
@@ -128,9 +128,8 @@ def _wake(channel: Channel, now: datetime, backoff: tuple[timedelta, ...]) -> Wa
 
 
 def _pause(tasks: list[Task], backoff: tuple[timedelta, ...]) -> timedelta:
-    if not backoff or not tasks[-1].is_failed_run:
-        return timedelta(0)
-    return backoff[min(sum(one.is_failed_run for one in tasks), len(backoff)) - 1]
+    failures = sum(one.is_failed_run for one in tasks)
+    return pause(failures, backoff) if tasks[-1].is_failed_run else timedelta(0)
 
 
 def _owed_run(channel: Channel, attempt: int, due_at: datetime) -> Wake:

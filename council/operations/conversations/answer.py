@@ -76,7 +76,7 @@ def wake_next(place: Place) -> None:
     make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
 
     def work() -> None:
-        from council.operations.heartbeat import beat_in_turn
+        from council.operations.heartbeat.beat import beat_in_turn
 
         beat_in_turn(place)
 

@@ -29,7 +29,7 @@ from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_around
 from council.operations.conversations import once, prompting
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.report import Report
 from council.store.agents import agent as agent_of

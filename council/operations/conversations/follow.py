@@ -27,7 +27,7 @@ from council.core.excerpts import excerpt, first_paragraph
 from council.core.record import Record
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.ended import last_over
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
 from council.store.conversations.minutes import archived_at, facts

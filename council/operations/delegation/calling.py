@@ -25,7 +25,7 @@ from council.drivers.runs import NO_ANSWER
 from council.operations.delegation import unfinished
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
-from council.operations.launching import Launch, run_here
+from council.operations.heartbeat.launching import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
@@ -190,7 +190,7 @@ def _run(
     place: Place, chain: Chain, agent: Agent, call: Call, request: Request, slot: Slot
 ) -> Answered:
     from council.operations.delegation.call_prompts import call_prompt
-    from council.operations.gate import charge
+    from council.operations.heartbeat.gate import charge
 
     task = call_task(chain.trace, call.number, call.target)
     call.brief = _hand_over(place, chain.trace, call)

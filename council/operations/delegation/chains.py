@@ -20,8 +20,7 @@ from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
 from council.core.reporting.trace_context import trace_around, trace_of
 from council.core.trust import is_token, run_token
-from council.operations.place import Place, speaker
-from council.operations.tokens import CALLS, fits, is_shown
+from council.operations.place import CALLS, Place, is_shown_run, speaker, token_fits
 from council.store.delegation.traces import read_trace
 from council.store.keys import run_key
 
@@ -88,9 +87,9 @@ def _chain_of_run(place: Place, agent: str) -> Chain | Refusal:
     if context:
         return _chain_of_task(place, agent, task, context)
     parts = split_task_id(task)
-    if parts is None or not fits(place, agent):
+    if parts is None or not token_fits(place, agent):
         return _unknown_run(task)
-    if not is_shown(place, agent):
+    if not is_shown_run(place, agent):
         return _over(task)
     owner, number = parts[:2]
     if not owner.startswith(CALLS):

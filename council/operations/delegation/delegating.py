@@ -227,7 +227,7 @@ def _refused_by_hand(agent: Agent) -> Refusal | None:
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
     from council.core.bounds import RESTS
-    from council.operations.gate import Gate
+    from council.operations.heartbeat.gate import Gate
 
     gate = Gate(place, place.now())
     if gate.halted:

@@ -16,7 +16,7 @@ from council.core.delegation.delegation import BUSY, ERROR, LOST, RUNNING, WAITI
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.times import parse_instant
-from council.drivers import run_log
+from council.drivers.environment import add_to_log
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task
 from council.operations.place import Place
@@ -103,7 +103,7 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
         files.remove(place.paths.run_file(task, kind))
     log = place.paths.run_file(task, "log")
     if call.state == LOST and os.path.lexists(log):
-        run_log.append(log, f"outcome: {_LOST['error']['message']}\n")
+        add_to_log(log, f"outcome: {_LOST['error']['message']}\n")
 
 
 def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:

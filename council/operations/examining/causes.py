@@ -25,8 +25,8 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.rooms.identities import MODERATOR
 from council.core.times import render_duration
+from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
-from council.drivers.registry import DRIVERS
 from council.operations.examining.cause_words import CAUSES, PATIENCE
 from council.operations.place import Place
 from council.operations.reporting.explain_words import say
@@ -188,7 +188,7 @@ def old_clocks(place: Place) -> list[Cause]:
 
 
 def _halt(place: Place) -> Iterator[Cause]:
-    from council.operations.halting import read_halt
+    from council.operations.heartbeat.gate import read_halt
 
     halt = read_halt(place)
     if halt is not None:
@@ -307,7 +307,7 @@ def program_of(place: Place, agent: Agent) -> tuple[str, str]:
 
 
 def _bounds(place: Place) -> Iterator[Cause]:
-    from council.operations.gate import reached_today, resting_agents
+    from council.operations.heartbeat.gate import reached_today, resting_agents
 
     for agent, lapse in resting_agents(place).items():
         told = {"until": lapse.until, "reason": lapse.reason}

@@ -13,10 +13,10 @@ import os
 from council.core.agents import ANSWER_TOOL, Agent
 from council.core.errors import CouncilError
 from council.core.times import render_duration
-from council.drivers.registry import run as run_driver
+from council.drivers.command import run as run_driver
 from council.drivers.runs import Run
 from council.operations.examining.causes import Finding, cause, wrong
-from council.operations.gate import is_halted, note_success
+from council.operations.heartbeat.gate import is_halted, note_success
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output
 from council.store.agents import agent as agent_of

@@ -5,31 +5,41 @@ word that it was delivered: the store copies it into the inbox, and does so
 again when it was killed in between. So whatever can be done without running
 anybody is done here, in one revision.
 
-Source: PR-304, PR-503, PR-517, PR-553 to PR-557, PR-585, PR-586, PR-598, `architecture.md`
-section 3.
+Runs that a change has given up are ended, as their task is cancelled or out of
+time, their context closed, or they are set aside for one of P0. That is written
+down first, so the end of the program counts as no failure.
+
+Source: PR-304, PR-309, PR-410, PR-503, PR-517, PR-551, PR-553 to PR-557, PR-571, PR-585, PR-586,
+PR-594, PR-598, `architecture.md` section 3, `cli.md` section 2 (`task cancel`, `ctx close`).
 """
 
 from __future__ import annotations
 
 import os
+import signal
 
+from council.core.agents import Agent
+from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
-from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
 from council.core.protocol.messages import USER
+from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_around
 from council.operations.gone_runs import without_gone_runs
+from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.dropped_runs import dropped, end_program
-from council.operations.protocol.handed_over import settled
 from council.operations.protocol.payloads import payload_of
+from council.operations.protocol.task_due import MANUAL, Due
+from council.store import files
 from council.store.outbox import KEPT_S
 from council.store.protocol.context_outbox import Change, Post
 from council.store.protocol.contexts import Contexts
+from council.store.slots import mark_path, under_way
 from council.wire.carried import line_of
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
@@ -115,7 +125,7 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
         before.update(dropped(exchange))
         standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
         made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
-        made.taken_back = settled(crew, exchange, made.exchange)
+        made.taken_back = _settled(crew, exchange, made.exchange)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
@@ -254,3 +264,78 @@ def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
         code=step.code,
         reason=step.reason,
     )
+
+
+def dropped(exchange: Exchange) -> dict[str, Run]:
+    """Return the runs that were given up with what they were for; one that answered is none."""
+    return {
+        one.id: one
+        for one in exchange.runs.values()
+        if one.state is TaskState.X and not _has_answered(exchange, one)
+    }
+
+
+def _has_answered(exchange: Exchange, run: Run) -> bool:
+    """Tell whether the worker ended its attempt itself, by a message sent from within the run."""
+    task = exchange.tasks.get(run.task)
+    if task is None or run.purpose != WORK:
+        return False
+    attempt = task.hop(run.hop).attempts[run.attempt - 1]
+    failed = attempt.state is TaskState.F
+    by_itself = attempt.own_words or attempt.refused > MOST_REFUSED
+    return attempt.state is TaskState.D or (failed and by_itself)
+
+
+def end_program(crew: Crew, run: Run) -> None:
+    """End the program of a run, if it is under way."""
+    agent = crew.agent(run.worker)
+    if agent is None:
+        return
+    found = under_way(mark_path(crew.place.paths.runs, agent.id))
+    if found is None or found.task != run.id:
+        return
+    try:
+        os.kill(found.pid, signal.SIGTERM)
+    except (ProcessLookupError, PermissionError):
+        return  # it has just ended by itself, or another user's heartbeat runs it to its end
+
+
+def hand_over(crew: Crew, due: Due, agent: Agent) -> None:
+    """Put what a worker has to read where a person finds it.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    folder = crew.place.paths.tasks(agent.id)
+    files.make_folder(folder)
+    text = task_prompts.prompt_of(crew, due.exchange, due.owed, agent)
+    files.replace(f"{folder}/{due.owed.run}.md", text.encode("utf-8", "replace"))
+
+
+def take_back(crew: Crew, due: Due, agent: Agent) -> None:
+    """Take away again what is not owed any more."""
+    files.remove(f"{crew.place.paths.tasks(agent.id)}/{due.owed.run}.md")
+
+
+def _settled(crew: Crew, before: Exchange, after: Exchange) -> list[tuple[str, str]]:
+    """Return what nobody has to read any more after a change: each agent and run.
+
+    What went on in another context is to be read there.
+    """
+    gone = [
+        after.runs[one.id]
+        for one in before.runs.values()
+        if one.id in after.runs and _counts(before, one) and not _counts(after, after.runs[one.id])
+    ]
+    agents = [(crew.agent(one.worker), one.id) for one in gone]
+    return [(agent.id, run) for agent, run in agents if agent is not None]
+
+
+def _counts(exchange: Exchange, run: Run) -> bool:
+    """Tell whether a person is still to act on what was handed over for a run."""
+    if run.driver != MANUAL or run.state is not TaskState.R or not exchange.is_open:
+        return False
+    task = exchange.tasks.get(run.task)
+    if run.purpose != WORK or task is None:
+        return True
+    return task.hop(run.hop).attempts[run.attempt - 1].asked == run.message

@@ -34,13 +34,13 @@ from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import change, contexts, open_new
 from council.operations.protocol.task_due import MANUAL, OUTSIDE, Due
-from council.store.protocol.context_survey import ContextSurvey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from council.operations.report import Report
+    from council.store.heartbeat.survey import ContextSurvey
     from council.store.protocol.contexts import Contexts, Kept
 
 # --- Going on in a new context when the numbers of one are used up
@@ -147,7 +147,7 @@ class Lookout:
     def look_again(self, name: str) -> None:
         """Note a context that was served, if it is idle now."""
         try:
-            self._survey.look(name)
+            self._survey.look(name, name)
             self._note(name, self._contexts.read(name), moved=True)
         except CouncilError:
             return  # whoever looks next reports it
@@ -155,7 +155,7 @@ class Lookout:
     def _worked_off(self, name: str) -> bool:
         """Do what needs no run in one context; tell whether it owes runs."""
         try:
-            self._survey.look(name)
+            self._survey.look(name, name)
             kept = self._contexts.read(name)
             if not self._contexts.is_told(kept):
                 self._contexts.catch_up(name)
@@ -164,7 +164,7 @@ class Lookout:
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
                 kept = change(self.crew, name, Transaction.step).kept
                 kept = self._continued(kept)
-                self._survey.look(name)
+                self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
         except NotFoundError:
             return False  # it was closed while we looked
@@ -207,7 +207,7 @@ class Lookout:
             # That a process is gone changes no file: what runs is opened at each look.
             if (not runs or queued) and not has_runs(exchange.runs):
                 due_at = _quiet_until(exchange, self._now)
-                self._survey.note(name, due_at, seen.to_record(), waits)
+                self._survey.note(name, name, due_at, waits)
         return bool(runs)
 
     def _runs_of(self, exchange: Exchange) -> list[Due]:

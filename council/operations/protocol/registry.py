@@ -41,8 +41,8 @@ from council.operations.protocol.registry_changes import (
 )
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.notes import liveness_is_due
 from council.store.protocol import protocol_registry
-from council.store.protocol.liveness_note import is_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def expire_liveness(place: Place, now: datetime) -> list[str]:
     Raises:
         InvalidStateError: The registry is not to be changed by a program.
     """
-    if not is_due(place.paths.protocol, now):
+    if not liveness_is_due(place.paths.protocol, now):
         return []
     gone: list[str] = []
 

@@ -32,7 +32,8 @@ from council.operations.place import Place
 from council.store import souls
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
-from council.store.protocol import context_survey, protocol_registry
+from council.store.heartbeat.survey import doubt_contexts
+from council.store.protocol import protocol_registry
 from council.store.protocol.context_outbox import Post
 from council.store.protocol.protocol_registry import RegistryChange
 from council.wire.carried import line_of, reply_line
@@ -169,7 +170,7 @@ def changed(
 
     protocol_registry.change(place.paths, work, now, place.settings.protocol)
     if gone:
-        context_survey.doubt_all(place.paths)  # who waits for one of them does not know it yet
+        doubt_contexts(place.paths)  # who waits for one of them does not know it yet
     return told[-1]
 
 

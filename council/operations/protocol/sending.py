@@ -21,7 +21,7 @@ from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.registry import number_after
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.transaction import Transaction
-from council.operations.place import Place, own_agent
+from council.operations.place import Place, is_shown_run, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
@@ -41,7 +41,6 @@ from council.operations.protocol.payloads import (
     unknown_in,
     warned_of,
 )
-from council.operations.tokens import is_shown
 from council.store.events import append, loose_records
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
@@ -97,7 +96,7 @@ def _may_send_as(crew: Crew, sender: str) -> None:
     """
     place = crew.place
     own = place.environ.get("COUNCIL_AGENT", "")
-    if place.paths.strict and sender[:1] == "W" and not is_shown(place, own, by_context=True):
+    if place.paths.strict and sender[:1] == "W" and not is_shown_run(place, own, by_context=True):
         raise RefusedError(
             f"nothing shows that {sender} sends this, and trust is strict",
             "workers answer from the run that the heartbeat starts",
@@ -123,7 +122,7 @@ def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
     """
     place = crew.place
     own = place.environ.get("COUNCIL_AGENT", "")
-    if not place.settings.protocol.signed or is_shown(place, own, by_context=True):
+    if not place.settings.protocol.signed or is_shown_run(place, own, by_context=True):
         return None
     if found.version == "V5":
         from council.operations.protocol.messages import verify

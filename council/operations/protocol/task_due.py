@@ -18,7 +18,6 @@ OUTSIDE = "inbox"
 class Due(Record):
     """A run that a context is owed; `agent` is None for a worker that nobody here can start.
 
-    `refusal` is why it may not be started now, `elsewhere` whether another worker may be asked.
     `started_in` is the context that it was started in, where another one goes on with it.
     """
 
@@ -26,8 +25,6 @@ class Due(Record):
     exchange: Exchange
     owed: RunDue
     agent: Agent | None
-    refusal: str = ""
-    elsewhere: bool = False
     started_in: str = ""
 
     @property
@@ -39,8 +36,3 @@ class Due(Record):
     def driver(self) -> str:
         """By which driver it is woken."""
         return self.agent.driver if self.agent is not None else OUTSIDE
-
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """Who comes first: P0, P1, P2, then who has waited longest."""
-        return self.owed.priority, self.owed.due_at.isoformat(), self.owed.run

@@ -13,7 +13,7 @@ from council.core.errors import LateAnswerError, RefusedError
 from council.core.protocol.answering import verdict_of
 from council.core.protocol.exchange import Exchange, Task
 from council.core.record import Record
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import contexts

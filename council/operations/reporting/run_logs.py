@@ -1,6 +1,6 @@
 """Reading the log of a run: what was started, how it ended, what it printed last.
 
-Drivers write it (`drivers/run_log`); values of secrets are masked in it already.
+Drivers write it (`drivers/environment`); values of secrets are masked in it already.
 
 Source: XC-017, `cli.md` section 5.
 """

@@ -9,7 +9,7 @@ import os
 
 from council.core.errors import CouncilError, RefusedError, ignoring
 from council.core.rooms.channels import Message
-from council.operations.tokens import is_shown
+from council.operations.place import is_shown_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def check_shown(place: Place, agent: str) -> None:
     Raises:
         RefusedError: Nothing shows that it is `agent`.
     """
-    if place.settings.trust == "strict" and not is_shown(place, agent):
+    if place.settings.trust == "strict" and not is_shown_run(place, agent):
         raise RefusedError(
             f"nothing shows that this is {agent}, and trust is strict",
             'speak from the run that was started, or set trust = "open" in council.toml',

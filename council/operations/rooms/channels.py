@@ -11,11 +11,11 @@ from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_d
 from council.core.reading_answers.passes import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
+from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
 from council.operations.rooms.rousing import rouse
-from council.operations.tokens import is_shown
 from council.store.settings import language
 
 TYPE_CHECKING = False
@@ -188,7 +188,7 @@ def post(
             run=run,
             extra={"key": wanted} if wanted else {},
         )
-        proving = one.agent and is_shown(place, one.agent)
+        proving = one.agent and is_shown_run(place, one.agent)
         prove = prover(place, channel_id) if proving else None
         said.append((session.post(message, prove), "posted"))
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))

@@ -34,7 +34,7 @@ def rouse(place: Place, channel: Channel) -> None:
     from council.operations.detach import detach
 
     def work() -> None:
-        from council.operations.heartbeat import beat_in_turn
+        from council.operations.heartbeat.beat import beat_in_turn
 
         beat_in_turn(place)
 

@@ -13,10 +13,10 @@ from council.core.events import Event
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
 from council.core.rooms.delivery import has_arrived
+from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.rousing import rouse
-from council.operations.tokens import is_shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def end(
         if post and step.outcome == "awaiting-delivery" and not _lies_there(session, step.channel):
             account = account_of(step.channel, agent)
             said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
-            session.post(said, prover(place, channel_id) if is_shown(place, agent) else None)
+            session.post(said, prover(place, channel_id) if is_shown_run(place, agent) else None)
         return step
 
     step = _change(place, channel_id, now, rule, agent)

@@ -106,11 +106,17 @@ class Conversations:
             state.sealed = {**sealed.read_sealed(places.sealed, state), **state.sealed}
         return state
 
-    def page(self, name: str, now: datetime | None = None) -> View:
+    def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
         """Return what a conversation looks like now, without lock and without writing.
 
         What a person edited and no command has taken in yet is taken in here
         in memory; a damaged file reads as the last revision.
+
+        Args:
+            name: Which.
+            now: When it is looked at.
+            whole: Whether the free text around the state is asked for, too. Where it is not,
+                a revision that this process has read or written is not read again.
 
         Raises:
             NotFoundError: There is no such conversation.
@@ -120,7 +126,7 @@ class Conversations:
 
         path = self.workspace.conversation_file(name)
         with files.explaining("read", path):
-            return views.view(self.workspace, name, now)
+            return views.view(self.workspace, name, now, None if whole else self._door.latest)
 
     def require_adopted(self, name: str) -> None:
         """Refuse what a file says that no command made as it stands, where trust is strict.

@@ -40,11 +40,11 @@ class Door:
         self._workspace = workspace
         self._allow_network_fs = allow_network_fs
         self._timeout_s = timeout_s
-        self._latest: dict[str, Latest] = {}
+        self.latest: dict[str, Latest] = {}
 
     def session(self, name: str, conversation_id: str, now: datetime) -> Session:
         """Return a session that is not entered yet."""
-        return Session(self._workspace, name, conversation_id, now, self._timeout_s, self._latest)
+        return Session(self._workspace, name, conversation_id, now, self._timeout_s, self.latest)
 
     def create(
         self,

@@ -70,6 +70,13 @@ class Latest(Record):
     page: Page | None
 
 
+def remember(latest: dict[str, Latest], conversation_id: str, one: Latest) -> None:
+    """Remember a revision instead of the one before it, of a few conversations at a time."""
+    if conversation_id not in latest and len(latest) >= _REMEMBERED:
+        latest.clear()
+    latest[conversation_id] = one
+
+
 class Session(Document):
     """A conversation that nobody else writes while this lasts. Used in a `with` block.
 
@@ -215,11 +222,10 @@ class Session(Document):
         """Take a revision for the one that stands, and remember it for the next session."""
         self.state, self.page, self.text = state, page, data
         self.trace = state.trace_id
-        if self.conversation_id not in self.latest and len(self.latest) >= _REMEMBERED:
-            self.latest.clear()
         # The texts of a blind phase are no part of the file, so they are not part of this.
         plain = twin(state, sealed={}) if state.sealed else state
-        self.latest[self.conversation_id] = Latest(digest=digest, data=data, state=plain, page=page)
+        revision = Latest(digest=digest, data=data, state=plain, page=page)
+        remember(self.latest, self.conversation_id, revision)
 
     def line(
         self,

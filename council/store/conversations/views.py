@@ -17,6 +17,7 @@ from council.core.record import Record
 from council.store import files
 from council.store.conversations import naming, sealed
 from council.store.conversations.places import Places, is_closed
+from council.store.conversations.session import Latest, remember
 from council.store.documents import journal, live
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
@@ -52,8 +53,13 @@ class View(Record):
     events: list[Event] = []
 
 
-def view(workspace: Workspace, name: str, now: datetime | None) -> View:
+def view(
+    workspace: Workspace, name: str, now: datetime | None, latest: dict[str, Latest] | None = None
+) -> View:
     """Return what a conversation looks like now.
+
+    A revision that `latest` remembers is not read again, but for its free text; another one is
+    remembered there.
 
     Raises:
         NotFoundError: There is none of that name.
@@ -74,6 +80,26 @@ def view(workspace: Workspace, name: str, now: datetime | None) -> View:
             break
         reading, past = files.read_stable(path), journal.Past(places.journal)
         found = _standing(places, tail, reading, past)
+        if found == live.HEAD and reading is not None and latest is not None:
+            known = latest.get(conversation_id)
+            if known is not None and known.digest == reading.digest:
+                text = reading.data.decode("utf-8")
+                return View(
+                    name=name,
+                    path=path,
+                    state=known.state,
+                    page=known.page or Page(),
+                    text=text,
+                    last=text,
+                    standing=found,
+                )
+            seen = _view(name, places, tail, reading, past, found, now)
+            if seen.standing == live.HEAD:
+                page = seen.page if seen.page.gaps else None
+                digest, data = reading.digest, reading.data
+                kept = Latest(digest=digest, data=data, state=seen.state, page=page)
+                remember(latest, conversation_id, kept)
+            return seen
         if found == live.HEAD or _end(journal.read_tail(places.journal)) == _end(tail):
             return _view(name, places, tail, reading, past, found, now)
         # Somebody commits right now: what was read belongs to two revisions.

@@ -14,11 +14,11 @@ import re
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.protocol.protocol_ids import is_context
-from council.store import events, files, forgetting
+from council.store import events, files, forgetting, slots
 from council.store.conversations.erasing import overwrite_lines
 from council.store.conversations.purging import Purged, refuse_running, walked
 from council.store.forgetting import CONTEXT
-from council.store.protocol import context_survey, under_way
+from council.store.heartbeat.survey import doubt_contexts
 from council.store.protocol.contexts import Contexts
 
 TYPE_CHECKING = False
@@ -85,9 +85,9 @@ def purge(workspace: Workspace, context: str, max_runs: int) -> Purged:
             done.size_bytes += size
         for path in files.paths_in(f"{workspace.protocol}/log"):
             overwrite_lines(path, lambda line: _instead(line, matter))
-        context_survey.doubt_all(workspace)  # its note tells of what was found in them
+        doubt_contexts(workspace)  # its note tells of what was found in them
         for path in _marks(workspace):
-            under_way.blot(path, matter.owners)
+            slots.blot_mark(path, matter.owners)
         forgetting.sweep(workspace, doom, done)
         forgetting.end_note(workspace, CONTEXT, context)
     done.left = sorted(_mentions(workspace, matter))
@@ -164,7 +164,7 @@ def _refuse_marked(workspace: Workspace, matter: Matter) -> None:
         ConflictError: One does.
     """
     for path in _marks(workspace):
-        found = under_way.under_way(path)
+        found = slots.under_way(path)
         if found is not None and found.owner in matter.owners:
             raise ConflictError(
                 f"the run {found.task} is under way", "wait until it has ended: council status"
@@ -172,7 +172,7 @@ def _refuse_marked(workspace: Workspace, matter: Matter) -> None:
 
 
 def _marks(workspace: Workspace) -> list[str]:
-    return files.paths_in(workspace.places, os.path.basename(under_way.mark_path("", "")))
+    return files.paths_in(workspace.places, os.path.basename(slots.mark_path("", "")))
 
 
 def _instead(line: bytes, matter: Matter) -> tuple[bytes, bool] | None:

@@ -19,7 +19,6 @@ from council.store import files, notes
 from council.store.documents.stored import Stored
 from council.store.lock import Lock
 from council.store.paths import resolve_inside
-from council.store.protocol import liveness_note
 from council.store.protocol.context_outbox import Follows, checked_outbox, outbox_of, tell
 
 TYPE_CHECKING = False
@@ -96,14 +95,14 @@ def change(
 def note_due(workspace: Workspace, rules: ProtocolRules) -> None:
     """Note when somebody falls silent next, for heartbeats that have nothing else to do."""
     # What the file is comes first: of one that is changed in between the note says nothing.
-    facts = liveness_note.facts_of(workspace.protocol)
+    facts = notes.registry_facts(workspace.protocol)
     if facts is not None:
-        liveness_note.write(workspace.protocol, facts, next_due(load(workspace), rules))
+        notes.note_liveness(workspace.protocol, facts, next_due(load(workspace), rules))
 
 
 def registry_path(workspace: Workspace) -> str:
     """Return the record of the registry."""
-    return _beside(workspace, liveness_note.REGISTRY)
+    return _beside(workspace, notes.REGISTRY)
 
 
 def _beside(workspace: Workspace, name: str) -> str:

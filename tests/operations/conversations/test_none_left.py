@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.gate import note_failure
+from council.operations.heartbeat.gate import note_failure
 from tests.operations.tables import SPEAKS, Table, all_is_quiet, script
 
 THREE = ("henry", "sage", "nova")

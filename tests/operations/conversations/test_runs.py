@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.conversation import EntryKind, Origin
-from council.operations import launching
 from council.operations.conversations.follow import follow, minutes_of
 from council.operations.conversations.recording import record_answer
 from council.operations.conversations.steer import archive, cancel
 from council.operations.detach import detach
+from council.operations.heartbeat import launching
 from council.store.slots import Slots
 from tests.operations.tables import (
     FOUR,

@@ -16,7 +16,7 @@ from council.core.errors import (
     NotFoundError,
     UsageError,
 )
-from council.operations.halting import halt, resume_all
+from council.operations.heartbeat.gate import halt, resume_all
 from council.store.delegation import artifacts
 from council.store.protocol.inboxes import read_inbox
 from council.store.slots import Slots

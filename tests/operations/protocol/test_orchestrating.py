@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from council.core.protocol.registering import Joining
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.protocol import orchestrating, registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import contexts
-from council.store.protocol import context_survey
+from council.store.heartbeat import survey
 
 QUIET = timedelta(minutes=1)
 
@@ -22,8 +22,8 @@ QUIET = timedelta(minutes=1)
 @pytest.fixture
 def place(workspace: Path, now, monkeypatch) -> Place:
     # A look counts only of what has stood a while: here, all of it has.
-    monkeypatch.setattr(context_survey, "_TICK_NS", 0)
-    monkeypatch.setattr(context_survey, "CROWD", 1)
+    monkeypatch.setattr(survey, "TICK_NS", 0)
+    monkeypatch.setattr(survey, "CROWD", 1)
     toml = 'schemaVersion = 1\n[protocol]\nliveness_timeout = "3m"\n'
     (workspace / "council.toml").write_text(toml)
     return Place(str(workspace), {}, now)

@@ -22,7 +22,7 @@ from council.core.trust import run_claim
 from council.operations.agents import add, remove
 from council.operations.examining.doctor import examine
 from council.operations.examining.problems import find_problems
-from council.operations.heartbeat import beat
+from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.profiles import profile
 from council.operations.protocol import registry

@@ -16,8 +16,8 @@ import pytest
 from council.core.conversations.owed import Wake
 from council.core.errors import NotFoundError
 from council.core.rooms.channels import Channel, is_asleep
-from council.operations.halting import halt, resume_all
-from council.operations.heartbeat import beat, wait
+from council.operations.heartbeat.beat import beat, wait
+from council.operations.heartbeat.gate import halt, resume_all
 from council.operations.place import Place
 from council.operations.rooms import channels, discussing, room_prompts
 from council.store.tally import read_tally

@@ -9,7 +9,7 @@ import pytest
 
 from council.cli.views import rooms_view
 from council.operations.examining.problems import find_problems
-from council.operations.halting import halt
+from council.operations.heartbeat.gate import halt
 from council.operations.view import status
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall
 from tests.operations.tables import all_is_quiet, script, until

@@ -16,8 +16,8 @@ from council.core.protocol.registering import Joining, join
 from council.core.protocol.registry import Registry
 from council.core.protocol.registry_records import registry_to_record
 from council.store.events import tail
+from council.store.notes import liveness_is_due
 from council.store.paths import Workspace
-from council.store.protocol import liveness_note
 from council.store.protocol.context_outbox import Post
 from council.store.protocol.inboxes import read_inbox
 from council.store.protocol.protocol_log import read_log
@@ -208,12 +208,12 @@ def test_a_heartbeat_need_not_open_a_registry_in_which_nobody_can_fall_silent(tm
     workspace = Workspace(str(tmp_path))
     far = NOW + timedelta(days=99)
 
-    assert not liveness_note.is_due(workspace.protocol, far)
+    assert not liveness_is_due(workspace.protocol, far)
     join_one(workspace)
-    assert not liveness_note.is_due(workspace.protocol, far)
+    assert not liveness_is_due(workspace.protocol, far)
     alive(workspace, NOW)
-    assert not liveness_note.is_due(workspace.protocol, NOW + timedelta(minutes=14))
-    assert liveness_note.is_due(workspace.protocol, NOW + RULES.liveness_timeout)
+    assert not liveness_is_due(workspace.protocol, NOW + timedelta(minutes=14))
+    assert liveness_is_due(workspace.protocol, NOW + RULES.liveness_timeout)
 
 
 @pytest.mark.parametrize("lost", ["gone", "torn", "edited"])
@@ -229,10 +229,10 @@ def test_a_note_that_says_nothing_of_this_file_costs_a_look(tmp_path, lost: str)
         path = Path(registry_path(workspace))
         path.write_text(path.read_text() + " ")
 
-    assert liveness_note.is_due(workspace.protocol, NOW)
+    assert liveness_is_due(workspace.protocol, NOW)
 
     note_due(workspace, RULES)
-    assert not liveness_note.is_due(workspace.protocol, NOW)
+    assert not liveness_is_due(workspace.protocol, NOW)
 
 
 def test_who_fell_silent_is_not_due_again(tmp_path):
@@ -249,4 +249,4 @@ def test_who_fell_silent_is_not_due_again(tmp_path):
     )
 
     assert registry_to_record(load(workspace))["agents"]["W1"]["status"] == "unavailable"
-    assert not liveness_note.is_due(workspace.protocol, late + timedelta(days=9))
+    assert not liveness_is_due(workspace.protocol, late + timedelta(days=9))

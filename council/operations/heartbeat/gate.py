@@ -1,32 +1,45 @@
-"""Whether a run may be started now: the halt, the caps, agents that rest.
+"""Whether a run may be started now: the halt, the caps, agents that rest; halting and resuming.
 
 A heartbeat asks it as soon as somebody is owed a start, and not before: an
 idle one reads none of it. A halt lets those who are due wait as if all places
 were taken, so that no deadline passes by it. A cap or a rest refuses the run,
 and the phase goes on by its deadline.
 
+The halt is a file that need only be there, so it can be made and removed by
+hand when nothing else works. Runs under way end by themselves. Who is due
+meanwhile waits, and so do the deadlines. What a person or an agent says is
+taken in all the time, and rounds that are complete go on.
+
 Source: `trust.md` (bounds), `cli.md` section 2 (`halt`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import datetime
 
 from council.core import bounds
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
-from council.core.conversations.tasks import is_refused
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.times import render_instant
+from council.core.nesting import read_json
+from council.core.record import Record
+from council.core.times import parse_instant, render_instant
 from council.operations.place import Place
+from council.store import files
 from council.store.events import append, loose_records
+from council.store.lock import Lock
+from council.store.slots import Slots
 from council.store.tally import edit_tally, read_tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.core.bounds import Lapse, Tally
+    from council.core.conversations.conversation import Task
 
 _MANY_COUNCILS = 200
 
@@ -65,19 +78,29 @@ class Gate:
             bounds.spend(self._tally, owner, self._now, runs=1, tokens=0)
         return refused
 
-    def holds(self, state: Conversation, wake: Wake) -> bool:
-        """Tell whether a start that is owed is kept back, and that is written down already."""
-        waits = wake.task in state.tasks
-        if self.halted:
-            return waits
-        refused = self.refuses(state.conversation_id, wake.agent, heard_at(state, wake.agent))
-        return bool(refused) and not waits and is_refused(state, wake.agent, refused)
+    def holds(
+        self,
+        owner: str,
+        wake: Wake,
+        tasks: dict[str, Task],
+        mine: list[Task],
+        heard_at: datetime | None = None,
+    ) -> bool:
+        """Return true if a start that is owed is kept back, and that is written down already.
 
-
-def heard_at(state: Conversation, agent: str) -> datetime | None:
-    """Return when an agent was last heard in a conversation, None for never."""
-    participant = state.participants.get(agent)
-    return participant.last_action if participant is not None else None
+        Args:
+            owner: The id of what it is for.
+            wake: The start.
+            tasks: All tasks that are known there.
+            mine: Those of the same turn, in the order of their attempts.
+            heard_at: When the agent was last heard there, None for never.
+        """
+        if self.halted or wake.task in tasks:
+            return self.halted and wake.task in tasks
+        refused = self.refuses(owner, wake.agent, heard_at)
+        last = next((one for one in reversed(mine) if one.state is not TaskState.N), None)
+        told = last is not None and last.state is TaskState.F and last.reason == refused
+        return bool(refused) and told
 
 
 def is_halted(place: Place) -> bool:
@@ -175,3 +198,86 @@ def note_success(place: Place, agent: str, conversation_id: str, trace: str = ""
     except CouncilError:
         return False
     return True
+
+
+# --- Halting a workspace: no run is started anywhere until it is resumed
+
+
+class Halt(Record):
+    """Since when a workspace is halted and why, as far as the mark says."""
+
+    at: datetime | None = None
+    reason: str = ""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the halt as JSON."""
+        return {"at": render_instant(self.at) if self.at else None, "reason": self.reason or None}
+
+
+class Halted(Record):
+    """What `halt` or `resume --all` did; `running` counts the runs that are still under way."""
+
+    halt: Halt | None
+    changed: bool
+    running: int
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `halt --json` and `resume --all --json`."""
+        return self.as_json("halt:halted changed running")
+
+
+def halt(place: Place, reason: str = "") -> Halted:
+    """Let no more runs be started. When it returns, none is being claimed any more.
+
+    Raises:
+        CouncilError: The disk refuses.
+    """
+    files.make_folder(place.paths.control)
+    mark = {"at": render_instant(place.now()), "reason": " ".join(reason.split())}
+    data = json.dumps(mark, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    changed = files.write_new(place.paths.halt_mark, data)
+    if changed:
+        _say(place, "council.halted", {"reason": mark["reason"]})
+    with Lock(place.paths.heartbeat_lock):
+        pass  # a heartbeat that looked before the mark was there has now claimed what it claims
+    return Halted(halt=read_halt(place), changed=changed, running=_running(place))
+
+
+def resume_all(place: Place) -> Halted:
+    """End the halt, and have those who waited served without waiting for it.
+
+    Raises:
+        CouncilError: The mark cannot be removed.
+    """
+    changed = is_halted(place)
+    if changed:
+        files.remove(place.paths.halt_mark)
+        if is_halted(place):
+            raise CouncilError(
+                f"cannot remove {place.paths.halt_mark}", "remove it by hand: the halt ends with it"
+            )
+        _say(place, "council.resumed", {})
+        from council.operations.conversations.answer import wake_next
+
+        wake_next(place)
+    return Halted(halt=None, changed=changed, running=_running(place))
+
+
+def read_halt(place: Place) -> Halt | None:
+    """Return the halt under way, None when there is none."""
+    if not is_halted(place):
+        return None
+    try:
+        reading = files.read_stable(place.paths.halt_mark)
+        mark = read_json(reading.data) if reading is not None else {}
+        return Halt(at=parse_instant(str(mark["at"])), reason=str(mark.get("reason") or ""))
+    except (CouncilError, ValueError, KeyError, TypeError, AttributeError):
+        return Halt()  # made by hand: that it is there is enough
+
+
+def _running(place: Place) -> int:
+    return Slots(place.paths.places, place.settings.max_runs).taken()
+
+
+def _say(place: Place, kind: str, data: dict[str, Any]) -> None:
+    append(place.paths, loose_records([Event(type=kind, data=data)], "", place.now()))

@@ -20,10 +20,11 @@ from council.core.record import Record
 from council.core.reporting.trace_context import parse_traceparent
 from council.core.times import render_instant
 from council.core.trust import CLAIM, run_claim
-from council.drivers.registry import run as run_driver
-from council.drivers.runs import Answer, Run, failed
+from council.drivers.command import run as run_driver
+from council.drivers.runs import Answer, Run, Turn, failed
 from council.operations.detach import detach, write_down_failure
-from council.operations.gate import charge, note_failure, note_success
+from council.operations.heartbeat.beat import beat_in_turn
+from council.operations.heartbeat.gate import charge, note_failure, note_success
 from council.operations.place import Place
 from council.store.agent_folders import make_run_state
 from council.store.files import explaining, is_shared, make_folder, opened, replace
@@ -38,29 +39,18 @@ LEASE_MARGIN = timedelta(seconds=30)
 _LONGEST_WAIT_FOR_RETRY_S = 60.0
 
 
-class Launch(Record):
+class Launch(Turn):
     """A run that was claimed and has a place.
 
     `owner` is the id of what it is for, a conversation, a channel, a context or
-    a trace, and `name` what people call that. `prompt` is all the agent reads.
-    `timeout` is None for the agent's own; `variables` are added to its environment.
+    a trace, and `name` what people call that. `timeout` is None for the agent's own.
     Reports of tool calls are asked for where `max_tool_calls` bounds them. `mark` is the file
     that names its supervisor, for a run that a more urgent one may end; "" for any other.
     """
 
     agent: Agent
     owner: str
-    name: str
-    task: str
-    phase: str = ""
-    tour: int = 0
-    prompt: str
-    cwd: str = ""
-    token: str = ""
     timeout: timedelta | None = None
-    traceparent: str = ""
-    variables: dict[str, str] = {}
-    max_tool_calls: int | None = None
     reports: bool = False
     mark: str = ""
     slot: Slot
@@ -78,33 +68,28 @@ class Settled(Record):
     retry_s: float = 0.0
 
 
-def launch(
-    place: Place,
-    wanted: Launch,
-    settle: Callable[[Answer], Settled],
-    afterwards: Callable[[Place], object],
-) -> bool:
+def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> bool:
     """Start a claimed run in a process of its own; the place goes over to it.
 
     Args:
         place: The workspace.
         wanted: The run.
-        settle: Writes down what came back; called once, in that process.
-        afterwards: Called when the place is free again: the heartbeat that passes it on.
+        settle: Writes down what came back; called once, in that process. When the place is
+            free again, that process does a heartbeat, which passes it on.
 
     Returns:
         False when it could not be started: a failed attempt, settled with its reason.
     """
 
     def work() -> None:
-        _supervise(place, wanted, settle, afterwards)
+        _supervise(place, wanted, settle)
 
     def not_started(error: OSError) -> None:
         settle(failed(f"cannot start a run: {error.strerror or error}"))
 
     def not_started_later(error: OSError) -> None:
         not_started(error)
-        afterwards(place)
+        beat_in_turn(place)
 
     try:
         detach(
@@ -130,12 +115,7 @@ def run_here(place: Place, wanted: Launch) -> Answer:
     return answer
 
 
-def _supervise(
-    place: Place,
-    wanted: Launch,
-    settle: Callable[[Answer], Settled],
-    afterwards: Callable[[Place], object],
-) -> None:
+def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) -> None:
     """Run the agent, write down what came of it, and pass the place on."""
     settled, give_back = Settled(), wanted.slot.release
     try:
@@ -151,13 +131,13 @@ def _supervise(
         raise
     finally:
         give_back()
-        afterwards(place)
+        beat_in_turn(place)
     if settled.retry_s > 0 and place.fixed_now is None:
         pause_s = min(settled.retry_s, _LONGEST_WAIT_FOR_RETRY_S)
 
         def try_again() -> None:
             time.sleep(pause_s)
-            afterwards(place)
+            beat_in_turn(place)
 
         detach(try_again, log_file=place.paths.failure_log)
 
@@ -176,7 +156,7 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
     """Run the agent; a signal to end ends it with all it has started, and nothing is settled."""
     import signal
 
-    from council.store.protocol import under_way
+    from council.store.slots import begin_mark, end_mark
 
     def leave(*_: object) -> None:
         # Told twice, it still ends all that the agent has started.
@@ -184,11 +164,11 @@ def _run_interruptibly(place: Place, wanted: Launch) -> Answer:
         raise SystemExit
 
     before = signal.signal(signal.SIGTERM, leave)
-    mark = under_way.begin(wanted.mark, wanted.owner, wanted.task)
+    mark = begin_mark(wanted.mark, wanted.owner, wanted.task)
     try:
         return _run_whatever_happens(place, wanted)
     finally:
-        under_way.end(mark)
+        end_mark(mark)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -236,27 +216,20 @@ def _run(place: Place, wanted: Launch) -> Answer:
     except CouncilError as error:
         return failed(error.message)
     reports = wanted.max_tool_calls is not None or wanted.reports
+    given = {name: getattr(wanted, name) for name in Turn._fields}
+    given.update(cwd=cwd, variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables})
     run = Run(
         agent=agent.id,
         conversation=wanted.owner,
-        name=wanted.name,
-        task=wanted.task,
-        phase=wanted.phase,
-        tour=wanted.tour,
-        prompt=wanted.prompt,
         prompt_file=prompt_file,
-        cwd=cwd,
         root=place.root,
         workspace=agent.workspace,
         timeout=wanted.timeout or place.settings.timeout_of(agent.settings),
         max_text_bytes=place.settings.max_text_bytes,
         model=agent.model,
-        token=wanted.token,
-        traceparent=wanted.traceparent,
-        variables={"COUNCIL_AGENT_DIR": state, CLAIM: claim, **wanted.variables},
         report_file=place.paths.run_file(wanted.task, "report") if reports else "",
-        max_tool_calls=wanted.max_tool_calls,
         log_file=place.paths.run_file(wanted.task, "log"),
         keep=wanted.slot.descriptors,
+        **given,
     )
     return run_driver(agent.driver, run, agent.settings, environ)

@@ -22,8 +22,8 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_name
 from council.operations.place import Place
 from council.operations.report import Report
-from council.store.conversations.survey import Survey
 from council.store.files import explaining, make_folder
+from council.store.heartbeat.survey import RoomSurvey, Survey
 from council.store.lock import Lock, try_lock
 from council.store.paths import record_files
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.operations.conversations.looking import Look
-    from council.operations.protocol.task_looks import TaskLook
+    from council.operations.heartbeat.looks import ContextLook, Look
+    from council.operations.heartbeat.queue import Served
     from council.operations.report import Reported
-    from council.operations.rooms.room_looks import RoomLook
-    from council.operations.serving import Served
+
+    Do = Callable[[Place, datetime], list[CouncilError] | None]
 
 
 _LOOK_AGAIN_S = 0.2
@@ -94,37 +94,38 @@ def _beat_once(
         look.at_all(report, must_exist=must_exist)
     if dry_run:
         return _without_archived(place, report), True
-    tasks = [] if only else _look_at_tasks(place, looks, now, report)
-    busy = _to_serve(place, [*looks, *tasks])
+    all_looks: list[Look | ContextLook] = [*looks]
+    if not only:
+        all_looks += _look_at_tasks(place, looks, now, report)
+    busy = _to_serve(place, all_looks)
     all_started = _serve(place, busy, now, report) if busy else True
-    for one in (*looks, *tasks):
+    for one in all_looks:
         one.again()
     for survey in surveys:
         survey.keep()
     if not only:
         for name, do in _THE_REST:
-            _do(name, do, place, now, report)
-    _end(place)
+            _do(name, do, place, report)
+    place.mark_beat()
+    if place.settings.hooks:
+        from council.operations.reporting.hooks import tell_hooks
+
+        tell_hooks(place)
     return _without_archived(place, report), all_started
 
 
-def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> list[Look | RoomLook]:
-    """Return who looks at the conversations and the rooms that have to be opened."""
-    looks: list[Look | RoomLook] = []
-    names, ids = _of_name(place, folded(only)) if only else ([], [])
-    of_councils, of_rooms = None, None
-    if surveys:
-        of_councils, of_rooms = surveys[0], surveys[-1]
-        names, ids = of_councils.doubtful, of_rooms.doubtful if len(surveys) > 1 else []
-    if names:
-        from council.operations.conversations.looking import Look
+def _looks(place: Place, only: str, surveys: list[Survey], now: datetime) -> list[Look]:
+    """Return what looks at the conversations and the rooms that have to be opened."""
+    named = _of_name(place, folded(only)) if only else ([], [])
+    doubtful = [one.doubtful for one in surveys] or named
+    if not any(doubtful):
+        return []
+    from council.operations.heartbeat import looks
 
-        looks.append(Look(place, names, of_councils, now))
-    if ids:
-        from council.operations.rooms.room_looks import RoomLook
-
-        looks.append(RoomLook(place, ids, of_rooms, now))
-    return looks
+    kinds = (looks.ConversationLook, looks.RoomLook)
+    noting = (*surveys, None, None)
+    found = zip(kinds, doubtful, noting, strict=False)
+    return [look(place, names, survey, now) for look, names, survey in found if names]
 
 
 def _of_name(place: Place, name: str) -> tuple[list[str], list[str]]:
@@ -135,16 +136,16 @@ def _of_name(place: Place, name: str) -> tuple[list[str], list[str]]:
 
 
 def _look_at_tasks(
-    place: Place, others: list[Look | RoomLook], now: datetime, report: Report
-) -> list[TaskLook]:
-    """Return who has looked at the contexts of document 002, nobody where there are none."""
-    _do("liveness", _expire, place, now, report)  # who fell silent is asked nothing more
+    place: Place, others: list[Look], now: datetime, report: Report
+) -> list[ContextLook]:
+    """Return what has looked at the contexts of document 002, nothing where there are none."""
+    _do("liveness", _expire, place, report)  # an agent that fell silent is asked nothing more
     if not os.path.lexists(f"{place.paths.protocol}/contexts"):
         return []
-    from council.operations.protocol.task_looks import TaskLook
+    from council.operations.heartbeat.looks import ContextLook
 
     try:
-        look = TaskLook(place, now, report)
+        look = ContextLook(place, now, report)
         look.at_all(contested=any(one.busy or one.queue for one in others))
     except CouncilError as error:
         report.errors.append(("tasks", error))
@@ -152,21 +153,15 @@ def _look_at_tasks(
     return [look]
 
 
-def _do(
-    name: str,
-    do: Callable[[Place, datetime, Report], None],
-    place: Place,
-    now: datetime,
-    report: Report,
-) -> None:
+def _do(name: str, do: Do, place: Place, report: Report) -> None:
     """Do what is not the matter of one conversation; what goes wrong there stops nothing else."""
     try:
-        do(place, now, report)
+        report.errors += [(name, error) for error in do(place, report.now) or ()]
     except CouncilError as error:
         report.errors.append((name, error))
 
 
-def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _scan(place: Place, _: datetime) -> None:
     """Take over identities from another program once its file has changed (DG-017).
 
     A registry that is broken stops no room: this is where somebody is told (DG-007).
@@ -181,30 +176,30 @@ def _scan(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
         identities.load(place.paths)
 
 
-def _expire(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _expire(place: Place, now: datetime) -> None:
     """Mark agents of the protocol that fell silent as unavailable (PR-422)."""
     if record_files(f"{place.paths.protocol}/registry.jsonl"):
-        from council.store.protocol.liveness_note import is_due
+        from council.store.notes import liveness_is_due
 
-        if is_due(place.paths.protocol, now):
+        if liveness_is_due(place.paths.protocol, now):
             from council.operations.protocol.registry import expire_liveness
 
             expire_liveness(place, now)
 
 
-def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
     """Bring calls and messages to their end whose process died (P8-028)."""
     try:
         if not os.listdir(f"{place.paths.control}/delegation/calls"):
-            return
+            return []
     except OSError:
-        return
+        return []
     from council.operations.delegation.unfinished import finish_all
 
-    report.errors += [("calls", error) for error in finish_all(place)]
+    return finish_all(place)
 
 
-def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa: ARG001
+def _render_board(place: Place, now: datetime) -> None:
     """Show on the board what is open now and who owes an answer (P8-006)."""
     from council.operations.reporting.board import render_board
 
@@ -213,7 +208,7 @@ def _render_board(place: Place, now: datetime, report: Report) -> None:  # noqa:
 
 # In this order, at the end of every heartbeat that serves all. Each one looks first whether
 # there is anything to do and loads no module before; the board tells of everything.
-_THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
+_THE_REST: tuple[tuple[str, Do], ...] = (
     ("identities", _scan),
     ("calls", _finish_calls),
     ("board", _render_board),
@@ -222,22 +217,20 @@ _THE_REST: tuple[tuple[str, Callable[[Place, datetime, Report], None]], ...] = (
 
 def _surveys(place: Place, now: datetime, report: Report) -> list[Survey]:
     """Return what need not be opened: of conversations, and of rooms where there are any."""
-    backoff_s: list[Any] = [one.total_seconds() for one in place.settings.retry_backoff]
+    rules: list[Any] = [one.total_seconds() for one in place.settings.retry_backoff]
     # Where several machines write, a time of change is the word of another clock.
     trusting = not place.settings.force_network_fs
     with explaining("list", place.paths.shared):
-        found = [Survey(place.paths, backoff_s, now, trusting=trusting)]
+        found = [Survey(place.paths, rules, now, trusting=trusting)]
         report.idle = found[0].idle
         if os.path.isdir(place.paths.channels):
-            from council.store.rooms.room_survey import RoomSurvey
-
-            rules = [*backoff_s, sorted(place.settings.channels.items())]
+            rules = [*rules, sorted(place.settings.channels.items())]
             found.append(RoomSurvey(place.paths, rules, now, trusting=trusting))
             report.idle_rooms = found[1].idle
     return found
 
 
-def _to_serve(place: Place, looks: list[Look | RoomLook | TaskLook]) -> list[Served]:
+def _to_serve(place: Place, looks: list[Look | ContextLook]) -> list[Served]:
     """Return the conversations, rooms and contexts in which something can be done now."""
     if not any(look.busy for look in looks):
         if not any(look.queue for look in looks):
@@ -248,30 +241,22 @@ def _to_serve(place: Place, looks: list[Look | RoomLook | TaskLook]) -> list[Ser
         if slots.taken() >= slots.max_runs:
             return []
     # All who wait are looked at together, or a younger one passes an older.
-    return [one for look in looks for one in look.to_serve(beat_in_turn)]
+    return [one for look in looks for one in look.to_serve()]
 
 
 def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> bool:
     """Advance and claim under the heartbeat's lock, then start.
 
     Returns:
-        Whether all were started; else somebody else is owed a start in their place.
+        Whether all were started; else another run is owed in their place.
     """
-    from council.operations.serving import serve
+    from council.operations.heartbeat.queue import serve
 
     make_folder(place.paths.control)
     with Lock(place.paths.heartbeat_lock):
         claimed = serve(place, busy, now, report)
-    started = [one.start() for one in claimed]  # each, whatever became of one
+    started = [one.of.start(one, slot) for one, slot in claimed]  # each, whatever became of one
     return all(started) and not report.passed_over
-
-
-def _end(place: Place) -> None:
-    place.mark_beat()
-    if place.settings.hooks:
-        from council.operations.reporting.hooks import tell_hooks
-
-        tell_hooks(place)
 
 
 def _without_archived(place: Place, report: Report) -> Report:

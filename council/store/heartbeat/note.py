@@ -1,7 +1,7 @@
-"""The note of the heartbeat: until when it need not open which conversation.
+"""The note of the heartbeat: until when it need not open which conversation, room or context.
 
-For each conversation in which nothing was due it holds when time alone will
-change that, how its files looked before they were read, and what there is to
+For each one in which nothing was due it holds when time alone will
+change that, the stamps of its files before they were read, and what there is to
 report of it. What holds of it is decided by `survey`.
 
 The note is a cache and nothing else. Missing, torn, of another version or
@@ -34,53 +34,65 @@ if TYPE_CHECKING:
 
     Line = tuple[str, str, Any, bytes]
 
-_FORMAT = 1
+_FORMAT = 2
 _ABANDONED_S = 60
 
 
 class Note(Record):
-    """What is noted: one line for each name in each column, sorted by name.
+    """What is noted: one line for each name in each column, in order.
 
     `due` are instants as text, "never" after all of them; `found` is any JSON;
-    `looks` are joined. It holds at no time before `since`; the looks were taken
-    at `taken_ns`. `body` is its text, `identity` tells the file it was read from.
+    `stamps` are joined. It holds at no time before `since`; the stamps were taken
+    at `taken_ns`. `folder` is that of the folder which shows any change, if there is such a
+    one. `body` is its text, `identity` tells the file it was read from.
     """
 
     names: Sequence[str]
     ids: Sequence[str]
     due: Sequence[str]
     found: Sequence[Any]
-    looks: bytes
+    stamps: bytes
     since: str
     taken_ns: int
+    folder: bytes = b""
     body: bytes
     identity: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, lines: Mapping[str, Line], *, since: str, taken_ns: int) -> Note:
-        """Return the note of id, due, found and look by name."""
+    def of(
+        cls,
+        lines: Mapping[str, Line],
+        *,
+        since: str,
+        taken_ns: int,
+        folder: bytes = b"",
+        by_number: bool = False,
+    ) -> Note:
+        """Return the note of id, due, found and stamps by name; shorter names first `by_number`."""
         names = sorted(lines)
+        names = sorted(names, key=len) if by_number else names
         ordered = [lines[name] for name in names]
-        ids, due, found, looks = zip(*ordered, strict=True) if ordered else ((), (), (), ())
+        ids, due, found, stamps = zip(*ordered, strict=True) if ordered else ((), (), (), ())
         kinds, kind_of = _kinds(found)
-        columns = [names, ids, due, kind_of, kinds, b"".join(looks).hex()]
+        columns = [names, ids, due, kind_of, kinds, b"".join(stamps).hex()]
         body = json.dumps(columns, separators=(",", ":")).encode("ascii")
         return cls(
             names=names,
             ids=ids,
             due=due,
             found=found,
-            looks=b"".join(looks),
+            stamps=b"".join(stamps),
             since=since,
             taken_ns=taken_ns,
+            folder=folder,
             body=body,
         )
 
     def line(self, at: int) -> Line:
-        """Return id, due, found and look of one conversation."""
-        size = len(self.looks) // len(self.names)
-        look = self.looks[at * size : (at + 1) * size]
-        return self.ids[at], self.due[at], self.found[at], look
+        """Return id, due, found and stamps of one thing."""
+        size = len(self.stamps) // len(self.names)
+        stamps = self.stamps[at * size : (at + 1) * size]
+        return self.ids[at], self.due[at], self.found[at], stamps
 
 
 def read_note(path: str, rules: list[Any], now: str) -> Note | None:
@@ -103,15 +115,16 @@ def read_note(path: str, rules: list[Any], now: str) -> Note | None:
         said = read_json(head)
         if (said["of"], said["sum"]) != (_of(rules), crc32(body)) or said["since"] > now:
             return None
-        names, ids, due, kind_of, kinds, looks = read_json(body)
+        names, ids, due, kind_of, kinds, stamps = read_json(body)
         return Note(
             names=names,
             ids=ids,
             due=due,
             found=[kinds[kind] for kind in kind_of],
-            looks=bytes.fromhex(looks),
+            stamps=bytes.fromhex(stamps),
             since=said["since"],
             taken_ns=facts.st_mtime_ns,
+            folder=bytes.fromhex(said["folder"]),
             body=body,
             identity=_identity(facts),
         )
@@ -126,9 +139,11 @@ def keep_note(path: str, rules: list[Any], note: Note, *, before: Note | None) -
 
     What cannot be written is left: the next heartbeat looks again.
     """
-    if before is not None and before.body == note.body and _moved(path, before, note.taken_ns):
+    says_the_same = before is not None and (before.body, before.folder) == (note.body, note.folder)
+    if before is not None and says_the_same and _moved(path, before, note.taken_ns):
         return
     head = {"of": _of(rules), "since": note.since, "sum": crc32(note.body)}
+    head["folder"] = note.folder.hex()
     temporary = f"{path}.new"
     try:
         descriptor = _claim(temporary)
@@ -152,7 +167,7 @@ def _moved(path: str, note: Note, taken_ns: int) -> bool:
     except OSError:
         return True
     try:
-        # Another heartbeat may have put its note there meanwhile: its looks are not ours.
+        # Another heartbeat may have put its note there meanwhile: its stamps are not ours.
         if _identity(os.fstat(descriptor)) == note.identity:
             os.utime(descriptor, ns=(taken_ns, taken_ns))
     except OSError as error:
@@ -175,7 +190,7 @@ def _claim(path: str) -> int:
 
 
 def _kinds(found: Sequence[Any]) -> tuple[list[Any], list[int]]:
-    """Return each thing that is said once, and for each conversation which of them.
+    """Return each thing that is said once, and for each line which of them.
 
     Most say the same, and those that were read from a note share it.
     """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from council.store.conversations.deadlines import Note, keep_note, read_note
-from council.store.looks import LOOK_BYTES, look_at
+from council.store.heartbeat.note import Note, keep_note, read_note
+from council.store.heartbeat.survey import STAMP_BYTES, stamps_of
 
 RULES = ["council-", "-conversation.md", 10.0, 60.0]
 NOW = "2026-02-08T20:00:00Z"
@@ -18,7 +18,7 @@ TAKEN_NS = 1_700_000_000 * 10**9
 
 
 def line(number: int = 1, due: str = LATER) -> tuple[str, str, list[object], bytes]:
-    return f"id-{number}", due, ["ACTIVE", "COLLECT", number % 2], bytes([number]) * LOOK_BYTES
+    return f"id-{number}", due, ["ACTIVE", "COLLECT", number % 2], bytes([number]) * 2 * STAMP_BYTES
 
 
 def a_note(
@@ -51,7 +51,7 @@ def test_note_of_nobody_is_read_again(path: str):
     again = read_note(path, RULES, NOW)
 
     assert again is not None
-    assert (again.names, again.looks) == ([], b"")
+    assert (again.names, again.stamps) == ([], b"")
 
 
 @pytest.mark.parametrize("rules", [[], RULES[:-1], [*RULES[:-1], 61.0], ["chat-", *RULES[1:]]])
@@ -132,7 +132,8 @@ def test_look_tells_every_change_of_either_file(tmp_path: Path):
     live, journal = tmp_path / "council-a-conversation.md", control / "an-id" / "revisions.jsonl"
 
     def look() -> bytes:
-        return look_at(str(control), "council-", "-conversation.md", ["a"], ["an-id"])[0]
+        files = ("council-a-conversation.md", ".council/an-id/revisions.jsonl")
+        return stamps_of(str(tmp_path), [files], 2, 2)[0]
 
     assert not any(look())
     live.write_text("one")
@@ -152,5 +153,5 @@ def test_look_tells_every_change_of_either_file(tmp_path: Path):
     assert len(set(seen)) == len(seen)
     os.utime(live, (2**34, 2**34))
     assert not any(look()), "a time that fits nowhere is no look"
-    assert not any(look_at(str(control), "council-", "-conversation.md", ["a"], ["\0"])[0])
-    assert not any(look_at(str(tmp_path / "none"), "", "", ["a"], ["an-id"])[0])
+    assert not any(stamps_of(str(tmp_path), [("council-a-conversation.md", "\0")], 2, 2)[0])
+    assert not any(stamps_of(str(tmp_path / "none"), [("a", "an-id")], 2, 2)[0])

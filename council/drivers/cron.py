@@ -1,0 +1,405 @@
+"""What runs the heartbeat of a workspace: the crontab, a timer of systemd, OpenClaw's gateway.
+
+Of the crontab only the lines between our own markers are ours. It is read with
+`crontab -l` and replaced with `crontab -`; every other line goes back byte for byte.
+When it cannot be read for certain, it is not written.
+
+The service of systemd's user manager is a oneshot, and systemd ends what a oneshot
+leaves behind. Runs of agents must outlive the heartbeat that started them, so the unit
+says `KillMode=process`. Units of their own (`systemd-run`) would not do: a run
+inherits the lock that is its place among the running ones, and a unit that
+another process starts inherits nothing.
+
+A command automation of OpenClaw's gateway is a clock that calls no model.
+
+Source: `cli.md` section 2 (`schedule`), `openclaw.md` fact 3.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import shlex
+import subprocess
+from datetime import timedelta
+
+from council.core.errors import CouncilError, InvalidStateError, NotFoundError, UsageError
+from council.core.nesting import read_json
+from council.core.times import render_duration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+_CRON_BEGIN = "# >>> council schedule: "
+_CRON_END = "# <<< council schedule: "
+
+
+def cron_when(every: timedelta) -> str:
+    """Return the five fields of a crontab line for a period.
+
+    Raises:
+        UsageError: cron knows no such period: one that does not divide an hour or a day.
+    """
+    minutes, seconds = divmod(int(every.total_seconds()), 60)
+    hours, odd = divmod(minutes, 60)
+    if not seconds and minutes == 1:
+        return "* * * * *"
+    if not seconds and 0 < minutes < 60 and 60 % minutes == 0:
+        return f"*/{minutes} * * * *"
+    if not seconds and not odd and 0 < hours < 24 and 24 % hours == 0:
+        return "0 * * * *" if hours == 1 else f"0 */{hours} * * *"
+    if not seconds and not odd and hours == 24:
+        return "0 0 * * *"
+    raise UsageError(
+        "cron cannot keep that interval",
+        "choose one that divides an hour or a day (1m, 5m, 10m, 15m, 30m, 1h, 6h), or --systemd",
+    )
+
+
+def cron_lines(root: str, argv: list[str], env_file: str, every: timedelta) -> str:
+    """Return the lines that belong to a workspace, markers included."""
+    env = shlex.quote(env_file)
+    command = f"set -a; [ ! -r {env} ] || . {env}; set +a; exec {shlex.join(argv)} >/dev/null"
+    # cron ends a command at a bare percent sign.
+    line = f"{cron_when(every)} {command}".replace("%", "\\%")
+    return f"{_CRON_BEGIN}{root}\n{line}\n{_CRON_END}{root}\n"
+
+
+def read_crontab(environ: Mapping[str, str]) -> str:
+    """Return the crontab of this user, "" when there is none.
+
+    Raises:
+        NotFoundError: There is no program `crontab`.
+        CouncilError: It could not be read for certain.
+    """
+    done = _crontab(["-l"], environ)
+    if done.returncode == 0:
+        return done.stdout.decode("utf-8", "surrogateescape")
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if "no crontab" in said.lower():
+        return ""
+    raise CouncilError(f"crontab -l failed: {said or done.returncode}", "nothing was changed")
+
+
+def write_crontab(text: str, environ: Mapping[str, str]) -> None:
+    """Replace the crontab of this user.
+
+    Raises:
+        CouncilError: `crontab` refuses; the old one stands.
+    """
+    done = _crontab(["-"], environ, text.encode("utf-8", "surrogateescape"))
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise CouncilError(f"crontab refused: {said or done.returncode}", "the old one stands")
+
+
+def without_lines(text: str, root: str) -> str:
+    """Return a crontab without the lines of a workspace.
+
+    Raises:
+        InvalidStateError: A marker has lost its other half: what is between is unknown.
+    """
+    kept: list[str] = []
+    inside = False
+    for line in text.splitlines(keepends=True):
+        marker = line.rstrip("\r\n")
+        if marker == f"{_CRON_BEGIN}{root}" and not inside:
+            inside = True
+        elif marker == f"{_CRON_END}{root}" and inside:
+            inside = False
+        elif marker in (f"{_CRON_BEGIN}{root}", f"{_CRON_END}{root}"):
+            inside = True
+            break
+        elif not inside:
+            kept.append(line)
+    if inside:
+        raise InvalidStateError(
+            f"the markers for {root} in the crontab do not match",
+            "take those lines out with: crontab -e",
+        )
+    return "".join(kept)
+
+
+def with_lines(text: str, root: str, ours: str) -> str:
+    """Return a crontab with the lines of a workspace at its end, instead of older ones."""
+    others = without_lines(text, root)
+    if others and not others.endswith("\n"):
+        others += "\n"
+    return others + ours
+
+
+def crontab_serves(text: str, root: str) -> bool:
+    """Tell whether a line, ours or one written by hand, beats for the workspace."""
+    if f"{_CRON_BEGIN}{root}" in text.splitlines():
+        return True
+    return any(
+        "heartbeat" in line and root in line.replace("\\%", "%")
+        for line in text.splitlines()
+        if not line.lstrip().startswith("#")
+    )
+
+
+def crontab_roots(text: str) -> list[str]:
+    """Return the workspaces for which a crontab has lines of ours."""
+    return [line[len(_CRON_BEGIN) :] for line in text.splitlines() if line.startswith(_CRON_BEGIN)]
+
+
+def _crontab(
+    arguments: list[str], environ: Mapping[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    missing = "there is no program crontab here", "install cron, or use: council schedule --systemd"
+    ascii_words = {**environ, "LC_ALL": "C"}
+    return called(["crontab", *arguments], ascii_words, missing, "nothing was changed", stdin=stdin)
+
+
+def called(
+    argv: list[str],
+    environ: Mapping[str, str],
+    missing: tuple[str, str],
+    hint: str,
+    *,
+    stdin: bytes = b"",
+    timeout_s: float = 30,
+) -> subprocess.CompletedProcess[bytes]:
+    """Return what came of a program that keeps a clock.
+
+    Args:
+        argv: The program and its arguments.
+        environ: Its environment.
+        missing: What to say where there is no such program, and what to do then.
+        hint: What to do where it cannot be run.
+        stdin: What it reads.
+        timeout_s: How long it may take.
+
+    Raises:
+        NotFoundError: There is no such program.
+        CouncilError: It cannot be run.
+    """
+    try:
+        return subprocess.run(
+            argv,
+            input=stdin,
+            env=dict(environ),
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise NotFoundError(*missing) from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CouncilError(f"{argv[0]} could not be run: {error}", hint) from None
+
+
+# --- A timer and a service of systemd's user manager
+
+_UNIT_BEGIN = "Description=Heartbeat of the council in "
+
+
+def unit_folder(environ: Mapping[str, str]) -> str:
+    """Return where the units of this user lie."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    config = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(config):
+        config = os.path.join(home, ".config")
+    return os.path.join(config, "systemd", "user")
+
+
+def service_unit(root: str, argv: list[str], env_file: str) -> str:
+    """Return the text of the service."""
+    return f"""[Unit]
+{_UNIT_BEGIN}{_specifiers(root)}
+
+[Service]
+Type=oneshot
+WorkingDirectory={_specifiers(root)}
+EnvironmentFile=-{_specifiers(env_file)}
+ExecStart={" ".join(_quoted(word) for word in argv)}
+# The runs of agents go on after the heartbeat has ended.
+KillMode=process
+"""
+
+
+def timer_unit(root: str, every: timedelta, unit: str) -> str:
+    """Return the text of the timer."""
+    return f"""[Unit]
+Description=Clock of the council in {_specifiers(root)}
+
+[Timer]
+OnActiveSec=10s
+OnUnitActiveSec={int(every.total_seconds())}s
+AccuracySec=5s
+Unit={unit}.service
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def enable_timer(unit: str, environ: Mapping[str, str]) -> None:
+    """Let the user manager read its units again and start the timer, now and at each login.
+
+    Raises:
+        CouncilError: There is no user manager that answers, or it refuses.
+    """
+    _systemctl(["daemon-reload"], environ)
+    _systemctl(["enable", "--now", f"{unit}.timer"], environ)
+    # A timer that ran before keeps its old interval until it is started again.
+    _systemctl(["restart", f"{unit}.timer"], environ)
+
+
+def disable_timer(unit: str, environ: Mapping[str, str]) -> None:
+    """Stop the timer.
+
+    Raises:
+        CouncilError: There is no user manager that answers, or it refuses.
+    """
+    _systemctl(["disable", "--now", f"{unit}.timer"], environ)
+
+
+def reload_units(environ: Mapping[str, str]) -> None:
+    """Let the user manager read its units again.
+
+    Raises:
+        CouncilError: There is no user manager that answers, or it refuses.
+    """
+    _systemctl(["daemon-reload"], environ)
+
+
+def manager_answers(environ: Mapping[str, str]) -> bool:
+    """Tell whether a user manager runs and answers."""
+    try:
+        _systemctl(["show-environment"], environ)
+    except CouncilError:
+        return False
+    return True
+
+
+def lingers(environ: Mapping[str, str]) -> bool | None:
+    """Tell whether the timer runs while the user is logged out; None when nobody says."""
+    words = ["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"]
+    try:
+        done = called(words, environ, ("no loginctl", ""), "")
+    except CouncilError:
+        return None
+    return {b"yes": True, b"no": False}.get(done.stdout.strip()) if not done.returncode else None
+
+
+def units_roots(folder: str) -> list[str]:
+    """Return the workspaces for which there are services of ours in a folder of units."""
+    paths = glob.glob(f"{glob.escape(folder)}/council-*.service")
+    found = [line for path in paths for line in _lines_of(path) if line.startswith(_UNIT_BEGIN)]
+    return [line[len(_UNIT_BEGIN) :].replace("%%", "%") for line in found]
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(64 * 1024).splitlines()
+    except OSError:
+        return []
+
+
+def units_serve(folder: str, root: str) -> bool:
+    """Tell whether a service in a folder of units beats for the workspace, by a timer there."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    for name in names:
+        if not name.endswith(".service") or f"{name[:-8]}.timer" not in names:
+            continue
+        text = "\n".join(_lines_of(f"{folder}/{name}"))
+        if "heartbeat" in text and root in text.replace("%%", "%"):
+            return True
+    return False
+
+
+def _systemctl(arguments: list[str], environ: Mapping[str, str]) -> None:
+    hint = "log in on this machine first, or use: council schedule --cron --install"
+    missing = "there is no systemd here", "use: council schedule --cron"
+    done = called(["systemctl", "--user", *arguments], environ, missing, hint)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise CouncilError(f"systemctl --user {arguments[0]}: {said or done.returncode}", hint)
+
+
+def _specifiers(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    return f'"{_specifiers(escaped)}"'
+
+
+# --- A command automation of OpenClaw
+
+_OPENCLAW_TIMEOUT_S = 120
+
+
+def automation_argv(
+    name: str, agent: str, argv: list[str], root: str, every: timedelta
+) -> list[str]:
+    """Return the command that adds the automation."""
+    beat = [*argv, "--reply-token", "NO_REPLY"]
+    return [
+        *("openclaw", "cron", "add", "--every", render_duration(every), "--name", name),
+        *("--agent", agent, "--command-argv", json.dumps(beat), "--command-cwd", root),
+        "--no-deliver",
+    ]
+
+
+def automations(name: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the ids of the automations of that name.
+
+    Raises:
+        CouncilError: OpenClaw is not there, does not answer, or answers something else.
+    """
+    said = openclaw(["openclaw", "cron", "list", "--json"], environ)
+    try:
+        listed = read_json(said)
+    except ValueError:
+        raise CouncilError(
+            "openclaw cron list did not answer JSON", "see: openclaw cron list"
+        ) from None
+    return [
+        str(one.get("id") or one.get("jobId"))
+        for one in _objects(listed)
+        if one.get("name") == name and (one.get("id") or one.get("jobId"))
+    ]
+
+
+def remove_automation(job: str, environ: Mapping[str, str]) -> None:
+    """Remove an automation.
+
+    Raises:
+        CouncilError: OpenClaw refuses.
+    """
+    openclaw(["openclaw", "cron", "rm", job], environ)
+
+
+def openclaw(argv: list[str], environ: Mapping[str, str]) -> str:
+    """Run OpenClaw and return what it printed.
+
+    Raises:
+        CouncilError: It is not there, or refuses.
+    """
+    missing = "there is no program openclaw on PATH", "run the printed command where it is"
+    done = called(argv, environ, missing, "is its gateway up?", timeout_s=_OPENCLAW_TIMEOUT_S)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
+        raise CouncilError(f"openclaw cron: {said or done.returncode}", "is its gateway up?")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _objects(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)

@@ -1,0 +1,295 @@
+"""A context as a heartbeat serves it: the runs that it owes are claimed, made and taken in.
+
+Called by `queue`, under the heartbeat's lock. A run for which there is no
+place ends a run of the same agent that is in its way, if it may. A worker of
+the workspace is run for each message that asks something of it. It reads one
+line, or a prompt with that line at its end, and what it prints is taken for
+messages; mere words are its answer. Whatever becomes of the run, it ends in the
+context: with messages, or failed with its reason.
+
+Source: PR-309, PR-410, PR-501, PR-503, PR-536, PR-553 to PR-559, PR-598, C0-046, XC-016,
+`architecture.md` section 3, `cli.md` section 5.
+"""
+
+from __future__ import annotations
+
+from council.core.bounds import RESTS
+from council.core.conversations.owed import Wake
+from council.core.errors import CouncilError, NotFoundError
+from council.core.protocol import exchange_runs, orchestrator
+from council.core.protocol.answering import composed
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.protocol_ids import is_context
+from council.core.protocol.transaction import Transaction
+from council.core.reading_answers.cleaning import clean
+from council.drivers.runs import Answer
+from council.operations.heartbeat.gate import is_halted
+from council.operations.heartbeat.launching import Settled
+from council.operations.heartbeat.queue import Owed, Served
+from council.operations.protocol import task_prompts
+from council.operations.protocol.crew import Crew
+from council.operations.protocol.exchanging import (
+    change,
+    contexts,
+    dropped,
+    end_program,
+    hand_over,
+    take_back,
+)
+from council.operations.protocol.task_answers import taken_in
+from council.operations.protocol.task_due import MANUAL, Due
+from council.store import files
+from council.store.slots import Slot, UnderWay, mark_path, under_way
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from council.core.protocol.exchange import Again, Run
+    from council.operations.protocol.orchestrating import Lookout
+    from council.operations.report import Report
+
+    Rule = Callable[[Transaction], ExchangeStep]
+
+# The phase that a run for a task shows to a driver, by the type of what a worker acts on.
+PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
+_URGENT = "P0"
+
+
+class ServedContext(Served):
+    """One context that owes runs; its name is the id.
+
+    Args:
+        lookout: What looked at it; what is done is added to what it saw.
+        name: The id of the context.
+        now: The time of the heartbeat.
+        tried: Agents whose runs were to make room in this heartbeat already; it is added to.
+    """
+
+    def __init__(
+        self,
+        lookout: Lookout,
+        name: str,
+        now: datetime,
+        tried: set[tuple[str, str]],
+    ) -> None:
+        super().__init__(lookout.crew.place, name, now)
+        self._lookout = lookout
+        self._crew = lookout.crew
+        self._tried = tried
+        self._report: Report
+        self._dues: dict[str, Due]
+
+    def advance(self, report: Report) -> None:
+        """Read which runs are owed now: what needs none was worked off before.
+
+        Raises:
+            CouncilError: It cannot be read.
+        """
+        self._report = report
+        self._dues = {due.owed.run: due for due in self._lookout.dues(self.name)}
+
+    def withdraw(self, report: Report) -> None:  # noqa: ARG002
+        """Take it out of the report."""
+        self._lookout.seen.pop(self.name, None)
+
+    def owed(self) -> list[Owed]:
+        """Return the runs that want a place."""
+        found = []
+        for due in self._dues.values():
+            if due.agent is not None and not due.by_hand:
+                run = due.owed
+                wake = Wake(agent=run.worker, task=run.run, attempt=run.number, due_at=run.due_at)
+                found.append(Owed(of=self, wake=wake, agent=due.agent, priority=run.priority))
+        return found
+
+    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+        """Claim what has a place or needs none, write down what waits or is refused.
+
+        What goes wrong with one run stops no other.
+        """
+        wanted = {one.wake.task: one for one in mine}
+        claimed: list[Owed] = []
+        for run, due in self._dues.items():
+            one = wanted.get(run)
+            try:
+                if self._claims(due, one, has_place=run in places) and one is not None:
+                    claimed.append(one)
+            except CouncilError as error:
+                self._report.errors.append((self.name, error))
+        return claimed
+
+    def _claims(self, due: Due, owed: Owed | None, *, has_place: bool) -> bool:
+        """Write down what becomes of one run; return true if it was claimed and has a place."""
+        crew = self._crew
+        if owed is None and not is_halted(crew.place):
+            self._started(due)
+            return False
+        if owed is not None and owed.refusal:
+            refused = self._changed(
+                due,
+                lambda tx: exchange_runs.run_refused(
+                    tx,
+                    due.owed,
+                    owed.refusal,
+                    driver=due.driver,
+                    elsewhere=owed.refusal.startswith(RESTS),
+                ),
+            )
+            self._report.passed_over = self._report.passed_over or refused == "refused"
+            return False
+        if has_place:
+            if self._started(due):
+                return True
+            self._report.passed_over = True  # it is owed no more, and its place is free
+            return False
+        if owed is not None and not owed.halted:
+            tried = (owed.agent.id, due.owed.priority)
+            if tried not in self._tried:  # once for all that wait with the same right to it
+                self._tried.add(tried)
+                self._interrupt(due)
+        if due.owed.run not in due.exchange.runs:
+            driver = due.driver
+            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.owed, driver=driver))
+        return False
+
+    def _changed(self, due: Due, rule: Rule) -> str:
+        """Apply a rule to the context of a run; return the outcome."""
+        return change(self._crew, due.context, rule).step.outcome
+
+    def _started(self, due: Due) -> bool:
+        """Claim a run; a person gets what there is to read. False: it is owed no more."""
+        crew, agent = self._crew, due.agent
+        if agent is not None and agent.driver == MANUAL:
+            hand_over(crew, due, agent)
+        ends_at = None if agent is None or due.by_hand else self.lease(agent)
+
+        def rule(tx: Transaction) -> ExchangeStep:
+            return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
+
+        changed = change(crew, due.context, rule)
+        if agent is not None and due.owed.run not in changed.kept.exchange.runs:
+            take_back(crew, due, agent)
+        claimed = changed.step.outcome == "claimed"
+        if claimed:
+            self._lookout.seen[self.name].woken.append(due.owed.worker)
+        return claimed
+
+    def _interrupt(self, due: Due) -> None:
+        """End a run of the same agent that is not wanted any more, or that P0 may interrupt.
+
+        The latter is set aside in its context first, so that its end counts as no
+        failure; its supervisor frees the place and beats (PR-309, PR-410).
+        """
+        crew = self._crew
+        if due.agent is None:
+            return
+        found = under_way(mark_path(crew.place.paths.runs, due.agent.id))
+        if found is None or not is_context(found.owner):
+            return
+        given_up = _given_up(crew, found)
+        if given_up is not None:
+            end_program(crew, given_up)
+        elif due.owed.priority == _URGENT:
+            reason = f"set aside for {due.context}"
+            change(
+                crew,
+                found.owner,
+                lambda tx: exchange_runs.set_aside(tx, found.task, reason=reason),
+            )
+
+    # A claimed run, to what came of it.
+
+    def prompt(self, one: Owed) -> str:
+        """Return what the worker, or the orchestrator's agent, reads."""
+        due = self._dues[one.wake.task]
+        return task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent)
+
+    def details(self, one: Owed) -> dict[str, Any]:
+        """Return what names the run, its variables, and the mark by which it may be ended."""
+        due = self._dues[one.wake.task]
+        return {
+            "phase": _phase_of(due),
+            "tour": due.owed.number,
+            "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
+            "variables": task_prompts.variables_of(self._crew, due.exchange, due.owed),
+            "mark": mark_path(self.place.paths.runs, one.agent.id),
+        }
+
+    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
+        """Write down what came back of a run."""
+        place = self.place
+        crew = Crew(place, place.now())
+        failure = "" if answer.ok else answer.reason
+        due = _where_it_went_on(crew, self._dues[one.wake.task])
+        try:
+            changed = change(crew, due.context, _rule_for(crew, due, answer))
+        except NotFoundError:  # purged meanwhile: it is not waited for any more
+            return Settled(failure=failure)
+        finally:
+            files.remove(place.paths.run_file(due.owed.run, "prompt.md"))
+        follow = _again(changed.kept.exchange)
+        pause_s = min(((one.due_at - crew.now).total_seconds() for one in follow), default=0.0)
+        again = any(one.worker == due.owed.worker for one in follow)
+        return Settled(failure=failure, again=again, retry_s=pause_s)
+
+
+def _given_up(crew: Crew, found: UnderWay) -> Run | None:
+    """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
+    store = contexts(crew.place)
+    try:
+        exchange = store.read(found.owner).exchange
+        while exchange.successor:
+            exchange = store.read(exchange.successor).exchange
+    except CouncilError:  # who looks after that context reports it
+        return None
+    return dropped(exchange).get(found.task)
+
+
+def _phase_of(due: Due) -> str:
+    if isinstance(due.owed, Work):
+        posted = due.exchange.posted_as(due.owed.message)
+        return PHASES.get(posted.message.kind, "TASK") if posted is not None else "TASK"
+    return "SPLIT" if isinstance(due.owed, Split) else "COMPOSE"
+
+
+def _where_it_went_on(crew: Crew, due: Due) -> Due:
+    """Return a run as it stands in the context in which that of its start went on, if it did."""
+    store = contexts(crew.place)
+    if not store.exists(due.context):
+        return due
+    exchange = store.read(due.context).exchange
+    while exchange.successor:
+        exchange = store.read(exchange.successor).exchange
+    run = exchange.runs.get(due.owed.run)
+    if exchange.context == due.context or run is None:
+        return due
+    owed = due.owed.copy(task=run.task)
+    if isinstance(owed, Work):
+        owed = owed.copy(message=run.message)
+    return due.copy(context=exchange.context, exchange=exchange, owed=owed, started_in=due.context)
+
+
+def _again(exchange: Exchange) -> list[Again]:
+    """Return the attempts that are owed from some instant on."""
+    found = [hop.again for task in exchange.tasks.values() for hop in task.hops]
+    return [one for one in found if one is not None and exchange.is_open]
+
+
+def _rule_for(crew: Crew, due: Due, answer: Answer) -> Rule:
+    """Return what an answer does to a context: it is taken in, or the run has failed."""
+    run = due.owed.run
+    if not answer.ok:
+        why, late = answer.reason or "no answer", answer.timed_out
+        return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
+    if isinstance(due.owed, Work):
+        if not answer.by_tool:
+            return taken_in(crew, due, answer)
+        return lambda tx: exchange_runs.run_ended(tx, run)
+    text = clean(answer.text)
+    if isinstance(due.owed, Compose):
+        return lambda tx: composed(tx, text.strip(), run=run)
+    return lambda tx: orchestrator.divided(tx, task_prompts.parts_in(text), run=run)

@@ -1,0 +1,309 @@
+"""A conversation as a heartbeat serves it: its due steps are taken, its runs are claimed and made.
+
+Called by `queue`, under the heartbeat's lock.
+
+Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, XC-014.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from council.core.bounds import NOT_STARTED
+from council.core.conversations import machine, owed, tasks
+from council.core.conversations.conversation import (
+    CEILING,
+    Conversation,
+    TaskState,
+    has_answered,
+)
+from council.core.conversations.owed import Notify, Wake, current_phase
+from council.core.conversations.procedures import SYNTHESIZE
+from council.core.conversations.steering import wind_up
+from council.core.errors import CouncilError, NotFoundError
+from council.core.events import Event
+from council.core.reporting.trace_context import traceparent
+from council.core.step import Step
+from council.drivers.runs import Answer
+from council.operations.conversations import prompting
+from council.operations.conversations.recording import record_answer
+from council.operations.gone_runs import without_gone_runs
+from council.operations.heartbeat.launching import Settled
+from council.operations.heartbeat.queue import Owed, Served
+from council.operations.place import Place
+from council.operations.report import Beaten, Report, owed_by, seen_of
+from council.store.agents import is_woken
+from council.store.files import remove
+from council.store.slots import Slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class ServedConversation(Served):
+    """One conversation in which something is due.
+
+    Args:
+        place: The workspace.
+        seen: What was found there; what is done is added to it.
+        now: The time of the heartbeat.
+    """
+
+    def __init__(self, place: Place, seen: Beaten, now: datetime) -> None:
+        super().__init__(place, seen.name, now)
+        self._seen = seen
+        self._report: Report
+        self._state: Conversation
+
+    @property
+    def owner(self) -> str:
+        """The id of the conversation."""
+        return self._state.conversation_id
+
+    @property
+    def tour(self) -> int:
+        """The round."""
+        return self._state.tour
+
+    def advance(self, report: Report) -> None:
+        """Take the steps that are due, and archive the conversation when it has ended.
+
+        Raises:
+            CouncilError: It cannot be read or written.
+        """
+        self._report, self._seen.woken = report, []
+        self._state = _advance(self.place, self._seen, self.now)
+
+    def withdraw(self, report: Report) -> None:
+        """Take it out of the report."""
+        report.conversations.remove(self._seen)
+
+    def owed(self) -> list[Owed]:
+        """Return the runs that are owed now.
+
+        Raises:
+            CouncilError: An agent's file cannot be read.
+        """
+        room = _running(self._state)
+        owed: list[Owed] = []
+        for one in self.owed_to(_wakes(self.place, self._state, self.now)):
+            if one.by_hand or not _reached(self._state, room):
+                room += not one.by_hand
+                owed.append(one)
+        return owed
+
+    def heard_at(self, agent: str) -> datetime | None:
+        """Return when an agent was last heard there."""
+        participant = self._state.participants.get(agent)
+        return participant.last_action if participant is not None else None
+
+    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+        """Return true if the synthesis is handed on, or a turn skipped."""
+        return self._state.phase == SYNTHESIZE or current_phase(self._state).skips
+
+    def hand_over(self, wake: Wake) -> None:
+        """Put the prompt where an agent that answers by itself finds it.
+
+        Raises:
+            CouncilError: The prompt cannot be made or written.
+        """
+        place, now = self.place, self.place.now()
+        claimed = tasks.task_started(self._state, wake, driver="manual", now=now, ends_at=None)
+        prompting.hand_over(place, claimed.state, wake)
+
+    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+        """Claim the wakes that have a place, hand over those by hand, queue the rest.
+
+        What is put down for people and agents to read is put down before the
+        claim: killed in between, the next heartbeat writes the same files again.
+
+        Raises:
+            CouncilError: The conversation cannot be written.
+        """
+        place, state, now = self.place, self._state, self.place.now()
+        notices = [one for one in owed_by(place, state, now) if isinstance(one, Notify)]
+        if not notices and all(one.waits_on(state.tasks, places) for one in mine):
+            return []
+        for notice in notices:
+            prompting.write_notice(place, state, notice)
+        prompting.take_back(place, state, before=state.tour)
+        started: list[Owed] = []
+
+        def change(state: Conversation) -> Step:
+            started.clear()
+            step = _notified(Step(state=state.copy()), notices)
+            for one in mine:
+                if one.wake not in owed_by(place, step.state, now):
+                    continue  # it answered, or the round went on, while we looked
+                taken: Step = self.taken(tasks, step.state, one, places)
+                step = step.then(taken)
+                task = taken.state.tasks.get(one.wake.task)
+                if task is not None and task.state is TaskState.R:
+                    started.append(one)
+            if any(one.refusal for one in mine):
+                step = step.then(machine.advance(step.state, now))
+            return step
+
+        self._state = place.conversations.edit(self.name, change, actor="heartbeat", now=now).state
+        if self._state.tour != state.tour:
+            self._report.passed_over = True
+        self._seen.woken = [one.wake.agent for one in started]
+        return [one for one in started if not one.by_hand]
+
+    # A claimed run, to its answer.
+
+    def prompt(self, one: Owed) -> str:
+        """Return the prompt of the round."""
+        return prompting.turn_prompt(self.place, self._state, one.agent.id)
+
+    def details(self, one: Owed) -> dict[str, Any]:
+        """Return phase and round, and where the agent works."""
+        state = self._state
+        return {
+            "phase": state.phase,
+            "tour": state.tour,
+            "cwd": state.cwd,
+            "reports": state.ceiling is not None,
+            "traceparent": traceparent(state.trace, one.wake.task),
+        }
+
+    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
+        """Write down how the run ended."""
+        place, agent, name = self.place, one.agent.id, self.name
+        self._count_usage(prompt, answer)
+        reason = answer.reason
+        if answer.ok and answer.text:
+            try:
+                record_answer(
+                    place,
+                    name,
+                    agent,
+                    answer.text,
+                    task=one.wake.task,
+                    status=answer.status or "responded",
+                    token=self.token(one),
+                    printed=True,
+                )
+                return Settled()
+            except CouncilError as error:
+                reason = error.message
+        failed_at = place.now()
+
+        def change(state: Conversation) -> Step:
+            if state.tour != self.tour or _stands(state, agent):
+                return Step(state=state.copy())
+            failures = 1 + sum(one.is_failed_run for one in owed.tasks_of(state, agent))
+            pause = owed.pause(failures, place.settings.retry_backoff)
+            too_late = bool(pause) and failed_at + pause >= state.timeout_at  # OP-002
+            final = answer.is_final or too_late
+            why = reason or "no answer"
+            step = tasks.task_failed(state, one.wake.task, why, now=failed_at, final=final)
+            return step.then(machine.advance(step.state, failed_at))
+
+        try:
+            edited = place.conversations.edit(name, change, actor="heartbeat", now=failed_at)
+        except NotFoundError:  # archived or cancelled meanwhile: its answer is not waited for
+            remove(place.paths.run_file(one.wake.task, "prompt.md"))
+            return Settled(failure="" if answer.ok else reason)
+        after = edited.state
+        task = after.tasks.get(one.wake.task)
+        failure = "" if answer.ok else reason
+        if task is not None and task.state is TaskState.F:
+            failure = task.reason
+        is_owed = agent in owed.owing(after) and not owed.attempts_used_up(after, agent)
+        return self.again(failure, owed.tasks_of(after, agent), is_owed=is_owed)
+
+    def _count_usage(self, prompt: str, answer: Answer) -> None:
+        """Write down what a run used; one that reports no tokens used what it read and said.
+
+        Source: OP-018.
+        """
+        if self._state.ceiling is None:
+            return
+        from council.core.tokens import estimated_tokens
+
+        tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
+        with suppress(NotFoundError):  # archived or cancelled meanwhile
+            self.place.conversations.edit(
+                self.name,
+                lambda state: tasks.run_used(state, tokens, answer.usd),
+                actor="heartbeat",
+                now=self.place.now(),
+            )
+
+
+def _stands(state: Conversation, agent: str) -> bool:
+    if state.entry_of(agent, state.tour) is not None:
+        return True
+    participant = state.participants.get(agent)
+    return participant is not None and has_answered(participant)
+
+
+def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
+    """Take the steps that are due in one conversation, and archive it when it has ended."""
+
+    def change(state: Conversation) -> Step:
+        step = machine.advance(without_gone_runs(place, state, now), now)
+        step = _up_to_ceiling(place, step, now)
+        fresh = seen_of(seen.name, state, step)
+        for field in ("status", "phase", "tour", "moved_from", "moved_to", "reason", "waiting"):
+            setattr(seen, field, getattr(fresh, field))
+        return step
+
+    # With many conversations in the queue, most want a place and nothing else.
+    view = place.conversations.page(seen.name, now, whole=False)
+    stands = not place.conversations.must_settle(view) and view.state.finished_at is None
+    step = machine.advance(without_gone_runs(place, view.state, now), now)
+    if stands and not _up_to_ceiling(place, step, now).events:
+        return view.state
+    edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
+    seen.edited = seen.edited and edited.state.rev != seen.rev
+    if edited.state.finished_at is not None:
+        from council.operations.conversations import archive  # only at an end are there minutes
+
+        seen.archived = archive.archive(place, edited.state)
+    return edited.state
+
+
+def _up_to_ceiling(place: Place, step: Step, now: datetime) -> Step:
+    """End a conversation where the ceiling leaves no room for a run that is due and none goes on.
+
+    Source: OP-018.
+    """
+    state = step.state
+    reached = _reached(state, 0)
+    if not reached or _running(state):
+        return step
+    wakes = _wakes(place, state, now)
+    due = [one for one in wakes if is_woken(place.root, place.settings, one.agent)]
+    for one in due:
+        reason = f"{NOT_STARTED}its ceiling of {reached} is reached"
+        step = step.then(
+            tasks.task_refused(step.state, one, reason, driver="", now=now, final=True)
+        )
+    return step.then(wind_up(step.state, now, CEILING)) if due else step
+
+
+def _reached(state: Conversation, running: int) -> str:
+    return state.ceiling.reached(running) if state.ceiling is not None else ""
+
+
+def _running(state: Conversation) -> int:
+    """Return how many programs run for a conversation; those who answer by hand have no lease."""
+    return sum(one.state is TaskState.R and one.ends_at is not None for one in state.tasks.values())
+
+
+def _wakes(place: Place, state: Conversation, now: datetime) -> list[Wake]:
+    return [one for one in owed_by(place, state, now) if isinstance(one, Wake)]
+
+
+def _notified(step: Step, notices: list[Notify]) -> Step:
+    for notice in notices:
+        if step.state.notified_tour < notice.tour:
+            step.state.notified_tour = notice.tour
+            data = {"tour": notice.tour}
+            step.events.append(Event(type="coordinator.notified", agent=notice.agent, data=data))
+    return step

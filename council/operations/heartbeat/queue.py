@@ -1,0 +1,352 @@
+"""The queue: what is due anywhere is advanced, and runs are claimed, oldest first over all.
+
+This is the part of a heartbeat that writes. It is called under the
+heartbeat's own lock, and only when there is something to do: an idle
+heartbeat does not even load it. Conversations, rooms and contexts of tasks
+share the halt, the caps, the rests, the places, one queue, and how a claimed
+run is started (`Served`).
+
+Source: C0-026 to C0-037, C0-046, PR-309, PR-410, XC-014, XC-016, XC-109,
+`architecture.md` section 3.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from council.core.agents import Agent
+from council.core.bounds import RESTS
+from council.core.conversations.owed import Wake, pause
+from council.core.errors import CouncilError, NotFoundError
+from council.core.record import Record
+from council.core.trust import run_token
+from council.drivers.runs import Answer, failed
+from council.operations.heartbeat.gate import Gate, charge
+from council.operations.heartbeat.launching import LEASE_MARGIN, Launch, Settled, launch
+from council.operations.place import Place
+from council.operations.report import Report
+from council.store.agents import agent as agent_of
+from council.store.delegation.line import Standing, in_line
+from council.store.keys import run_key
+from council.store.slots import Slot, Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from council.core.conversations.conversation import Task
+
+_URGENT, _USUAL = "P0", "P1"
+
+
+class Owed(Record):
+    """A wake that is due in something served.
+
+    `priority` is that of a task, "" of anything else. `halted` lets it wait, `refusal` is why
+    no run may be started for it; `final` if nothing waits for it then.
+    """
+
+    of: Served
+    wake: Wake
+    agent: Agent
+    priority: str = ""
+    halted: bool = False
+    refusal: str = ""
+    final: bool = False
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether nothing is run: the prompt is handed over."""
+        return self.agent.driver == "manual"
+
+    def waits_on(self, tasks: Mapping[str, object], places: Mapping[str, Slot]) -> bool:
+        """Return true if it waits for a place as before: nothing is to be written down."""
+        waits = self.wake.task in tasks and self.wake.task not in places
+        return waits and not (self.by_hand or self.refusal)
+
+
+class Served:
+    """What a heartbeat found something to do in: a conversation, a room, a context.
+
+    Args:
+        place: The workspace.
+        name: Its name, or the id of a channel or context.
+        now: The time of the heartbeat.
+    """
+
+    def __init__(self, place: Place, name: str, now: datetime) -> None:
+        self.name = name
+        self.place = place
+        self.now = now
+
+    # What each of them says for itself.
+
+    @property
+    def owner(self) -> str:
+        """The id under which its runs are counted."""
+        return self.name
+
+    @property
+    def tour(self) -> int:
+        """The round, or the cycle, of which a run proves that it belongs to it."""
+        return 0
+
+    def advance(self, report: Report) -> None:
+        """Take the steps that are due; what is done is written down in the report.
+
+        Raises:
+            CouncilError: It cannot be read or written.
+        """
+        raise NotImplementedError
+
+    def withdraw(self, report: Report) -> None:
+        """Take it out of the report: it could not be served."""
+        raise NotImplementedError
+
+    def owed(self) -> list[Owed]:
+        """Return the runs that are owed now.
+
+        Raises:
+            CouncilError: An agent's file cannot be read.
+        """
+        raise NotImplementedError
+
+    def heard_at(self, agent: str) -> datetime | None:  # noqa: ARG002
+        """Return when an agent was last heard there, None where no account is kept of that."""
+        return None
+
+    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+        """Return true if nothing waits there for an agent that rests."""
+        return False
+
+    def hand_over(self, wake: Wake) -> None:
+        """Put the prompt where an agent that answers by itself finds it.
+
+        Raises:
+            CouncilError: The prompt cannot be made or written.
+        """
+
+    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+        """Write down which of its wakes are started, wait for a place or are refused.
+
+        Returns:
+            Those that were claimed and have a place.
+
+        Raises:
+            CouncilError: It cannot be written.
+        """
+        raise NotImplementedError
+
+    def prompt(self, one: Owed) -> str:
+        """Return the prompt of a claimed run.
+
+        Raises:
+            CouncilError: A template of the workspace is broken, or the system refuses.
+        """
+        raise NotImplementedError
+
+    def details(self, one: Owed) -> dict[str, Any]:
+        """Return the fields of a launch in which the kinds differ."""
+        raise NotImplementedError
+
+    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
+        """Write down what came back of a run; called in the process that supervised it."""
+        raise NotImplementedError
+
+    # What they have in common.
+
+    def owed_to(self, wakes: list[Wake]) -> list[Owed]:
+        """Return wakes with what has to be known of their agents.
+
+        Raises:
+            CouncilError: An agent's file cannot be read.
+        """
+        root, settings = self.place.root, self.place.settings
+        return [Owed(of=self, wake=one, agent=agent_of(root, settings, one.agent)) for one in wakes]
+
+    def taken(
+        self, life: Any, state: Any, one: Owed, places: Mapping[str, Slot], **more: Any
+    ) -> Any:
+        """Return the step that starts a wake, queues it or refuses it.
+
+        Args:
+            life: The module that knows the life of a task there.
+            state: The conversation or the channel.
+            one: The wake.
+            places: The places that were taken, by task.
+            more: What `task_started` is told besides.
+        """
+        now, said = self.place.now(), {"driver": one.agent.driver}
+        if one.refusal and not one.halted:
+            return life.task_refused(state, one.wake, one.refusal, now=now, final=one.final, **said)
+        if one.halted or not (one.by_hand or one.wake.task in places):
+            return life.task_queued(state, one.wake, now=now, **said)
+        ends_at = None if one.by_hand else self.lease(one.agent)
+        return life.task_started(state, one.wake, now=now, ends_at=ends_at, **said, **more)
+
+    def lease(self, agent: Agent) -> datetime:
+        """Return when the lease of a run that is started now ends."""
+        return self.place.now() + self.place.settings.timeout_of(agent.settings) + LEASE_MARGIN
+
+    def token(self, one: Owed) -> str:
+        """Return what proves that an answer comes from a run."""
+        key = run_key(self.place.paths)
+        return run_token(key, self.owner, self.tour, one.agent.id, one.wake.attempt)
+
+    def start(self, one: Owed, slot: Slot) -> bool:
+        """Start a claimed run in a process of its own; the place goes over to it.
+
+        Returns:
+            False when it could not be started: a failed attempt with its reason.
+        """
+        prompt = ""
+
+        def settle(answer: Answer) -> Settled:
+            return self.settle(one, prompt, answer)
+
+        try:
+            prompt = self.prompt(one)
+        except CouncilError as error:  # a template of the workspace is broken
+            slot.release()
+            settle(failed(error.message))
+            return False
+        wanted = Launch(
+            agent=one.agent,
+            owner=self.owner,
+            name=self.name,
+            task=one.wake.task,
+            prompt=prompt,
+            token=self.token(one),
+            slot=slot,
+            **self.details(one),
+        )
+        return launch(self.place, wanted, settle)
+
+    def again(self, failure: str, tasks: list[Task], *, is_owed: bool) -> Settled:
+        """Return why a run failed, and when the same turn is tried again if it `is_owed`.
+
+        `tasks` are the attempts of that turn.
+        """
+        failures = sum(one.is_failed_run for one in tasks)
+        if not failures or not is_owed:
+            return Settled(failure=failure)
+        pause_s = pause(failures, self.place.settings.retry_backoff).total_seconds()
+        return Settled(failure=failure, again=True, retry_s=pause_s)
+
+
+def serve(
+    place: Place, served: list[Served], now: datetime, report: Report
+) -> list[tuple[Owed, Slot]]:
+    """Advance what is served and claim the runs it is owed, oldest first; each has its place."""
+    owed: list[Owed] = []
+    advanced: list[Served] = []
+    for one in served:
+        try:
+            one.advance(report)
+            owed += one.owed()
+            advanced.append(one)
+        except CouncilError as error:
+            one.withdraw(report)
+            if not isinstance(error, NotFoundError):  # else somebody else has archived it
+                report.errors.append((one.name, error))
+    owed = in_order(owed)
+    _pass_gate(place, owed, now)
+    slots = Slots(place.paths.places, place.settings.max_runs)
+    places: dict[str, Slot] = {}
+    claimed: list[Owed] = []
+    try:
+        wanted = [one for one in owed if not one.halted and not one.refusal]
+        places = _take_places(wanted, slots, in_line(slots.directory, int(now.timestamp())))
+        for thing in advanced:
+            mine = [one for one in owed if one.of is thing]
+            claimed += _claim_reporting(thing, mine, places, report)
+        charge(place, [one.of.owner for one in claimed])
+    except CouncilError:
+        claimed.clear()  # what cannot be counted is not started; its leases end
+        raise
+    finally:
+        started = {one.wake.task for one in claimed}
+        for task, slot in places.items():
+            if task not in started:
+                slot.release()
+    return [(one, places[one.wake.task]) for one in claimed]
+
+
+def in_order(owed: list[Owed]) -> list[Owed]:
+    """Return who is owed a run as they come: tasks of P0, then whoever has waited longest.
+
+    A task of P2 lets those of P1 pass (PR-410), so it counts as waiting since the last of
+    them; what is no task has no priority and passes for P1.
+    """
+    usual = [one.wake.due_at for one in owed if one.priority == _USUAL]
+
+    def place_in_line(one: Owed) -> tuple[bool, datetime, bool, str]:
+        deferred = one.priority > _USUAL
+        since = max(one.wake.due_at, *usual) if deferred and usual else one.wake.due_at
+        return one.priority != _URGENT, since, deferred, one.of.name
+
+    return sorted(owed, key=place_in_line)
+
+
+def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:
+    """Say of each who is due whether a run may be started; the oldest use up what is left."""
+    gate = Gate(place, now)
+    for one in owed:
+        one.halted = gate.halted
+        if not one.halted and not one.by_hand:
+            agent = one.agent.id
+            one.refusal = gate.admits(one.of.owner, agent, one.of.heard_at(agent))
+            # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
+            one.final = one.refusal.startswith(RESTS) and one.of.goes_on_without(agent)
+
+
+def _claim_reporting(
+    thing: Served, mine: list[Owed], places: dict[str, Slot], report: Report
+) -> list[Owed]:
+    """Claim for one of those that are served; what goes wrong there stops no other one."""
+    handed: list[Owed] = []
+    for one in mine:
+        try:
+            if one.by_hand and not one.halted:
+                thing.hand_over(one.wake)
+            handed.append(one)
+        except CouncilError as error:  # a broken template, say: owed until it is mended
+            report.errors.append((thing.name, error))
+    try:
+        claimed = thing.claim(handed, places)
+        report.passed_over = report.passed_over or any(one.final for one in handed)
+        return claimed
+    except NotFoundError:
+        return []  # it was cancelled while we looked
+    except CouncilError as error:
+        report.errors.append((thing.name, error))
+        return []
+
+
+def _take_places(owed: list[Owed], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
+    """Take places in the order given, by task; nobody gets one that an older wake was refused.
+
+    Nor one that an older call waits for, which takes it by itself. A place may
+    become free while we go through the list: whoever was refused one, or runs
+    elsewhere, is served first by the next heartbeat.
+    """
+    places: dict[str, Slot] = {}
+    refused: set[str] = set()
+    kept = 0
+    for one in owed:
+        while calls and one.priority != _URGENT and calls[0].since < one.wake.due_at.timestamp():
+            call = calls.pop(0)
+            refused.add(call.agent)
+            kept += 0 if call.has_place or slots.is_running(call.agent) else 1
+        if one.by_hand or one.agent.id in refused:
+            continue
+        if kept and slots.taken() + kept >= slots.max_runs:
+            break
+        slot = slots.take(one.agent.id)
+        if slot is not None:
+            places[one.wake.task] = slot
+        elif slots.taken() >= slots.max_runs:
+            break
+        refused.add(one.agent.id)
+    return places
