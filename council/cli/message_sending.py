@@ -13,7 +13,7 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.protocol.sent import Sent
+    from council.operations.protocol.exchanging import Sent
 
 _REFUSED = RefusedError.exit_code
 _FAILED = CouncilError.exit_code

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from council.cli.edge import shown
 from council.core.errors import InvalidInputError, UsageError
 from council.core.plain_text import json_text
-from council.wire.messages import parse, unreadable
+from council.wire.messages import Splitter, parse, unreadable
 from council.wire.parsed import Parsed
-from council.wire.streams import Splitter
 
 _CHUNK = 1 << 16
 

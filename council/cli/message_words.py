@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from council.wire import word_texts
-from council.wire.code_texts import meaning_of
-from council.wire.explanation import NAMES
+from council.wire.codes import meaning_of
+from council.wire.forms import NAMES
 from council.wire.parsed import Parsed
 
 _SHOWN_CHARS = 40

@@ -145,7 +145,7 @@ def _texts(
         return build_parts(fields, version, minimal=minimal), []
     if place is None:
         return [build_one(fields, version, minimal=minimal, pid=pid)], []
-    from council.operations.protocol.oversize import publish_all, shortened_fields
+    from council.operations.protocol.messages import publish_all, shortened_fields
 
     short, moved = shortened_fields(fields, version, pid)
     text = build_one(short, version, minimal=minimal, pid=pid)

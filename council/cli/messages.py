@@ -115,7 +115,7 @@ def _known(here: Place | None, parsed: Any) -> Any:
     """Return what exists in the workspace that was asked for; None leaves it unasked."""
     if here is None or parsed.errors:
         return None
-    from council.operations.protocol.known import known_of
+    from council.operations.protocol.payloads import known_of
 
     return known_of(here, parsed)
 
@@ -175,7 +175,7 @@ def diff(
 
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
-    from council.wire.changes import changes_between
+    from council.wire.pages import changes_between
 
     found = changes_between(older, newer, lang)
     words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
@@ -191,7 +191,7 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 
 def _messages_compared(before: str, after: str) -> Output:
     from council.cli.message_words import fault_lines
-    from council.wire.comparison import compare
+    from council.wire.conversion import compare
     from council.wire.messages import parse
 
     both = [parse(os.fsencode(one)) for one in (before, after)]

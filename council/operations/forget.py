@@ -9,7 +9,7 @@ import os
 from datetime import datetime, timedelta
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError, UsageError
-from council.core.protocol.context_ids import is_context
+from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON

@@ -274,7 +274,7 @@ def token_fits(place: Place, agent: str) -> bool:
     Raises:
         CouncilError: The key of the workspace cannot be read.
     """
-    from council.core.protocol.context_ids import is_context
+    from council.core.protocol.protocol_ids import is_context
     from council.core.trust import is_token, run_token
     from council.store.keys import run_key
 
@@ -296,7 +296,7 @@ def is_shown_run(place: Place, agent: str, *, by_context: bool = False) -> bool:
         agent: Who it is said to be.
         by_context: Whether only a run for a message of document 002 counts.
     """
-    from council.core.protocol.context_ids import is_context
+    from council.core.protocol.protocol_ids import is_context
 
     task = place.environ.get("COUNCIL_TASK_ID", "")
     owner = task.rsplit(".", 3)[0]
@@ -318,7 +318,7 @@ def _is_under_way(place: Place, owner: str, task: str) -> bool:
         return call is not None and call.state == RUNNING
     from council.core.conversations.conversation import TaskState
     from council.core.conversations.tasks import is_under_way
-    from council.core.protocol.context_ids import is_context
+    from council.core.protocol.protocol_ids import is_context
 
     if is_context(owner):
         from council.store.protocol.contexts import Contexts

@@ -37,38 +37,29 @@ def size_of(path: str) -> int:
             return 0
 
 
-def add(path: str, lines: Sequence[bytes], *, durably: bool = False) -> None:
-    """Add lines, each without its line end, in one write.
-
-    Raises:
-        CouncilError: The system refuses.
-    """
-    if lines:
-        with files.explaining("write", path):
-            _add(path, lambda _descriptor, _size: lines, durably)
-
-
-def add_missing(
-    path: str, lines: Sequence[bytes], *, since: int, durably: bool = False
-) -> list[bytes]:
-    """Add those lines that do not stand in a file yet; return them.
+def add(
+    path: str, lines: Sequence[bytes], *, since: int | None = None, durably: bool = False
+) -> None:
+    """Add lines in one write, those alone that do not stand in the file yet.
 
     Args:
         path: The file.
         lines: Lines without their ends; of two that are equal both are to stand there.
-        since: The offset from which on they can stand there. Beyond the end of a
-            file that was begun anew, all of it is looked at.
+        since: The offset from which on they can stand there, None where none can. Beyond the
+            end of a file that was begun anew, all of it is looked at.
         durably: Whether they are on the disk afterwards.
 
     Raises:
         CouncilError: The system refuses.
     """
-    missing: list[bytes] = []
 
-    def left(descriptor: int, size: int) -> list[bytes]:
+    def left(descriptor: int, size: int) -> Sequence[bytes]:
+        if since is None:
+            return lines
         start = since if since <= size else 0
         os.lseek(descriptor, start, os.SEEK_SET)
         standing = files.read_all(descriptor, size - start).split(b"\n")[:-1]
+        missing = []
         for line in lines:
             if line in standing:
                 standing.remove(line)
@@ -79,7 +70,6 @@ def add_missing(
     if lines:
         with files.explaining("write", path):
             _add(path, left, durably)
-    return missing
 
 
 def _add(path: str, chosen: Callable[[int, int], Sequence[bytes]], durably: bool) -> None:

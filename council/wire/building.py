@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import flags_and_pairs
-from council.wire import v1, v2, v5
-from council.wire.checklist import DATA_CHARS, DEFAULT_PRIORITY
+from council.wire import early
 from council.wire.data import cut_in_parts, render_data, with_parent
+from council.wire.forms import DATA_CHARS, DEFAULT_PRIORITY, SEGMENTS
 from council.wire.identifiers import canonical, is_digits, is_message_id, number_of
-from council.wire.messages import parse
+from council.wire.messages import VERSIONS, parse
 from council.wire.parsed import Fault
 
 TYPE_CHECKING = False
@@ -25,24 +25,7 @@ if TYPE_CHECKING:
 
     Render = Callable[[list[str]], str]
 
-# The segments of a version in order; `route` is made of `from` and `to`.
-SEGMENTS: dict[str, tuple[str, ...]] = {
-    "V1": v1.FIELDS,
-    "V2": v2.FIELDS,
-    "V3": ("msg", "route", "type", "task", "pri", "state", "data"),
-    "V4": ("msg", "route", "type", "task", "pri", "state", "err", "data"),
-    "V5": (
-        *("msg", "route", "type", "tid", "pri", "state"),
-        *("err", "depth", "ctx", "budget", "data"),
-    ),
-}
-RENDER: dict[str, Render] = {
-    "V1": v1.render,
-    "V2": "|".join,
-    "V3": "|".join,
-    "V4": "|".join,
-    "V5": "|".join,
-}
+RENDER: dict[str, Render] = {"V1": early.render, **dict.fromkeys(VERSIONS[1:], "|".join)}
 # What a reading adds to the segments; a writer derives it again.
 _DERIVED = frozenset(("pri_effective", "flags", "pairs", "desc", "err", "params"))
 _ENDS = frozenset(("from", "to"))
@@ -82,7 +65,7 @@ def build(
         UsageError: A version or field does not exist.
         InvalidMessageError: The values do not make a message that passes the strict check.
     """
-    if version not in SEGMENTS:
+    if version not in VERSIONS:
         raise UsageError(f"nothing is written in {version!r}", "write V1, V2, V3, V4 or V5")
     _refuse_unknown(fields, version)
     values = {name: _text(value) for name, value in fields.items() if name not in _DERIVED}
@@ -161,7 +144,7 @@ def checked(segments: list[str], version: str) -> str:
         errors = [_BAR[version]]
     elif not errors and found.segments != segments:
         # A line break at the end of DATA would get lost.
-        errors = [Fault(code=v5.UNREADABLE.code, rule=f"{version}-0")]
+        errors = [Fault(code="E10", rule=f"{version}-0")]
     elif not errors and version == "V5" and segments[2] == "D" and not _offers(segments[-1]):
         errors = [OPTIONS]
     if errors:
@@ -192,7 +175,7 @@ def _data(fields: Mapping[str, object], version: str, values: dict[str, str]) ->
     in_data = version in _CODE_IN_DATA and code != "-"
     if fields.get("data") is not None:
         data = str(fields["data"])
-        is_told = data[:3] == code and v1.starts_with_code(data)
+        is_told = data[:3] == code and early.starts_with_code(data)
         return f"{code}:{data}" if in_data and not is_told else data
     flags, pairs = fields.get("flags"), fields.get("pairs")
     data = render_data(
@@ -241,7 +224,7 @@ def _fill_two_agents(values: dict[str, str], version: str) -> None:
             sender, sender
         )
         return
-    orchestrator, worker = v1.ROLES
+    orchestrator, worker = early.ROLES
     names = {"O": orchestrator, "O1": orchestrator, "W": worker, "W1": worker}
     values["from"] = names.get(sender, sender)
     other = worker if values["from"] == orchestrator else orchestrator

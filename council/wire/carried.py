@@ -2,15 +2,16 @@
 
 A line of an older version is converted on arrival, and a message goes out in
 the version that its receiver speaks; each line that is written passes the
-strict check.
+strict check. So do the lines that the registry answers with.
 
-Source: PR-501, PR-503, PR-573, PR-598, A-64, A-69.
+Source: PR-404, PR-405, PR-501, PR-503, PR-514, PR-573, PR-598, A-39, A-64, A-69.
 """
 
 from __future__ import annotations
 
-from council.core.errors import InvalidMessageError
 from council.core.protocol.messages import Message
+from council.core.protocol.registry import Reply
+from council.core.protocol.registry_messages import is_conflict
 from council.wire.building import NO_SESSION, checked
 from council.wire.conversion import convert
 from council.wire.identifiers import canonical, number_of
@@ -20,6 +21,8 @@ from council.wire.v5 import QUERY
 
 # What may lead deeper has to say why it does.
 _DEEPENS = ("R", "X")
+# What a message has as a reading names it, "" where it is unused.
+_WORDS = {"kind": "type", "priority": "pri", "state": "state", "code": "err", "context": "ctx"}
 
 
 def message_of(line: str | Parsed, version: str | None = None) -> Message:
@@ -34,28 +37,17 @@ def message_of(line: str | Parsed, version: str | None = None) -> Message:
         ConversionRefusedError: It has no place in V5.
         UsageError: There is no such version.
     """
-    found = line if isinstance(line, Parsed) else parse(line, version)
-    if found.errors:
-        raise InvalidMessageError([fault.to_record() for fault in found.errors])
+    found = (line if isinstance(line, Parsed) else parse(line, version)).require_valid()
     if found.version != "V5":
         found = parse(convert(found, "V5").text, "V5")
     fields = found.fields
+    told = {name: fields[key] or "" for name, key in _WORDS.items()}
     return Message(
-        number=number_of(fields["msg"]),
-        sender=canonical(fields["from"]),
-        receiver=canonical(fields["to"]),
-        kind=fields["type"],
-        task=canonical(fields["tid"] or ""),
-        priority=fields["pri"] or "",
-        state=fields["state"] or "",
-        code=fields["err"] or "",
-        depth=fields["depth"],
-        context=fields["ctx"] or "",
-        budget=fields["budget"],
-        data=fields["data"],
-        pairs=tuple(fields["pairs"].items()),
-        flags=tuple(fields["flags"]),
-    )
+        number=number_of(fields["msg"]), sender=canonical(fields["from"]),
+        receiver=canonical(fields["to"]), task=canonical(fields["tid"] or ""),
+        depth=fields["depth"], budget=fields["budget"], data=fields["data"],
+        pairs=tuple(fields["pairs"].items()), flags=tuple(fields["flags"]), **told,
+    )  # fmt: skip
 
 
 def line_of(message: Message, version: str = "V5") -> str:
@@ -103,3 +95,21 @@ def _written(segments: list[str], allowed: set[str]) -> str:
     if found.errors or found.segments != segments or turned - allowed or segments[2] == "D":
         return checked(segments, "V5")
     return line
+
+
+def reply_line(reply: Reply) -> str:
+    """Return what the registry answers as one line.
+
+    A taken id has a code of its own in V4 alone, which no conversion gives back.
+
+    Raises:
+        InvalidMessageError: The values make no message that passes the strict check.
+        ConversionRefusedError: The version has no place for it.
+    """
+    message = reply.message
+    if reply.version != "V4" or not is_conflict(message):
+        return line_of(message, reply.version)
+    route = f"{message.sender}>{message.receiver}"
+    said = message.pair("desc")
+    segments = [message.id, route, "E", "-", message.priority or "-", "-", "E11", said]
+    return checked(segments, "V4")

@@ -4,12 +4,12 @@ The same digits mean different things from version to version: a code is
 always read with its version. A mapping is exact where the way back gives the
 same code; where it does not, the converter reports a loss.
 
-Source: PR-207, PR-313, PR-413, PR-608, PR-621 to PR-627, A-71.
+Source: PR-207, PR-313, PR-413, PR-596, PR-608, PR-621 to PR-627, A-71.
 """
 
 from __future__ import annotations
 
-# What each code means, as the key of a text in `code_texts`.
+# What each code means, as the key of a text in `MEANINGS`.
 CODES: dict[str, dict[str, str]] = {
     "V2": {
         "E01": "file-not-found",
@@ -19,17 +19,12 @@ CODES: dict[str, dict[str, str]] = {
         "E99": "other",
     },
     "V3": {
-        "E01": "file-not-found",
-        "E02": "bad-format",
-        "E03": "timeout",
-        "E04": "resource-unavailable",
         "E05": "parsing-failed",
         "E06": "agent-busy",
         "E07": "version-incompatible",
         "E08": "unknown-agent",
         "E09": "unknown-task",
         "E10": "invalid-priority",
-        "E99": "other",
     },
     "V4": {
         "E01": "file-not-found",
@@ -80,6 +75,7 @@ CODES: dict[str, dict[str, str]] = {
         "E99": "uncategorised",
     },
 }
+CODES["V3"] = dict(sorted({**CODES["V2"], **CODES["V3"]}.items()))
 CODES["V5D"] = CODES["V4"]
 
 # First and last number, and the category.
@@ -103,16 +99,15 @@ _CATEGORIES: dict[str, tuple[tuple[int, int, str], ...]] = {
 
 UNMAPPED = "E99"
 
+_SAME_IN_V4_V5 = {code: code for code in ("E13", "E14", "E15", "E20", "E21", "E22", "E99")}
+
 MAPPING: dict[tuple[str, str], dict[str, str]] = {
     ("V2", "V3"): {code: code for code in CODES["V2"]},
     ("V3", "V2"): {
         **{code: code for code in CODES["V2"]},
-        "E05": "E02",
+        **dict.fromkeys(("E05", "E10"), "E02"),
         "E06": "E04",
-        "E07": "E99",
-        "E08": "E99",
-        "E09": "E99",
-        "E10": "E02",
+        **dict.fromkeys(("E07", "E08", "E09"), UNMAPPED),
     },
     ("V3", "V4"): {
         **{code: code for code in CODES["V3"]},
@@ -122,65 +117,40 @@ MAPPING: dict[tuple[str, str], dict[str, str]] = {
     },
     ("V4", "V3"): {
         **{code: code for code in CODES["V3"]},
-        "E03": "E05",
+        **dict.fromkeys(("E03", "E13", "E14", "E15"), "E05"),
         "E04": "E02",
         "E07": "E04",
-        "E11": "E99",
+        "E11": UNMAPPED,
         "E12": "E07",
-        "E13": "E05",
-        "E14": "E05",
-        "E15": "E05",
-        "E20": "E03",
-        "E21": "E03",
-        "E22": "E03",
+        **dict.fromkeys(("E20", "E21", "E22"), "E03"),
     },
     ("V4", "V5"): {
+        **_SAME_IN_V4_V5,
         "E01": "E33",
         "E02": "E12",
-        "E03": "E10",
-        "E04": "E10",
-        "E05": "E10",
+        **dict.fromkeys(("E03", "E04", "E05"), "E10"),
         "E06": "E31",
         "E07": "E32",
         "E08": "E41",
         "E09": "E40",
         "E10": "E11",
-        "E11": "E99",
+        "E11": UNMAPPED,
         "E12": "E90",
-        "E13": "E13",
-        "E14": "E14",
-        "E15": "E15",
-        "E20": "E20",
-        "E21": "E21",
-        "E22": "E22",
-        "E99": "E99",
     },
     ("V5", "V4"): {
+        **_SAME_IN_V4_V5,
         "E00": "-",
         "E10": "E05",
         "E11": "E10",
         "E12": "E02",
-        "E13": "E13",
-        "E14": "E14",
-        "E15": "E15",
-        "E16": "E99",
-        "E17": "E99",
-        "E18": "E99",
-        "E19": "E99",
-        "E20": "E20",
-        "E21": "E21",
-        "E22": "E22",
+        **dict.fromkeys(("E16", "E17", "E18", "E19", "E42", "E43"), UNMAPPED),
         "E23": "E21",
-        "E30": "E07",
+        **dict.fromkeys(("E30", "E32"), "E07"),
         "E31": "E06",
-        "E32": "E07",
         "E33": "E01",
         "E40": "E09",
         "E41": "E08",
-        "E42": "E99",
-        "E43": "E99",
         "E90": "E12",
-        "E99": "E99",
     },
 }
 
@@ -208,3 +178,75 @@ def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
         return UNMAPPED, False
     found = MAPPING[source, target][code]
     return found, found == "-" or MAPPING[target, source].get(found) == code
+
+
+MEANINGS: dict[str, tuple[str, str]] = {
+    "no-error": ("no error", "pas d'erreur"),
+    "file-not-found": ("file not found", "fichier introuvable"),
+    "bad-format": ("bad format", "format invalide"),
+    "timeout": ("timeout", "délai dépassé"),
+    "resource-unavailable": ("resource unavailable", "ressource indisponible"),
+    "parsing-failed": ("parsing failed", "lecture impossible"),
+    "agent-busy": ("agent busy", "agent saturé"),
+    "version-incompatible": ("protocol version incompatible", "version du protocole incompatible"),
+    "unknown-agent": ("unknown agent", "agent inconnu"),
+    "unknown-task": ("unknown task", "tâche inconnue"),
+    "invalid-priority": ("invalid priority", "priorité invalide"),
+    "other": ("other error", "autre erreur"),
+    "bad-data-format": ("bad DATA format", "format de DATA invalide"),
+    "segment-missing": ("segment missing", "segment manquant"),
+    "out-of-range": ("value out of range", "valeur hors limites"),
+    "id-collision": ("id collision", "identifiant déjà pris"),
+    "invalid-route": ("invalid route", "route invalide"),
+    "unknown-type": ("unknown message type", "type de message inconnu"),
+    "invalid-state": ("invalid state or transition", "état ou transition invalide"),
+    "global-timeout": ("global timeout", "délai global dépassé"),
+    "response-timeout": ("response timeout", "délai de réponse dépassé"),
+    "liveness-timeout": ("no sign of life in time", "signe de vie absent"),
+    "bad-message-format": ("bad message format", "format du message invalide"),
+    "forbidden-characters": (
+        "forbidden characters in DATA",
+        "caractères interdits dans DATA",
+    ),
+    "maximum-depth": ("maximum depth exceeded", "profondeur maximale dépassée"),
+    "budget-insufficient": ("budget insufficient", "budget insuffisant"),
+    "maximum-clarifications": (
+        "maximum clarifications reached",
+        "nombre maximal de clarifications atteint",
+    ),
+    "capability-not-supported": ("capability not supported", "compétence non proposée"),
+    "worker-timeout": ("worker response timeout", "délai de réponse du worker dépassé"),
+    "choice-timeout": ("user did not choose in time", "choix de l'utilisateur trop tardif"),
+    "worker-unavailable": ("worker unavailable", "worker indisponible"),
+    "worker-busy": ("worker busy", "worker saturé"),
+    "external-resource-unavailable": (
+        "external resource unavailable",
+        "ressource externe indisponible",
+    ),
+    "unknown-session": ("unknown session", "session inconnue"),
+    "invalid-reference": ("invalid reference", "référence invalide"),
+    "version-or-authentication": (
+        "protocol version incompatible, or authentication failed",
+        "version du protocole incompatible, ou authentification refusée",
+    ),
+    "uncategorised": ("uncategorised error", "erreur non classée"),
+}
+
+CATEGORIES: dict[str, tuple[str, str]] = {
+    "": ("", ""),
+    "ok": ("ok", "ok"),
+    "parsing": ("parsing", "lecture"),
+    "resource": ("resource", "ressource"),
+    "protocol": ("protocol", "protocole"),
+    "timeout": ("timeout", "délai"),
+    "validation": ("validation", "validation"),
+    "logic": ("logic", "logique"),
+    "system": ("system", "système"),
+    "other": ("other", "autre"),
+}
+
+
+def meaning_of(code: str, version: str, lang: str = "en") -> str:
+    """Return what a code means in a version, "" if the version's table lacks it."""
+    key = CODES.get(version, {}).get(code)
+    return MEANINGS[key][lang == "fr"] if key else ""

@@ -4,7 +4,11 @@
 parameter from its value. Double quotes protect `;` and `,` and stay part of
 the value; a quote that is never closed protects nothing. A last `;` is ignored.
 
-Source: PR-542 to PR-545, PR-547, PR-548, A-58.
+A receiver cuts DATA that is too long; a sender must not let it come to that, and refers to what
+lies elsewhere. Where DATA is made of pairs, the longest values go first, so that the receiver
+still sees what is asked of it; any other text goes as a whole.
+
+Source: PR-536, PR-542 to PR-545, PR-547, PR-548, A-56, A-58.
 """
 
 from __future__ import annotations
@@ -12,16 +16,16 @@ from __future__ import annotations
 from council.core.errors import InvalidInputError
 from council.core.protocol.payload import flags_and_pairs, split_outside_quotes
 from council.core.record import Record
-from council.wire.checklist import DATA_CHARS
-from council.wire.identifiers import is_task_id
-from council.wire.lines import is_clean
+from council.wire.forms import DATA_CHARS
+from council.wire.identifiers import is_clean, is_task_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable
 
 _KINDS = ("#CTX:", "#REF:", "#MSG:")
 _INSTEAD = "publish it as an artifact and send #REF:<id>"
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _ENDS_REFERENCE = frozenset(' ;,"=')
 
 
@@ -95,7 +99,7 @@ def cut_in_parts(text: str, room_chars: int = DATA_CHARS) -> list[str]:
 
     Source: PR-548.
     """
-    from council.core.protocol.chunks import MOST_PARTS
+    from council.core.protocol.messages import MOST_PARTS
 
     if not text or "|" in text or ">" in text or not is_clean(text):
         raise InvalidInputError(
@@ -142,3 +146,30 @@ def render_data(flags: list[str], pairs: dict[str, str]) -> str:
             "names hold no = and no ;, values no lone quote",
         )
     return data
+
+
+def referred(
+    data: str, reference_to: Callable[[str], str], room_chars: int = DATA_CHARS
+) -> tuple[str, list[str]]:
+    """Return DATA that has room, and the texts that its references stand for.
+
+    Args:
+        data: DATA of any length.
+        reference_to: Returns the reference to a text; called for those that are returned.
+        room_chars: How many characters it may have.
+    """
+    if len(data) <= room_chars:
+        return data, []
+    flags, pairs = flags_and_pairs(data)
+    if pairs and all(word and not set(word) - _WORD for word in (*flags, *pairs)):
+        moved: list[str] = []
+        for name in sorted(pairs, key=lambda one: -len(pairs[one])):
+            moved.append(pairs[name])
+            pairs[name] = reference_to(pairs[name])
+            try:
+                short = render_data(flags, pairs)
+            except InvalidInputError:
+                break
+            if len(short) <= room_chars:
+                return short, moved
+    return reference_to(data), [data]

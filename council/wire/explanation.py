@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from council.core.errors import NotFoundError
 from council.wire import word_texts
-from council.wire.code_texts import CATEGORIES, meaning_of
-from council.wire.codes import CODES, category_of
+from council.wire.codes import CATEGORIES, CODES, category_of, meaning_of
 from council.wire.data import call_of, references_in
+from council.wire.forms import NAMES, TYPES
 from council.wire.messages import VERSIONS, parse
 from council.wire.pages import PAGES
 from council.wire.parsed import STANDING, Parsed
@@ -17,21 +17,6 @@ from council.wire.parsed import STANDING, Parsed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "V1": ("MSG", "FROM", "TO", "TYPE", "TASK", "DATA"),
-    "V2": ("MSG", "ROLE", "TYPE", "TASK", "DATA"),
-    "V3": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "DATA"),
-    "V4": ("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE", "ERR", "DATA"),
-    "V5D": (
-        *("MSG", "ROUTE", "TYPE", "TASK", "PRI", "STATE"),
-        *("ERR", "AUTH", "TRACE", "DATA"),
-    ),
-    "V5": (
-        *("MSG", "ROUTE", "TYPE", "TID", "PRI", "STATE"),
-        *("ERR", "DEPTH", "CTX", "BUDGET", "DATA"),
-    ),
-}
 
 _CARD = """\
 {format}:
@@ -51,24 +36,14 @@ DATA    k=v;k=v  ({data})
 {error:9} M3|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=file not found
 {handoff:9} M4|W1>W2|X|T1|P1|R|-|1|S1|B250|call=analyze;reason=specialized
 """
-_CARD_WORDS = (
-    {
-        "format": "V5 in one line",
-        "data": "200 characters, no | and no >",
-        "request": "request",
-        "success": "success",
-        "error": "error",
-        "handoff": "hand-off",
-    },
-    {
-        "format": "V5 en une ligne",
-        "data": "200 caractères, ni | ni >",
-        "request": "demande",
-        "success": "succès",
-        "error": "erreur",
-        "handoff": "délégation",
-    },
-)
+_CARD_WORDS: dict[str, word_texts.Text] = {
+    "format": ("V5 in one line", "V5 en une ligne"),
+    "data": ("200 characters, no | and no >", "200 caractères, ni | ni >"),
+    "request": ("request", "demande"),
+    "success": ("success", "succès"),
+    "error": ("error", "erreur"),
+    "handoff": ("hand-off", "délégation"),
+}
 
 
 def card(lang: str = "en") -> str:
@@ -76,7 +51,7 @@ def card(lang: str = "en") -> str:
 
     Source: PR-597.
     """
-    return _CARD.format(**_CARD_WORDS[lang == "fr"])
+    return _CARD.format(**{name: text[lang == "fr"] for name, text in _CARD_WORDS.items()})
 
 
 def explain(message: str | Parsed, lang: str = "en") -> dict[str, Any]:
@@ -222,20 +197,13 @@ def explain_version(version: str, lang: str = "en") -> dict[str, Any]:
     if version not in PAGES:
         raise NotFoundError(f"no protocol version {version}", f"there are {', '.join(VERSIONS)}")
     french = lang == "fr"
-    types = word_texts.ABBREVIATIONS if version == "V1" else _types_of(version)
+    texts = word_texts.ABBREVIATIONS if version == "V1" else word_texts.TYPES
     return {
         "version": version,
         "standing": STANDING[version],
         "use": word_texts.STANDINGS[version][french],
         "segments": {name: word_texts.SEGMENTS[name][french] for name in NAMES[version]},
-        "types": {letter: text[french] for letter, text in types.items()},
+        "types": {letter: texts[letter][french] for letter in TYPES[version]},
         "senders": dict(word_texts.SENDERS) if version == "V5" else {},
         "page": list(PAGES[version][french]),
     }
-
-
-def _types_of(version: str) -> dict[str, word_texts.Text]:
-    from council.wire import v2, v3, v4, v5
-
-    letters = {"V2": v2.TYPES, "V3": v3.TYPES, "V4": v4.TYPES, "V5D": v4.TYPES}
-    return {letter: word_texts.TYPES[letter] for letter in letters.get(version, v5.TYPES)}

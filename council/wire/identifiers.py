@@ -1,18 +1,20 @@
-"""Identifiers of messages, tasks and agents, and routes, as each version writes them.
+"""Identifiers of messages, tasks and agents, and routes, as each version writes them; one line.
 
 A digit is an ASCII digit. Nothing is trimmed, and letters keep their case.
 
-Source: PR-302, PR-402, PR-403, PR-406, PR-407, PR-504 to PR-506, PR-641, PR-643.
+Source: PR-302, PR-402, PR-403, PR-406, PR-407, PR-504 to PR-506, PR-641 to PR-643.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from council.core.protocol import protocol_ids
+
 USER = "User"
-# The highest number of each role; sub-agents carry any letters and digits.
-ROLES = {"O": 9, "W": 99, "R": 9, "G": 9}
-_ID_CHARS = 10
+ROLES, is_agent = protocol_ids.ROLES, protocol_ids.is_protocol_id
+# Every character that Unicode calls a control, and its two separators of lines.
+_FORBIDDEN = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]))
 
 
 def is_digits(text: str) -> bool:
@@ -113,18 +115,6 @@ def _is_orchestrator(agent: str) -> bool:
     return agent[0] == "O" and "." not in agent
 
 
-def is_agent(text: str) -> bool:
-    """Tell whether `text` is an agent of V4 or V5: role, number within its range, sub-agent."""
-    name, dot, sub = text.partition(".")
-    highest = ROLES.get(name[:1])
-    number = name[1:]
-    if highest is None or not is_digits(number) or number[0] == "0" or len(number) > 2:
-        return False
-    if dot and not (sub.isalnum() and sub.isascii()):
-        return False
-    return int(number) <= highest and len(text) <= _ID_CHARS
-
-
 def is_v4_route(text: str) -> bool:
     """Tell whether V4 allows the route."""
     return ends_of(text, "V4") is not None
@@ -138,3 +128,23 @@ def is_v5_route(text: str) -> bool:
 def is_v3_route(text: str) -> bool:
     """Tell whether V3 allows the route."""
     return _ends_v3(text) is not None
+
+
+def without_final_break(text: str) -> str:
+    """Return `text` without the one line break that may end it."""
+    if text.endswith("\n"):
+        return text[:-2] if text.endswith("\r\n") else text[:-1]
+    return text
+
+
+def one_line(text: str) -> str | None:
+    """Return `text` without its final line break, None if another break or a control is in it."""
+    if text.isprintable():
+        return text
+    line = without_final_break(text)
+    return line if line.isprintable() or is_clean(line) else None
+
+
+def is_clean(text: str) -> bool:
+    """Tell whether `text` holds no line break and no control character."""
+    return _FORBIDDEN.isdisjoint(text)

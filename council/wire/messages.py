@@ -1,17 +1,22 @@
-"""Read and check messages of any version.
+"""Read and check messages of any version, and part a stream of them.
 
 It finds the version of a text and asks that version's module. What agents,
-tasks and references a message may name is decided in `meaning`.
+tasks and references a message may name is decided in `meaning`. A stream holds V1
+blocks parted by blank lines, and else one message a line.
 
-Source: PR-001 to PR-006, PR-451.
+Source: PR-001 to PR-006, PR-103, PR-201, PR-451, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
 from council.core.errors import UsageError
-from council.wire import draft, v1, v2, v3, v4, v5
+from council.wire import early, v5
+from council.wire.early import V2, V3
+from council.wire.forms import SEGMENTS
 from council.wire.meaning import Known, faults_of_meaning
-from council.wire.parsed import Fault, Parsed
+from council.wire.parsed import Parsed
+from council.wire.v4 import DRAFT, V4
+from council.wire.v5 import V5
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,23 +24,13 @@ if TYPE_CHECKING:
 
 VERSIONS = ("V1", "V2", "V3", "V4", "V5")
 
+_FORMS = {one.version: one for one in (V2, V3, V4, V5, DRAFT)}
 _PARSERS: dict[str, Callable[[str], Parsed]] = {
-    "V1": v1.parse,
-    "V2": v2.parse,
-    "V3": v3.parse,
-    "V4": v4.parse,
+    "V1": early.parse,
+    **{version: form.parse for version, form in _FORMS.items()},
     "V5": v5.parse,
-    "V5D": draft.parse,
 }
-_UNREADABLE: dict[str, Fault] = {
-    "V1": v1.UNREADABLE,
-    "V2": v2.UNREADABLE,
-    "V3": v3.UNREADABLE,
-    "V4": v4.UNREADABLE,
-    "V5": v5.UNREADABLE,
-    "V5D": draft.UNREADABLE,
-}
-_BY_BARS = {4: "V2", 6: "V3", 7: "V4", 9: "V5D", 10: "V5"}
+_BY_BARS = {len(SEGMENTS[version]) - 1: version for version in _FORMS}
 
 
 def detect(text: str) -> str:
@@ -118,4 +113,44 @@ def unreadable(shown: str, version: str | None = None) -> Parsed:
         UsageError: There is no such version.
     """
     name = _checked(version or detect(shown))
-    return Parsed(name, shown, [], (_UNREADABLE[name],))
+    fault = early.UNREADABLE if name == "V1" else _FORMS[name].unreadable
+    return Parsed(name, shown, [], (fault,))
+
+
+class Splitter:
+    """Makes messages of lines that come one after the other.
+
+    Args:
+        version: The version that every message is read in; V1 takes each line into a block, the
+            others none. None looks at the line that begins a message.
+        most: The characters after which nothing more of a block is kept; None keeps all.
+    """
+
+    def __init__(self, version: str | None = None, most: int | None = None) -> None:
+        self._version = version
+        self._most = most
+        self._block: list[str] = []
+        self._size = 0
+
+    def feed(self, line: str) -> str | None:
+        """Return the message that ends with a line (given without its break), if one does."""
+        bare = line.removesuffix("\r")
+        if not (self._block or self._begins(bare)):
+            return bare or None
+        if not bare:
+            return self.rest()
+        if self._most is None or self._size <= self._most:
+            self._block.append(bare)
+            self._size += len(bare) + 1
+        return None
+
+    def rest(self) -> str | None:
+        """Return the block that the end of the stream ends, if there is one."""
+        block, self._block, self._size = self._block, [], 0
+        return "\n".join(block) or None
+
+    def _begins(self, line: str) -> bool:
+        if self._version is not None:
+            return bool(line) and self._version == "V1"
+        # A block whose brackets were forgotten is still one faulty message, not six.
+        return line[:1] == "[" or (line[:4] in ("MSG_", "FROM") and "|" not in line)

@@ -8,6 +8,7 @@ Source: PR-001, PR-003, PR-592, PR-628.
 
 from __future__ import annotations
 
+from council.core.errors import InvalidMessageError
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -89,6 +90,16 @@ class Parsed:
     def valid(self) -> bool:
         """Tell whether no check failed."""
         return not self.errors
+
+    def require_valid(self) -> Parsed:
+        """Return the reading itself.
+
+        Raises:
+            InvalidMessageError: It has faults.
+        """
+        if self.errors:
+            raise InvalidMessageError([fault.to_record() for fault in self.errors])
+        return self
 
     @property
     def standing(self) -> str:

@@ -10,15 +10,22 @@ Source: PR-317, PR-418, PR-537, PR-546, PR-578, A-43, A-57.
 from __future__ import annotations
 
 from council.core.errors import UsageError
-from council.wire import v1
 from council.wire.building import checked
-from council.wire.code_texts import meaning_of
-from council.wire.identifiers import USER, ends_of, is_agent, is_digits, is_long_task_id, is_task_id
+from council.wire.codes import meaning_of
+from council.wire.early import ROLES
+from council.wire.forms import SEGMENTS
+from council.wire.identifiers import (
+    USER,
+    ends_of,
+    is_agent,
+    is_clean,
+    is_digits,
+    is_long_task_id,
+    is_task_id,
+)
 from council.wire.identifiers import number_of as number_in
-from council.wire.lines import is_clean
 from council.wire.parsed import Fault, Parsed
 
-_BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _GOT_CHARS = 20
 _NAME_CHARS = 40
 _LAST_NUMBER = 9999
@@ -56,27 +63,25 @@ def answer(
     """
     if request.errors or request.version == "V5D":
         raise UsageError("only a valid message of V1 to V5 can be answered", "answer its fault")
-    version, segments = request.version, request.segments
-    number = number or number_in(segments[0]) + 1
+    version = request.version
+    said = dict(zip(SEGMENTS[version], request.segments, strict=True))
+    number = number or number_in(said["msg"]) + 1
+    message_id = f"M{number}" if version in ("V4", "V5") else f"MSG_{number:02}"
+    said |= {"msg": message_id, "type": kind, "data": data, "state": state, "err": err}
     if version == "V1":
-        _, back, here, _, task, _ = segments
-        return checked([f"MSG_{number:02}", here, back, kind, task, data], version)
-    if version == "V2":
-        role = "W" if segments[1] == "O" else "O"
-        return checked([f"MSG_{number:02}", role, kind, segments[3], data], version)
-    back, _, here = segments[1].partition(">")
-    here = sender or here
-    if here != USER and not is_agent(here) and version != "V3":
-        raise UsageError(f"{here} is no single agent", "say who answers: sender")
-    route = f"{here}>{back}"
-    task, pri = segments[3], segments[4]
-    if version == "V3":
-        return checked([f"MSG_{number:02}", route, kind, task, pri, state, data], version)
-    first = [f"M{number}", route, kind, task, pri, state, err]
-    if version == "V4":
-        return checked([*first, data], version)
-    depth, ctx = segments[7].replace("-", "0"), segments[8]
-    return checked([*first, depth, ctx, budget or segments[9], data], version)
+        said["from"], said["to"] = said["to"], said["from"]
+    elif version == "V2":
+        said["role"] = "W" if said["role"] == "O" else "O"
+    else:
+        back, _, here = said["route"].partition(">")
+        here = sender or here
+        if here != USER and not is_agent(here) and version != "V3":
+            raise UsageError(f"{here} is no single agent", "say who answers: sender")
+        said["route"] = f"{here}>{back}"
+    if version == "V5":
+        said["depth"] = said["depth"].replace("-", "0")
+        said["budget"] = budget or said["budget"]
+    return checked([said[name] for name in SEGMENTS[version]], version)
 
 
 def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "") -> str | None:
@@ -99,7 +104,7 @@ def reply_to_fault(faulty: Parsed, *, number: int | None = None, sender: str = "
     if version in ("V1", "V2"):
         data = f"{fault.code}:{meaning_of(fault.code, 'V2')}{_where(fault, ';')}"
         if version == "V1":
-            ends = v1.ROLES if told[1:2] == ["WORKER"] else v1.ROLES[::-1]
+            ends = ROLES if told[1:2] == ["WORKER"] else ROLES[::-1]
             return checked([f"MSG_{number:02}", *ends, "ERR", task, data], version)
         role = "O" if told[1:2] == ["W"] else "W"
         return checked([f"MSG_{number:02}", role, "E", task or "TASK_00", data], version)
@@ -144,7 +149,7 @@ def _told(faulty: Parsed) -> list[str]:
     """Return what can be made out of a message at fault, segment by segment."""
     if faulty.segments:
         return faulty.segments
-    return faulty.text.rstrip("\r\n").split("|", _BARS.get(faulty.version, 9) + 1)
+    return faulty.text.rstrip("\r\n").split("|", len(SEGMENTS[faulty.version]))
 
 
 def _number_after(message_id: str) -> int:

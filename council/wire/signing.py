@@ -15,15 +15,16 @@ from council.core.errors import InvalidMessageError, UsageError
 from council.core.protocol.payload import split_outside_quotes
 from council.core.record import Record
 from council.wire.building import checked
-from council.wire.checklist import DATA_CHARS
-from council.wire.draft import is_hex
+from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
 from council.wire.parsed import Fault
+from council.wire.v4 import is_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
+    from typing import Any
 
 _PAIR = "auth="
 _LAST_NONCE = 0xFFFF
@@ -34,12 +35,13 @@ TOO_LONG = Fault(code="E10", rule="V5-signed", segment=11)
 class Verdict(Record):
     """Whether a message is signed by a holder of the key.
 
-    `reason` is `valid`, `missing`, `malformed`, `forged` or `replayed`; `used` is the pair of
-    SID and NONCE to remember, None unless valid.
+    `reason` is `valid`, `missing`, `malformed`, `forged` or `replayed`, or `faulty` for what is
+    no valid message at all; `used` is the pair of SID and NONCE to remember, None unless valid.
     """
 
     reason: str
     used: tuple[str, str] | None = None
+    faults: tuple[Fault, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -50,6 +52,22 @@ class Verdict(Record):
     def fault(self) -> Fault | None:
         """Return the fault to answer with (`desc=auth`), None for a valid signature."""
         return None if self.valid else REFUSED
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """Return what is wrong, each fault as the object that `--json` prints."""
+        faults = self.faults or (() if self.valid else (REFUSED,))
+        return [fault.to_record() for fault in faults]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `msg verify`."""
+        session, nonce = self.used or (None, None)
+        return {
+            **self.as_json("valid reason"),
+            "sid": session,
+            "nonce": nonce,
+            "errors": self.errors,
+        }
 
 
 def sign(text: str, key: str | bytes, sid: str, nonce: str) -> str:

@@ -1,53 +1,50 @@
-"""Version 4: one line of eight segments, with limits and a code segment of its own.
+"""Version 4: one line of eight segments, with limits and a code segment of its own; and a draft.
 
-Source: PR-401 to PR-409, PR-416, PR-417, A-40, A-42.
+The draft of version 5 that stands in the V4 chapter is read, never written: ten segments, the
+first seven of V4, then AUTH and TRACE, then DATA. Its faults carry the codes of V4.
+
+Source: PR-401 to PR-409, PR-416, PR-417, PR-451 to PR-455, A-40, A-42, A-45, A-46.
 """
 
 from __future__ import annotations
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.checklist import (
+from council.wire.forms import (
     DATA_CHARS,
     PRIORITIES,
     STATES,
-    faults_of,
+    TYPES,
+    Form,
+    common_notes,
+    fields_in,
     has_no_arrow,
-    refused,
     told_once,
-    unless_unused,
 )
-from council.wire.codes import is_known
-from council.wire.identifiers import is_code, is_message_id, is_padded, is_task_id, is_v4_route
-from council.wire.lines import one_line
-from council.wire.parsed import Fault, Parsed, Warned
+from council.wire.identifiers import (
+    is_code,
+    is_digits,
+    is_message_id,
+    is_task_id,
+    is_v4_route,
+)
+from council.wire.parsed import Fault, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.wire.checklist import Check
-
-NAME = "V4"
-TYPES = ("R", "S", "C", "U", "A", "E", "B", "H")
-UNREADABLE = Fault(code="E05", rule="V4-0")
-_COUNT = Fault(code="E03", rule="V4-1")
-_PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E05")
-_PADDED_TASK = Warned(name="W_NONCANONICAL", segment=4, code="E05")
-_UNKNOWN_CODE = Warned(name="W_UNKNOWN_ERR", segment=7, code="E05")
-_CODE_MISSING = Warned(name="W_ERR_MISSING", segment=7, code="E05")
-_CODE_ELSEWHERE = Warned(name="W_ERR_ON_NON_ERROR", segment=7, code="E05")
-_TRUNCATED = Warned(name="W_DATA_TRUNCATED", segment=8, code="E02")
-
+    from council.wire.forms import Check
 
 # Zero fits the pattern and not the range: a fault of its own.
 _NO_MESSAGE = frozenset(("M0", "M00", "M000", "M0000"))
 _NO_TASK = frozenset(("T0", "T00", "T000"))
+_HEX = frozenset("0123456789abcdefABCDEF")
 
-CHECKS: tuple[Check, ...] = (
+_CHECKS: tuple[Check, ...] = (
     (0, "E05", "V4-2", is_message_id),
     (0, "E04", "V4-2r", lambda msg: msg not in _NO_MESSAGE),
     (1, "E13", "V4-3", is_v4_route),
-    (2, "E14", "V4-4", frozenset(TYPES).__contains__),
+    (2, "E14", "V4-4", frozenset(TYPES["V4"]).__contains__),
     (3, "E05", "V4-5", is_task_id),
     (3, "E04", "V4-5r", lambda task: task not in _NO_TASK),
     (4, "E10", "V4-6", PRIORITIES.__contains__),
@@ -59,56 +56,104 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def parse(text: str) -> Parsed:
-    """Read one line and report every fault of it; DATA that is too long is cut."""
-    line = one_line(text)
-    if line is None:
-        return refused(NAME, text, UNREADABLE)
-    segments = line.split("|", 8)
-    if len(segments) != 8:
-        return refused(NAME, text, _COUNT)
-    errors = faults_of(segments, CHECKS)
-    notes = told_once(notes_of(segments), errors)
-    if len(segments[7]) > DATA_CHARS:
-        segments[7] = segments[7][:DATA_CHARS]
-        notes.append(_TRUNCATED)
-    return Parsed(NAME, text, segments, errors, notes, fields_of)
+def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
+    return told_once(common_notes(segments, "V4", "E05"), errors)
 
 
-def notes_of(segments: list[str]) -> list[Warned]:
-    """Return the warnings about the first seven segments."""
-    notes = []
-    if is_padded(segments[0]):
-        notes.append(_PADDED_MESSAGE)
-    if is_padded(segments[3]):
-        notes.append(_PADDED_TASK)
-    is_error, code = segments[2] == "E", segments[6]
-    if code == "-":
-        if is_error:
-            notes.append(_CODE_MISSING)
-    else:
-        if not is_known(code, NAME):
-            notes.append(_UNKNOWN_CODE)
-        if not is_error:
-            notes.append(_CODE_ELSEWHERE)
+V4 = Form(
+    "V4",
+    "E05",
+    _CHECKS,
+    _judge,
+    lambda segments: fields_in(segments, "V4"),
+    count_code="E03",
+    too_long="E02",
+)
+
+
+def is_hex(text: str, digits: int) -> bool:
+    """Tell whether `text` is that many hex digits, in any case."""
+    return len(text) == digits and _HEX.issuperset(text)
+
+
+def _is_auth(text: str) -> bool:
+    if text == "-":
+        return True
+    sid, _, rest = text.partition(":")
+    nonce, _, signature = rest.partition(":")
+    return (
+        _is_numbered(sid, "S", 3)
+        and len(nonce) == 4
+        and nonce.isascii()
+        and nonce.isalnum()
+        and is_hex(signature, 8)
+    )
+
+
+def _is_trace(text: str) -> bool:
+    if text == "-":
+        return True
+    parts = text.split(":", 3)
+    if len(parts) != 3:
+        return False
+    trace, parent, seconds = parts
+    return (
+        _is_numbered(trace, "X", 4)
+        and (parent == "-" or is_message_id(parent))
+        and len(seconds) == 5
+        and is_digits(seconds)
+        and int(seconds) < 86_400
+    )
+
+
+def _is_numbered(text: str, letter: str, digits: int) -> bool:
+    number = text[1:]
+    return text[:1] == letter and len(number) <= digits and is_digits(number) and number[0] != "0"
+
+
+_DRAFT_CHECKS: tuple[Check, ...] = (
+    *(
+        (place, code, rule.replace("V4", "V5D"), fits)
+        for place, code, rule, fits in _CHECKS
+        if place < 7
+    ),
+    (7, "E05", "V5D-9", _is_auth),
+    (8, "E05", "V5D-10", _is_trace),
+    (9, "E02", "V5D-11", has_no_arrow),
+    (9, "E03", "V5D-13", bool),
+)
+
+
+def _judge_draft(segments: list[str], errors: list[Fault]) -> list[Warned]:
+    notes = _judge(segments, errors)
+    if flags_and_pairs(segments[9][:DATA_CHARS])[1].get("SYS", "0") not in ("0", "1"):
+        errors.append(Fault(code="E02", rule="V5D-12", segment=10))
     return notes
 
 
-def fields_of(segments: list[str]) -> dict[str, Any]:
-    """Return the fields of a valid line."""
-    msg, route, kind, task, pri, state, err, data = segments
-    sender, _, target = route.partition(">")
-    flags, pairs = flags_and_pairs(data)
+def _draft_fields(segments: list[str]) -> dict[str, Any]:
+    """Return the fields of a valid line; `data_mode` names how DATA is meant."""
+    auth, trace, data = segments[7:]
     return {
-        "msg": msg,
-        "from": sender,
-        "to": target,
-        "type": kind,
-        "task": unless_unused(task),
-        "pri": unless_unused(pri),
-        "state": unless_unused(state),
-        "err": unless_unused(err),
-        "data": data,
-        "flags": flags,
-        "pairs": pairs,
+        **fields_in([*segments[:7], data], "V4"),
+        "auth": None if auth == "-" else _named(auth, "sid", "nonce", "sig"),
+        "trace": None if trace == "-" else _named(trace, "trace", "parent", "ts"),
+        "data_mode": data_mode(data),
     }
+
+
+def _named(text: str, *names: str) -> dict[str, str | None]:
+    values = (None if value == "-" else value for value in text.split(":"))
+    return dict(zip(names, values, strict=True))
+
+
+def data_mode(data: str) -> str:
+    """Return `dict` (`$1`), `ref` (`#CTX42`), `zip` (`~…`) or `text`."""
+    if data[:1] == "$" and data[1:2].isdigit():
+        return "dict"
+    return {"#": "ref", "~": "zip"}.get(data[:1], "text")
+
+
+DRAFT = Form(
+    "V5D", "E05", _DRAFT_CHECKS, _judge_draft, _draft_fields, count_code="E03", too_long="E02"
+)

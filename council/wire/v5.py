@@ -8,18 +8,20 @@ from __future__ import annotations
 from functools import lru_cache
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.checklist import (
+from council.core.protocol.protocol_ids import is_context
+from council.wire.codes import CODES
+from council.wire.forms import (
     DATA_CHARS,
-    DEFAULT_PRIORITY,
     PRIORITIES,
     STATES,
-    faults_of,
+    TYPES,
+    Form,
+    common_notes,
+    fields_in,
     has_no_arrow,
-    refused,
     told_once,
-    unless_unused,
+    warned,
 )
-from council.wire.codes import CODES
 from council.wire.identifiers import (
     ends_with_user,
     is_code,
@@ -28,25 +30,19 @@ from council.wire.identifiers import (
     is_task_id,
     is_v5_route,
 )
-from council.wire.lines import one_line
 from council.wire.parsed import Fault, Parsed, Warned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.wire.checklist import Check
+    from council.wire.forms import Check
 
-NAME = "V5"
-TYPES = ("R", "S", "E", "C", "U", "A", "B", "H", "D", "J", "L", "K", "X")
 # Two examples use it, no table lists it.
 QUERY = "Q"
-UNREADABLE = Fault(code="E10", rule="V5-0")
-_COUNT = Fault(code="E10", rule="V5-1")
-_KNOWN_CODES = frozenset(CODES[NAME])
+_KNOWN_CODES = frozenset(CODES["V5"])
 _DEPTHS = frozenset("012345-")
 _EXCEPTIONAL_DEPTHS = frozenset("45")
-_CTX_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 # Who typically sends a type; what is not listed anybody sends. A router passes on all types, and
 # a request begins with the user.
 _SENDERS = {
@@ -62,25 +58,12 @@ _SENDERS = {
     "X": "WR",
 }
 
-_USUAL = frozenset(kind + role for kind in TYPES for role in _SENDERS.get(kind, "OWRU"))
+_USUAL = frozenset(kind + role for kind in TYPES["V5"] for role in _SENDERS.get(kind, "OWRU"))
 _USUAL_DEPTHS = frozenset("0123")
-
-_PADDED_MESSAGE = Warned(name="W_NONCANONICAL", segment=1, code="E10")
-_SENDER = Warned(name="W_SENDER", segment=2)
-_TYPE_Q = Warned(name="W_TYPE_Q", segment=3, code="E14")
-_PADDED_TASK = Warned(name="W_NONCANONICAL", segment=4, code="E10")
-_UNKNOWN_CODE = Warned(name="W_UNKNOWN_ERR", segment=7, code="E10")
-_CODE_MISSING = Warned(name="W_ERR_MISSING", segment=7, code="E10")
-_CODE_ELSEWHERE = Warned(name="W_ERR_ON_NON_ERROR", segment=7, code="E10")
-_DEPTH_DASH = Warned(name="W_DEPTH_DASH", segment=8, code="E16")
-_DEPTH_WITHOUT_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8, code="E16")
-_DEPTH_WITH_REASON = Warned(name="W_DEPTH_EXCEPTIONAL", segment=8)
-_PADDED_BUDGET = Warned(name="W_NONCANONICAL", segment=10, code="E10")
-_TRUNCATED = Warned(name="W_DATA_TRUNCATED", segment=11, code="E10")
 
 
 def _is_context(ctx: str) -> bool:
-    return ctx == "-" or (ctx[:1] == "S" and 1 < len(ctx) < 9 and _CTX_CHARS.issuperset(ctx[1:]))
+    return ctx == "-" or is_context(ctx)
 
 
 def _is_budget(budget: str) -> bool:
@@ -92,7 +75,7 @@ def _is_budget(budget: str) -> bool:
 _CHECKS: tuple[Check, ...] = (
     (0, "E10", "V5-2", is_message_id),
     (1, "E13", "V5-3", is_v5_route),
-    (2, "E14", "V5-4", frozenset((*TYPES, QUERY)).__contains__),
+    (2, "E14", "V5-4", frozenset((*TYPES["V5"], QUERY)).__contains__),
     (3, "E10", "V5-5", is_task_id),
     (4, "E11", "V5-6", PRIORITIES.__contains__),
     (5, "E15", "V5-7", STATES.__contains__),
@@ -107,34 +90,20 @@ _CHECKS: tuple[Check, ...] = (
 
 def parse(text: str) -> Parsed:
     """Read one line and report every fault of it; DATA that is too long is cut."""
-    line = text if text.isprintable() else one_line(text)
-    if line is None:
-        return refused(NAME, text, UNREADABLE)
-    segments = line.split("|", 11)
-    if len(segments) != 11:
-        return refused(NAME, text, _COUNT)
-    if _is_plain(*segments):
-        return Parsed(NAME, text, segments, (), (), fields_of)
+    segments = V5.segments_in(text)
+    if isinstance(segments, Parsed):
+        return segments
+    if _is_plain(segments):
+        return Parsed("V5", text, segments, (), (), fields_of)
     return inspect(text, segments)
 
 
-def _is_plain(
-    msg: str,
-    route: str,
-    kind: str,
-    tid: str,
-    pri: str,
-    state: str,
-    err: str,
-    depth: str,
-    ctx: str,
-    budget: str,
-    data: str,
-) -> bool:
-    """Tell quickly whether there is nothing to report; a False says nothing yet.
+def _is_plain(segments: list[str]) -> bool:
+    """Return true quickly if there is nothing to report; a False says nothing yet.
 
     Nearly every line passes here, at half the cost of the checklist.
     """
+    msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
     return (
         _kind_of(msg) == "M"
         and len(route) < 13
@@ -167,70 +136,31 @@ def _known_kind(word: str) -> str:
     return letter
 
 
-def inspect(text: str, segments: list[str]) -> Parsed:
-    """Return the reading of eleven segments by the checklist, with all that is to be said."""
-    errors = faults_of(segments, _CHECKS)
-    notes = told_once(_notes_of(segments), errors)
-    if len(segments[10]) > DATA_CHARS:
-        segments[10] = segments[10][:DATA_CHARS]
-        notes.append(_TRUNCATED)
-    return Parsed(NAME, text, segments, errors, notes, fields_of)
-
-
-def _notes_of(segments: list[str]) -> list[Warned]:
-    msg, route, kind, task, _, state, code, depth, _, budget, data = segments
-    notes = []
-    if is_padded(msg):
-        notes.append(_PADDED_MESSAGE)
-    if route[:1] not in _SENDERS.get(kind, route) and not _is_usual(kind, state, route):
-        notes.append(_SENDER)
-    if kind == QUERY:
-        notes.append(_TYPE_Q)
-    if is_padded(task):
-        notes.append(_PADDED_TASK)
-    if code == "-":
-        if kind == "E":
-            notes.append(_CODE_MISSING)
-    else:
-        if code not in _KNOWN_CODES:
-            notes.append(_UNKNOWN_CODE)
-        # E00 says that there is no error.
-        if kind != "E" and code != "E00":
-            notes.append(_CODE_ELSEWHERE)
-    if depth == "-":
-        notes.append(_DEPTH_DASH)
-    elif depth in _EXCEPTIONAL_DEPTHS:
-        has_reason = bool(flags_and_pairs(data)[1].get("reason"))
-        notes.append(_DEPTH_WITH_REASON if has_reason else _DEPTH_WITHOUT_REASON)
-    if is_padded(budget):
-        notes.append(_PADDED_BUDGET)
-    return notes
-
-
-def _is_usual(kind: str, state: str, route: str) -> bool:
-    """Tell whether a sender outside the table is usual all the same: O1 cancels by U."""
-    return kind == "U" and state == "X" and route[:1] == "O"
+def _judge(segments: list[str], errors: list[Fault]) -> list[Warned]:
+    _, route, kind, _, _, state, _, depth, _, budget, data = segments
+    # O1 cancels by U.
+    is_usual = route[:1] in _SENDERS.get(kind, route) or (kind, state, route[:1]) == ("U", "X", "O")
+    is_deep = depth in _EXCEPTIONAL_DEPTHS
+    has_reason = is_deep and bool(flags_and_pairs(data)[1].get("reason"))
+    own = warned(
+        ("W_SENDER", 2, "", not is_usual),
+        ("W_TYPE_Q", 3, "E14", kind == QUERY),
+        ("W_DEPTH_DASH", 8, "E16", depth == "-"),
+        ("W_DEPTH_EXCEPTIONAL", 8, "" if has_reason else "E16", is_deep),
+        ("W_NONCANONICAL", 10, "E10", is_padded(budget)),
+    )
+    notes = [*common_notes(segments, "V5", "E10"), *own]
+    return told_once(sorted(notes, key=lambda one: one.segment), errors)
 
 
 def fields_of(segments: list[str]) -> dict[str, Any]:
     """Return the fields of a valid line."""
-    msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
-    sender, _, target = route.partition(">")
-    flags, pairs = flags_and_pairs(data)
-    return {
-        "msg": msg,
-        "from": sender,
-        "to": target,
-        "type": kind,
-        "tid": unless_unused(tid),
-        "pri": unless_unused(pri),
-        "pri_effective": DEFAULT_PRIORITY if pri == "-" else pri,
-        "state": unless_unused(state),
-        "err": unless_unused(err),
-        "depth": 0 if depth == "-" else int(depth),
-        "ctx": unless_unused(ctx),
-        "budget": None if budget == "-" else int(budget[1:]),
-        "data": data,
-        "flags": flags,
-        "pairs": pairs,
-    }
+    fields = fields_in(segments, "V5")
+    fields["depth"] = int(fields["depth"] or 0)
+    if fields["budget"] is not None:
+        fields["budget"] = int(fields["budget"][1:])
+    return fields
+
+
+V5 = Form("V5", "E10", _CHECKS, _judge, fields_of, too_long="E10")
+inspect = V5.inspect

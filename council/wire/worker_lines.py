@@ -14,15 +14,13 @@ from council.core.nesting import read_json
 from council.core.protocol.messages import Message
 from council.core.reading_answers.protocol_lines import BARS, find_line, segments_of, unescaped
 from council.core.record import Record
-from council.wire.explanation import NAMES
-from council.wire.fault_texts import fault_of_count, fault_of_segment, json_fault
+from council.wire.forms import NAMES, TYPES
 from council.wire.identifiers import is_code
 from council.wire.messages import detect, parse
 from council.wire.parsed import Fault, Parsed
-from council.wire.v5 import TYPES
 
 _SPOKEN = ("V2", "V3", "V4", "V5")
-_VERSION_OF = {5: "V2", 7: "V3", 8: "V4", 11: "V5"}
+_VERSION_OF = {len(NAMES[version]): version for version in _SPOKEN}
 _DASHES = "—–−‐‑‒―﹣－"
 _UNUSED = {"PRI": "-", "STATE": "-", "ERR": "-", "DEPTH": "0", "CTX": "-", "BUDGET": "-"}
 _BLANKS = " \t\u00a0\u2007\u202f\u3000"
@@ -38,6 +36,57 @@ _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
 _OPEN = "…"
 _DATA_OF = {"S": "result=…", "E": "desc=…", "C": "question=…;options=a,b", "U": "progress=…"}
 _OTHER_ERROR = "E99"
+
+Text = tuple[str, str]
+
+_GOT_CHARS = 24
+_FORMS: dict[str, Text] = {
+    "MSG": ("M and a number, such as M2", "M et un nombre, comme M2"),
+    "ROUTE": ("two ids and an arrow, W1 to O1", "deux identifiants et une flèche, de W1 à O1"),
+    "ROLE": ("O or W", "O ou W"),
+    "TYPE": ("one letter: S, E, C, U or X", "une lettre : S, E, C, U ou X"),
+    "TID": ("T and a number, such as T1, or -", "T et un nombre, comme T1, ou -"),
+    "TASK": ("T and a number, such as T1, or -", "T et un nombre, comme T1, ou -"),
+    "PRI": ("P0, P1, P2 or -", "P0, P1, P2 ou -"),
+    "STATE": ("N, R, D, F, X or -", "N, R, D, F, X ou -"),
+    "ERR": ("E and two digits, or -", "E et deux chiffres, ou -"),
+    "DEPTH": ("one digit from 0 to 5", "un chiffre de 0 à 5"),
+    "CTX": (
+        "S with small letters or digits, or -",
+        "S avec des lettres minuscules ou des chiffres, ou -",
+    ),
+    "BUDGET": ("B and a number, such as B300, or -", "B et un nombre, comme B300, ou -"),
+}
+_SEGMENT = ("{name} is {got}, and must be {form}", "{name} est {got}, et doit être {form}")
+_EMPTY = ("empty", "vide")
+_DATA_EMPTY = ("DATA is empty", "DATA est vide")
+_DATA_MARKS = (
+    "DATA may hold no bar and no sign for greater than",
+    "DATA ne peut contenir ni barre ni signe supérieur",
+)
+_COUNT = (
+    "it has {count} segments, and {version} has {wanted}",
+    "elle a {count} segments, et {version} en a {wanted}",
+)
+_MISSING = (", {name} is missing", ", il manque {name}")
+_SEPARATED = (
+    "its segments are not parted by bars",
+    "ses segments ne sont pas séparés par des barres",
+)
+_JSON = (
+    "it is JSON, and a message is one line with bars",
+    "c'est du JSON, et un message est une ligne avec des barres",
+)
+_NOT_SENDABLE = (
+    "no such message can be sent by a worker here",
+    "aucun worker ne peut envoyer ici un tel message",
+)
+_REFUSED = (
+    "This line could not be read:\n\n    {said}\n\n{fault}.\n\nSend this line instead:\n\n"
+    "    {right}\n\nor its short form, which means the same:\n\n    {short}",
+    "Cette ligne n'a pas pu être lue :\n\n    {said}\n\n{fault}.\n\nEnvoie plutôt cette "
+    "ligne :\n\n    {right}\n\nou sa forme courte, qui dit la même chose :\n\n    {short}",
+)
 
 
 class Line(Record):
@@ -58,16 +107,24 @@ class Line(Record):
     right: str = ""
 
 
-def line_in(text: str, request: Message, *, worker: str, version: str, lang: str) -> Line | None:
-    """Return the line of the protocol that stands in a line of text, None where none does.
+class Asked(Record):
+    """What a worker was asked, and how it speaks.
 
     Args:
-        text: One line of what a worker said.
-        request: What the worker was asked.
+        request: The message.
         worker: Its id.
         version: The version that it speaks; a line that fits none is judged by it.
-        lang: `en` or `fr`, for what is wrong with it.
+        lang: `en` or `fr`, for what is wrong with a line.
     """
+
+    request: Message
+    worker: str
+    version: str
+    lang: str
+
+
+def line_in(text: str, asked: Asked) -> Line | None:
+    """Return the line of the protocol that stands in a line of text, None where none does."""
     found = find_line(text)
     if found is None:
         return None
@@ -80,7 +137,7 @@ def line_in(text: str, request: Message, *, worker: str, version: str, lang: str
         return Line(said=plain, found=read, repaired=(*found.mended, *repaired))
     if found.before and not found.before.endswith((":", "：")):
         return None  # prose that speaks of a line
-    return _explained(plain, found.text, request, worker, version, lang)
+    return _explained(plain, found.text, asked)
 
 
 def _repaired(text: str) -> tuple[Parsed | None, tuple[str, ...]]:
@@ -171,35 +228,33 @@ def _data(value: str) -> tuple[str, list[str]]:
     return right, words
 
 
-def _explained(
-    said: str, text: str, request: Message, worker: str, version: str, lang: str
-) -> Line:
+def _explained(said: str, text: str, asked: Asked) -> Line:
     """Return a line that cannot be read with what is wrong with it, and the line to send."""
     segments = [one.strip(_BLANKS).replace("\t", " ") for one in segments_of(unescaped(text))]
-    judged = _judged_as(text, len(segments), version)
+    judged, french = _judged_as(text, len(segments), asked.version), asked.lang == "fr"
     names = NAMES[judged]
     bars = any(bar in text for bar in BARS)
     kept: list[str] = []
     if not bars:
-        fault = fault_of_count("", len(segments), judged, lang, separated=True)
+        fault = _SEPARATED[french]
         kept = segments if len(segments) == len(names) else []
         found = Parsed(judged, said, [], (Fault(code="E10", rule=f"{judged}-1"),))
     elif len(segments) != len(names):
         kept, missing = _aligned(segments, judged)
         found = Parsed(judged, said, [], parse("", judged).errors[:1])
-        extra = len(segments) > len(names) and bool(kept)
-        fault = fault_of_count(missing, len(segments), judged, lang, bar_in_data=extra)
+        fault = _COUNT[french].format(count=len(segments), version=judged, wanted=len(names))
+        fault += _MISSING[french].format(name=missing) if missing else ""
+        if len(segments) > len(names) and kept:  # its head is right, so the bars are in DATA
+            fault = _DATA_MARKS[french]
     else:
         kept = [
             _data(one)[0] if name == "DATA" else _segment(name, one)[0]
             for name, one in zip(names, segments, strict=True)
         ]
         found = parse("|".join(kept), judged)
-        places = list(dict.fromkeys((one.segment or 1) - 1 for one in found.errors))
-        fault = "; ".join(
-            fault_of_segment(names[place], segments[place], lang) for place in places[:_MOST_FAULTS]
-        )
-    right = line_to_send(kept, request, worker, judged)
+        places = list(dict.fromkeys((one.segment or 1) - 1 for one in found.errors))[:_MOST_FAULTS]
+        fault = "; ".join(_fault_of_segment(names[at], segments[at], french) for at in places)
+    right = line_to_send(kept, asked, judged)
     return Line(said=said, found=found, fault=fault, right=right)
 
 
@@ -235,15 +290,15 @@ def _default(name: str) -> str:
     return {"MSG": "M1", "ROUTE": "W1>O1", "TYPE": "S", **_UNUSED}.get(name, "-")
 
 
-def line_to_send(kept: list[str], request: Message, worker: str, version: str) -> str:
+def line_to_send(kept: list[str], asked: Asked, version: str = "") -> str:
     """Return the right line: what was said where it can stand, else what the request says.
 
     Args:
         kept: The segments that were said, in their places; [] where they are not clear.
-        request: What the worker was asked.
-        worker: Its id.
-        version: The version of `kept`.
+        asked: What the worker was asked.
+        version: The version of `kept`, "" for the one that the worker speaks.
     """
+    request, worker, version = asked.request, asked.worker, version or asked.version
     written = "V4" if version == "V4" else "V5"
     said = dict(zip(NAMES[version], kept, strict=False))
     kind = _kind(said.get("TYPE", ""))
@@ -274,11 +329,11 @@ def line_to_send(kept: list[str], request: Message, worker: str, version: str) -
 
 def _kind(said: str) -> str:
     word = said.strip().upper()
-    known = word if word in TYPES else _WORD_TYPES.get(word, "")
+    known = word if word in TYPES["V5"] else _WORD_TYPES.get(word, "")
     return known if known in _STATES else "S"
 
 
-def json_line(text: str, request: Message, *, worker: str, version: str, lang: str) -> Line | None:
+def json_line(text: str, asked: Asked) -> Line | None:
     """Return what a message that was written as JSON comes to, None for any other text."""
     shown = text.strip()
     low = shown.casefold()
@@ -290,12 +345,34 @@ def json_line(text: str, request: Message, *, worker: str, version: str, lang: s
         return None
     named = {str(name).casefold(): value for name, value in told.items()}
     kind = str(named.get("type", ""))
-    if kind.upper() not in (*TYPES, *_WORD_TYPES) or "data" not in named:
+    if kind.upper() not in (*TYPES["V5"], *_WORD_TYPES) or "data" not in named:
         return None
     kept = ["", "", kind, *[""] * 7, str(named["data"])]
     return Line(
         said=" ".join(shown.split()),
         found=Parsed("V5", shown, [], (Fault(code="E10", rule=f"{detect(shown)}-0"),)),
-        fault=json_fault(lang),
-        right=line_to_send(kept, request, worker, version),
+        fault=_JSON[asked.lang == "fr"],
+        right=line_to_send(kept, asked),
+    )
+
+
+def _fault_of_segment(name: str, value: str, french: bool) -> str:
+    """Return what is wrong with the value of a segment, and what it must be."""
+    if name == "DATA":
+        return (_DATA_MARKS if value else _DATA_EMPTY)[french]
+    got = value if len(value) <= _GOT_CHARS else f"{value[:_GOT_CHARS]}…"
+    return _SEGMENT[french].format(name=name, got=got or _EMPTY[french], form=_FORMS[name][french])
+
+
+def not_sendable(lang: str) -> str:
+    """Return what is wrong with a valid line of an older version that has no place in V5."""
+    return _NOT_SENDABLE[lang == "fr"]
+
+
+def refusal_text(said: str, fault: str, right: str, lang: str) -> str:
+    """Return what a worker is told of a refused line: the line, the fault, what to send."""
+    segments = right.split("|")
+    kind = segments[6] if segments[2] == "E" else segments[2]
+    return _REFUSED[lang == "fr"].format(
+        said=said, fault=fault[:1].upper() + fault[1:], right=right, short=f"{kind} {segments[-1]}"
     )

@@ -22,11 +22,10 @@ from council.core.record import Record
 from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
 from council.wire.codes import CODES, mapped
-from council.wire.fault_texts import not_sendable
+from council.wire.forms import NAMES
 from council.wire.identifiers import is_code
-from council.wire.worker_lines import Line, json_line, line_in, line_to_send
+from council.wire.worker_lines import Asked, Line, json_line, line_in, line_to_send, not_sendable
 
-_BARS = {"V2": 4, "V3": 6, "V4": 7, "V5": 10}
 _NAME = "result"
 _REF = "#REF:"
 _KINDS = frozenset("SCUXA")
@@ -79,14 +78,14 @@ def read_output(
         version: The version that it speaks.
         lang: `en` or `fr`, for what is wrong with a line.
     """
-    reader = _Reader(request, worker or request.receiver, version, lang)
+    asked = Asked(request=request, worker=worker or request.receiver, version=version, lang=lang)
     plain = clean(text)
-    lines = plain.split("\n")
-    told = reader.as_json(plain)
-    if told:
-        return reader.said
+    as_json = json_line(plain, asked)
+    if as_json is not None:
+        return Said(faulty=[as_json])
+    reader = _Reader(asked)
     is_alone = not plain.strip().count("\n")
-    for line in lines:
+    for line in plain.split("\n"):
         reader.take(line, is_alone=is_alone)
     return reader.end()
 
@@ -94,40 +93,21 @@ def read_output(
 class _Reader:
     """Takes the lines of an output one by one."""
 
-    def __init__(self, request: Message, worker: str, version: str, lang: str) -> None:
+    def __init__(self, asked: Asked) -> None:
         self.said = Said()
-        self._request = request
-        self._worker = worker
-        self._version = version
-        self._lang = lang
+        self._asked = asked
         self._words: list[str] = []
         self._result: Told | None = None  # lines behind it belong to it
         self._more: list[str] = []
 
-    def as_json(self, text: str) -> bool:
-        """Take a message that was written as JSON; False for any other text."""
-        found = json_line(
-            text, self._request, worker=self._worker, version=self._version, lang=self._lang
-        )
-        self.said.faulty += [found] if found is not None else []
-        return found is not None
-
     def take(self, line: str, *, is_alone: bool) -> None:
         """Take one line; `is_alone` says that the output has no other."""
-        found = line_in(
-            line,
-            self._request,
-            worker=self._worker,
-            version=self._version,
-            lang=self._lang,
-        )
+        found = line_in(line, self._asked)
         if found is not None:
             self._close()
             self._take_line(found)
             return
-        short = short_form(
-            line, self._request, self._worker, version=self._version, is_alone=is_alone
-        )
+        short = _short_form(line, self._asked, is_alone=is_alone)
         if short:
             self._close()
             self._add(short)
@@ -151,18 +131,18 @@ class _Reader:
             message = message_of(found)
         except ConversionRefusedError:
             if not line.fault:
-                right = line_to_send([], self._request, self._worker, self._version)
-                line = line.copy(fault=not_sendable(self._lang), right=right)
+                right = line_to_send([], self._asked)
+                line = line.copy(fault=not_sendable(self._asked.lang), right=right)
             self.said.faulty.append(line)
             return
         if found.version != "V5":
-            message = message.copy(
-                context=self._request.context,
-                budget=self._request.budget,
-                depth=self._request.depth + (message.kind == "X"),
-            )
+            request = self._asked.request
+            depth = request.depth + (message.kind == "X")
+            message = message.copy(context=request.context, budget=request.budget, depth=depth)
         cut = "W_DATA_TRUNCATED" in found.warnings
-        data = found.text.split("|", _BARS[found.version])[-1].rstrip("\r\n") if cut else ""
+        data = (
+            found.text.split("|", len(NAMES[found.version]) - 1)[-1].rstrip("\r\n") if cut else ""
+        )
         told = _fitting(message, data) if cut else Told(message=message)
         self._add([told.copy(repaired=line.repaired)])
 
@@ -173,12 +153,12 @@ class _Reader:
     def _close(self) -> None:
         """End the result that was open: what stood behind it is part of it."""
         if self._result is not None and self._more:
-            first = self._result.whole or readable_data(self._result.message.data)
+            first = self._result.whole or _readable(self._result.message.data)
             self._result.whole = "\n".join([first, *self._more])
         self._result, self._more = None, []
 
 
-def readable_data(data: str) -> str:
+def _readable(data: str) -> str:
     """Return DATA as a text: one pair a line, the value alone of a result that is all of it."""
     flags, pairs = flags_and_pairs(data)
     if not pairs:
@@ -197,9 +177,9 @@ def _fitting(message: Message, data: str) -> Told:
     flags, pairs = flags_and_pairs(data)
     if message.kind == "S":
         short = inline(data, DATA_CHARS)
-        return Told(message=_with_data(message, short), whole=readable_data(data))
+        return Told(message=message.saying(short), whole=_readable(data))
     if not pairs:
-        return Told(message=_with_data(message, inline(data, DATA_CHARS)))
+        return Told(message=message.saying(inline(data, DATA_CHARS)))
     longest = max(pairs, key=lambda name: len(pairs[name]))
     room = DATA_CHARS - len(data) + len(pairs[longest])
     cut = {**pairs, longest: inline(pairs[longest], max(1, room))}
@@ -212,26 +192,15 @@ def _fitting(message: Message, data: str) -> Told:
     return Told(message=kept)
 
 
-def _with_data(message: Message, data: str) -> Message:
-    flags, pairs = flags_and_pairs(data)
-    return message.copy(data=data, pairs=tuple(pairs.items()), flags=tuple(flags))
-
-
-def short_form(
-    line: str, request: Message, worker: str, *, version: str = "V5", is_alone: bool = False
-) -> list[Told]:
+def _short_form(line: str, asked: Asked, *, is_alone: bool) -> list[Told]:
     """Return the messages that a line in the short form stands for, [] for mere words.
 
     A letter or a code, and DATA: `S results=5`, `C question=…;options=a,b`, `E33 desc=…`,
     `U progress=50%`, `X W2 call=…;reason=…`. Behind bullets, in bold or in a code span it counts
     too, with a small letter or a colon as well.
 
-    Args:
-        line: A line of an output.
-        request: What the worker was asked.
-        worker: Its id.
-        version: The version that it speaks: its codes are those of V4 where that is V4.
-        is_alone: Whether the output has no other line: then DATA need not be a pair.
+    Codes are those of V4 where the worker speaks V4. Where the output has no other line, DATA
+    need not be a pair.
 
     Source: HR-016.
     """
@@ -241,16 +210,15 @@ def short_form(
     word, data, marks = _parted(bare)
     if not data or not _is_said(word, data, is_alone=is_alone and not mended):
         return []
-    if is_code(word) and version == "V4":
+    if is_code(word) and asked.version == "V4":
         word = mapped(word, "V4", "V5")[0]
     repaired = (*mended, *marks)
-    texts = written_short(f"{word} {data}", request, worker)
     told = [
         _fitting(one, one.data) if not _can_be_sent(one.data) else Told(message=one)
-        for one in texts
+        for one in written_short(f"{word} {data}", asked.request, asked.worker)
     ]
-    if told and told[0].message.kind == "S" and request.budget is not None:
-        left = max(0, request.budget - estimated_tokens(data))
+    if told and told[0].message.kind == "S" and asked.request.budget is not None:
+        left = max(0, asked.request.budget - estimated_tokens(data))
         told[0].message = told[0].message.copy(budget=left)
     return [one.copy(repaired=repaired) for one in told]
 
@@ -301,33 +269,11 @@ def _can_be_sent(data: str) -> bool:
 
 
 def reply(
-    request: Message,
-    kind: str,
-    data: str,
-    *,
-    worker: str,
-    state: str = "",
-    code: str = "",
-    budget: int | None = None,
+    request: Message, kind: str, data: str, *, worker: str, state: str = "", code: str = ""
 ) -> Message:
-    """Return a worker's message about a request: same task, context, depth and priority."""
-    flags, pairs = flags_and_pairs(data)
-    return Message(
-        number=request.number + 1,
-        sender=worker,
-        receiver=request.sender,
-        kind=kind,
-        task=request.task,
-        priority=request.priority,
-        state=state,
-        code=code,
-        depth=request.depth,
-        context=request.context,
-        budget=request.budget if budget is None else budget,
-        data=data,
-        pairs=tuple(pairs.items()),
-        flags=tuple(flags),
-    )
+    """Return a worker's message about a request: same task, context, depth, priority, budget."""
+    changes = {"sender": worker, "receiver": request.sender, "number": request.number + 1}
+    return request.saying(data, kind=kind, state=state, code=code, **changes)
 
 
 def fits(words: str) -> bool:
@@ -353,7 +299,7 @@ def wrapped(
     left = None if request.budget is None else max(0, request.budget - used)
     pairs = referring(words, ref) if ref else {_NAME: words}
     data = ";".join(f"{name}={value}" for name, value in pairs.items())
-    return reply(request, "S", data, worker=worker, state="D", budget=left)
+    return reply(request, "S", data, worker=worker, state="D").copy(budget=left)
 
 
 def referring(whole: str, ref: str) -> dict[str, str]:

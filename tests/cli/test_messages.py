@@ -16,8 +16,7 @@ import pytest
 
 from council.cli.app import run
 from council.core.tokens import estimated_tokens
-from council.wire.messages import parse
-from council.wire.streams import Splitter
+from council.wire.messages import Splitter, parse
 from tests.conftest import Ran
 
 VECTORS = [

@@ -20,6 +20,7 @@ from council.core.protocol.orchestrator import (
     send,
 )
 from council.core.protocol.registry import Entry, Registry
+from council.core.protocol.transaction import Transaction
 from council.wire.carried import line_of, message_of
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -65,36 +66,40 @@ class Context:
         """Do one act on what lies on the disk, and save what comes of it."""
         before = saved(self.exchange)
         assert before == self.exchange, "the record does not say everything"
-        step: ExchangeStep = rule(before, *args, **options)
+        step: ExchangeStep = rule(self.on(before), *args, **options)
         assert before == self.exchange, "the rule changed what it was given"
         self.exchange, self.step = step.exchange, step
         self.events += step.events
         self.lines += [line_of(one) for one in step.messages]
         return step
 
+    def on(self, exchange: Exchange, now: datetime | None = None) -> Transaction:
+        """Return a transaction on a context with these rules."""
+        return Transaction(exchange, now or self.now, registry=self.registry, rules=self.rules)
+
     def ask(self, text: str = "latest AI news", **options: Any) -> ExchangeStep:
         options.setdefault("caps", ("web_search",))
-        return self.do(request, text, self.registry, self.now, rules=self.rules, **options)
+        return self.do(request, text, **options)
 
     def hear(self, line: str | Message, run: str = "") -> ExchangeStep:
         """A worker or the user sends a line."""
         message = message_of(line) if isinstance(line, str) else line
-        return self.do(receive, message, self.registry, self.now, run=run, rules=self.rules)
+        return self.do(receive, message, run=run)
 
     def order(self, line: str, *to: str) -> ExchangeStep:
         """An orchestrator sends a line."""
-        return self.do(send, message_of(line), self.registry, self.now, to=to, rules=self.rules)
+        return self.do(send, message_of(line), to=to)
 
     def beat(self, after: timedelta = timedelta(0)) -> ExchangeStep:
         """Time passes; the heartbeat looks by and delivers what is owed."""
         self.now += after
-        self.do(advance, self.registry, self.now, rules=self.rules)
+        self.do(advance)
         return self.deliver()
 
     def deliver(self) -> ExchangeStep:
         owed = [one for one in self.owed() if isinstance(one, Deliver | AskUser)]
         for one in owed:
-            self.do(delivered, one.number, self.now, rules=self.rules)
+            self.do(delivered, one.number)
         return self.step
 
     def owed(self) -> tuple[Any, ...]:
@@ -108,9 +113,7 @@ class Context:
         self.deliver()
         due = next(one for one in self.runs() if worker in ("", one.worker))
         ends_at = None if lease is None else self.now + lease
-        claimed = self.do(
-            run_started, due, driver="command", now=self.now, ends_at=ends_at, rules=self.rules
-        )
+        claimed = self.do(run_started, due, driver="command", ends_at=ends_at)
         assert claimed.outcome == "claimed"
         return due
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from council.core.protocol.protocol_rules import ProtocolRules
-from council.core.protocol.registry import Registry
+from council.core.protocol.registry import Registry, RegistryStep
 from council.core.protocol.registry_messages import receive
-from council.core.protocol.registry_replies import RegistryStep
-from council.wire.carried import message_of
-from council.wire.registry_lines import reply_line
+from council.wire.carried import message_of, reply_line
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 RULES = ProtocolRules()

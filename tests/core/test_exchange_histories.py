@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from council.core.conversations.conversation import TaskState
 from council.core.protocol.answering import answer_of, answered, composed
-from council.core.protocol.exchange import ENDED, TaskRules
+from council.core.protocol.exchange import ENDED, OK, TaskRules, transition
 from council.core.protocol.exchange_owed import (
     Answer,
     AskUser,
@@ -38,10 +38,15 @@ from council.core.protocol.exchange_runs import (
     set_aside,
 )
 from council.core.protocol.messages import COORDINATOR, Message
-from council.core.protocol.orchestrator import advance, cancel, delivered, receive_fault
+from council.core.protocol.orchestrator import (
+    Part,
+    advance,
+    cancel,
+    delivered,
+    divided,
+    receive_fault,
+)
 from council.core.protocol.registry import Entry, EntryStatus, Registry
-from council.core.protocol.splitting import Part, divided
-from council.core.protocol.transitions import OK, transition
 from tests.core.exchanges import LEASE, SECOND, Context, saved
 
 WORKERS = ("W1", "W2", "W3", "W4")
@@ -115,19 +120,15 @@ class Contexts(RuleBasedStateMachine):
             self.claim(owed[where % len(owed)], how)
 
     def claim(self, due: Any, how: str) -> None:
-        now, rules = self.context.now, self.context.rules
         if how == "queue":
-            self.context.do(run_queued, due, driver="command", now=now)
+            self.context.do(run_queued, due, driver="command")
         elif how in ("refuse", "rest"):
             self.context.do(
-                run_refused, due, how, driver="command", now=now, elsewhere=how == "rest",
-                rules=rules,
+                run_refused, due, how, driver="command", elsewhere=how == "rest",
             )  # fmt: skip
         else:
-            ends_at = now + LEASE if how == "lease" else None
-            self.context.do(
-                run_started, due, driver="command", now=now, ends_at=ends_at, rules=rules
-            )
+            ends_at = self.context.now + LEASE if how == "lease" else None
+            self.context.do(run_started, due, driver="command", ends_at=ends_at)
 
     def running(self) -> list[Any]:
         return [one for one in self.exchange.runs.values() if one.state is TaskState.R]
@@ -183,20 +184,16 @@ class Contexts(RuleBasedStateMachine):
         running = self.running()
         if not running:
             return
-        run, now, rules = running[where % len(running)], self.context.now, self.context.rules
+        run = running[where % len(running)]
         if how in ("fail", "late"):
-            self.context.do(
-                run_failed, run.id, "exit 1", now=now, timed_out=how == "late", rules=rules
-            )
+            self.context.do(run_failed, run.id, "exit 1", timed_out=how == "late")
         elif how == "end" and run.purpose == "work":
-            self.context.do(run_ended, run.id, now=now, rules=rules)
+            self.context.do(run_ended, run.id)
         elif how == "aside":
-            self.context.do(set_aside, run.id, now=now)
+            self.context.do(set_aside, run.id)
         elif how == "fault" and run.purpose == "work":
             about = Message(sender=run.worker, receiver="O1", kind="S", task=run.task, data="x")
-            self.context.do(
-                receive_fault, about, "E10", self.context.registry, now, run=run.id, rules=rules
-            )
+            self.context.do(receive_fault, about, "E10", run=run.id)
 
     @precondition(lambda self: self.asked)
     @rule(parts=st.integers(0, 3))
@@ -204,12 +201,11 @@ class Contexts(RuleBasedStateMachine):
         for run in self.running():
             if run.purpose == "split":
                 self.context.do(
-                    divided, [Part(text=f"part {n}", caps=("a",)) for n in range(parts)],
-                    self.context.registry, self.context.now, run=run.id, rules=self.context.rules,
-                )  # fmt: skip
+                    divided, [Part(text=f"part {n}", caps=("a",)) for n in range(parts)], run=run.id
+                )
                 self.asked = len(self.exchange.tasks)
             elif run.purpose == "compose":
-                self.context.do(composed, "all " * parts, self.context.now, run=run.id)
+                self.context.do(composed, "all " * parts, run=run.id)
 
     @precondition(lambda self: "question.asked" in self.context.told())
     @rule(said=st.sampled_from(("choice=opt2", "choice=9", "answer=b", "b")))
@@ -225,7 +221,7 @@ class Contexts(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule()
     def look(self) -> None:
-        self.context.do(advance, self.context.registry, self.context.now, rules=self.context.rules)
+        self.context.do(advance)
 
     @precondition(lambda self: self.asked)
     @rule(worker=workers, status=st.sampled_from((EntryStatus.ACTIVE, EntryStatus.UNAVAILABLE)))
@@ -243,7 +239,7 @@ class Contexts(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule(which=st.integers(1, 9))
     def cancel(self, which: int) -> None:
-        self.context.do(cancel, f"T{which}", self.context.now)
+        self.context.do(cancel, f"T{which}")
 
     @precondition(lambda self: self.asked)
     @rule()
@@ -251,7 +247,7 @@ class Contexts(RuleBasedStateMachine):
         if any(isinstance(one, Answer) for one in self.context.owed()):
             text = answer_of(self.exchange, lambda name: "")
             assert text
-            self.context.do(answered, self.context.now, text=text)
+            self.context.do(answered, text=text)
 
     # --- what must hold ----------------------------------------------------------------------
 
@@ -327,9 +323,7 @@ class Contexts(RuleBasedStateMachine):
     def looking_again_finds_nothing_more(self) -> None:
         if hasattr(self, "context"):
             once = self.looked(self.context.now)
-            again = advance(
-                once.exchange, self.context.registry, self.context.now, rules=self.context.rules
-            )
+            again = advance(self.context.on(once.exchange))
             assert (again.events, again.messages) == ([], ())
             assert again.exchange == once.exchange
 
@@ -348,11 +342,11 @@ class Contexts(RuleBasedStateMachine):
         assert self.is_due(settled, due_at)
 
     def is_due(self, exchange: Any, now: Any) -> bool:
-        step = advance(exchange, self.context.registry, now, rules=self.context.rules)
+        step = advance(self.context.on(exchange, now))
         return step.exchange != exchange or bool(pending(exchange, now))
 
     def looked(self, now: Any) -> Any:
-        return advance(saved(self.exchange), self.context.registry, now, rules=self.context.rules)
+        return advance(self.context.on(saved(self.exchange), now))
 
     def teardown(self) -> None:
         """Let everybody fail: the user gets an answer to everything still."""
@@ -375,14 +369,13 @@ class Contexts(RuleBasedStateMachine):
             assert not self.is_open()
 
     def fail_at(self, owed: Any) -> None:
-        now, rules = self.context.now, self.context.rules
         if isinstance(owed, Deliver | AskUser):
-            self.context.do(delivered, owed.number, now, rules=rules)
+            self.context.do(delivered, owed.number)
         elif isinstance(owed, Answer):
             self.tell_user()
         elif isinstance(owed, Work | Split | Compose):
             self.claim(owed, "lease")
-            self.context.do(run_failed, owed.run, "exit 1", now=now, rules=rules)
+            self.context.do(run_failed, owed.run, "exit 1")
 
 
 Contexts.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -10,9 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from council.core.protocol.grouping import add_members, targets
 from council.core.protocol.liveness import expire, next_due
-from council.core.protocol.membership import leave
 from council.core.protocol.protocol_ids import ROLES, is_protocol_id, number_of, role_of
-from council.core.protocol.registering import CONFLICT, Joining, join
+from council.core.protocol.registering import CONFLICT, Joining, join, leave
 from council.core.protocol.registry import Registry
 from council.core.protocol.registry_records import registry_from_record, registry_to_record
 from tests.core.registries import NOW, RULES, lines_of, told

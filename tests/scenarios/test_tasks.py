@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from council.core.protocol import orchestrator
+from council.core.protocol.transaction import Transaction
 from council.operations.protocol.exchanging import contexts
 from council.store.protocol.context_outbox import Change
 from council.store.slots import Slots
@@ -440,7 +441,9 @@ def test_a_program_is_ended_later_when_whoever_cancelled_its_task_died_before(of
     wait_until((office.root / "napping").exists)
     now = datetime.now(UTC)
     contexts(office.place).edit(
-        slow, lambda one: Change(exchange=orchestrator.cancel(one, "T1", now).exchange), now
+        slow,
+        lambda one: Change(exchange=orchestrator.cancel(Transaction(one, now), "T1").exchange),
+        now,
     )
     assert office.answer(office.ask("Plan quickly")) == "awake for P1"
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from council.core.conversations.conversation import TaskState
-from council.core.protocol.exchange import TaskRules
+from council.core.protocol.assigning import strategy
+from council.core.protocol.exchange import OK, TaskRules, transition
 from council.core.protocol.protocol_ids import ORCHESTRATOR, role_of
 from council.core.protocol.registry import Entry, EntryStatus, Registry
-from council.core.protocol.retries import strategy
-from council.core.protocol.transitions import OK, transition
 from council.wire.carried import message_of
 from council.wire.codes import mapped
 from council.wire.messages import parse, validate

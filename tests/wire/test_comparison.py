@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.errors import InvalidMessageError
-from council.wire.comparison import compare
+from council.wire.conversion import compare
 from council.wire.messages import parse
 from tests.wire.readings import PLAIN, V5
 

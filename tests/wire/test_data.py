@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidInputError
-from council.core.protocol.chunks import MOST_PARTS, hold, number_of_part
 from council.core.protocol.exchange import Attempt
 from council.core.protocol.payload import flags_and_pairs
+from council.core.protocol.receiving import MOST_PARTS, hold, number_of_part
 from council.wire.data import (
     call_of,
     cut_in_parts,

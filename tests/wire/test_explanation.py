@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.errors import NotFoundError, UsageError
-from council.wire.changes import changes_between
-from council.wire.code_texts import MEANINGS
-from council.wire.codes import CODES, category_of
+from council.wire.codes import CODES, MEANINGS, category_of
 from council.wire.explanation import (
     NAMES,
     card,
@@ -17,6 +15,7 @@ from council.wire.explanation import (
     explain_version,
 )
 from council.wire.messages import VERSIONS, parse
+from council.wire.pages import changes_between
 from council.wire.word_texts import WARNINGS
 from tests.wire.readings import PLAIN, V1
 from tests.wire.test_messages import STRICT

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.protocol.payload import flags_and_pairs
-from council.wire.checklist import DATA_CHARS
-from council.wire.oversize import referred
+from council.wire.data import referred
+from council.wire.forms import DATA_CHARS
 
 
 def mark(text: str) -> str:

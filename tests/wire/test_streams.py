@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.wire.streams import Splitter
+from council.wire.messages import Splitter
 from tests.wire.readings import V1, V3, V5
 
 

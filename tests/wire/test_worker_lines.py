@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from council.core.reading_answers.protocol_lines import find_line, without_lines
 from council.wire.carried import message_of
-from council.wire.fault_texts import refusal_text
 from council.wire.messages import parse
+from council.wire.worker_lines import refusal_text
 from council.wire.working import Said, read_output
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "worker-lines.jsonl"

@@ -5,20 +5,16 @@ Source: PR-556, PR-557, A-91.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.core.conversations.conversation import TaskState
-from council.core.protocol.desk import Desk
 from council.core.protocol.exchange import (
     LAST_MESSAGE,
-    RULES,
     Exchange,
     ExchangeStep,
     Task,
-    TaskRules,
 )
-from council.core.protocol.messages import COORDINATOR, USER, compose, inline
+from council.core.protocol.messages import COORDINATOR, USER, inline
 from council.core.protocol.payload import flags_and_pairs
+from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.protocol_lines import without_lines
 
 TYPE_CHECKING = False
@@ -248,44 +244,33 @@ def _plain(text: str) -> str:
     return without_lines(text).strip()
 
 
-def composed(
-    exchange: Exchange, text: str, now: datetime, *, run: str = "", rules: TaskRules = RULES
-) -> ExchangeStep:
+def composed(tx: Transaction, text: str, *, run: str = "") -> ExchangeStep:
     """Take the answer that the orchestrator's agent composed; "" leaves it to the results."""
-    desk = Desk(exchange, now, rules=rules)
-    desk.end_run(run)
-    if exchange.composed or not exchange.is_open:
-        return desk.step()
-    desk.exchange.composed, desk.exchange.answer = True, text.strip()
-    desk.tell("answer.composed", agent=exchange.orchestrator, chars=len(text.strip()))
-    return desk.step("composed")
+    new = tx.exchange
+    tx.end_run(run)
+    if new.composed or not new.is_open:
+        return tx.step()
+    new.composed, new.answer = True, text.strip()
+    tx.tell("answer.composed", agent=new.orchestrator, chars=len(text.strip()))
+    return tx.step("composed")
 
 
-def answered(exchange: Exchange, now: datetime, *, text: str = "") -> ExchangeStep:
+def answered(tx: Transaction, *, text: str = "") -> ExchangeStep:
     """Note that the user got `text`, and close the context (PR-556).
 
     One that is kept open goes on.
     """
-    desk = Desk(exchange, now)
-    new = desk.exchange
+    new = tx.exchange
     untold = [one for one in new.tasks.values() if not one.told]
     if not untold or not new.is_open:
-        return desk.step()
+        return tx.step()
     if new.next_message <= LAST_MESSAGE:
-        message = compose(
-            COORDINATOR,
-            USER,
-            "S",
-            pairs={RESULT: inline(text, _SUMMARY_CHARS)},
-            task=untold[0].id,
-            priority=untold[0].priority,
-            state=TaskState.D,
-        )
-        desk.post(message, to=(USER,))
+        pairs = {RESULT: inline(text, _SUMMARY_CHARS)}
+        tx.say(untold[0], USER, "S", pairs=pairs, state=TaskState.D)
     for one in untold:
         one.told = True
-    new.answered_at, new.composed = now, False
-    desk.tell("context.answered", tids=[one.id for one in untold], chars=len(text))
+    new.answered_at, new.composed = tx.now, False
+    tx.tell("context.answered", tids=[one.id for one in untold], chars=len(text))
     if not new.kept_open:
-        desk.close("complete")
-    return desk.step("answered")
+        tx.close("complete")
+    return tx.step("answered")

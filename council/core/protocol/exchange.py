@@ -52,6 +52,30 @@ NOBODY, NO_ANSWER = "nobody", "-"
 ENDED = (TaskState.D, TaskState.F, TaskState.X)
 
 
+OK, SAME, DUPLICATE, INVALID = "ok", "same", "duplicate", "E15"
+# Which states of an attempt may follow which; the arrow of the drawing that leads up from X is
+# no transition.
+_NEXT = {
+    TaskState.N: (TaskState.R, TaskState.X),
+    TaskState.R: (TaskState.D, TaskState.F, TaskState.X),
+}
+
+
+def transition(old: TaskState, new: TaskState) -> str:
+    """Return what it is to go from one state to another.
+
+    Returns:
+        `ok`, `same` for N or R repeated, `duplicate` for an end repeated, else the code `E15`.
+
+    Source: PR-312, PR-412, PR-551, PR-552, A-41, A-59.
+    """
+    if new in _NEXT.get(old, ()):
+        return OK
+    if new is not old:
+        return INVALID
+    return SAME if old in _NEXT else DUPLICATE
+
+
 class ContextStatus(StrEnum):
     """Whether a context still takes messages."""
 
@@ -136,6 +160,11 @@ class Attempt(Record):
     refused: int = 0
     extra: dict[str, Any] = {}
 
+    @property
+    def is_over(self) -> bool:
+        """Return true if it is done, failed or cancelled."""
+        return self.state in ENDED
+
 
 class Again(Record):
     """Another attempt that a hop is owed, from `due_at` on.
@@ -206,12 +235,16 @@ class Hop(Record):
         return self.attempts[-1] if self.attempts else None
 
     @property
+    def under_way(self) -> Attempt | None:
+        """Return the attempt that is under way, None where none is."""
+        return self.attempts[-1] if self.attempts and not self.attempts[-1].is_over else None
+
+    @property
     def is_open(self) -> bool:
-        """Tell whether the hop is not over: an attempt is under way, or one is owed."""
-        last = self.attempt
+        """Tell whether the hop is not over: an attempt is under way, or one is due."""
         if self.returned:
             return False
-        return self.again is not None or last is None or last.state not in ENDED
+        return self.again is not None or not self.attempts or self.under_way is not None
 
 
 class Question(Record):
@@ -370,6 +403,20 @@ class Run(Record):
     def agent(self) -> str:
         """Who is run, by its protocol id or its own: what a task of a council calls so."""
         return self.worker
+
+    @property
+    def part(self) -> tuple[str, int, int]:
+        """Return task, hop and attempt that it works on."""
+        return self.task, self.hop, self.attempt
+
+    @property
+    def is_under_way(self) -> bool:
+        """Return true if it runs or waits for a place."""
+        return self.state in (TaskState.N, TaskState.R)
+
+    def end(self, state: TaskState, now: datetime, reason: str) -> None:
+        """Write down how it ended."""
+        self.state, self.at, self.ends_at, self.reason = state, now, None, reason
 
 
 class Exchange(Record):

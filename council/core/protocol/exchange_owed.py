@@ -9,7 +9,7 @@ die in between: it is done again, and never forgotten.
     AskUser   →  `orchestrator.delivered`, and its time begins
     Work      →  `exchange_runs.run_started` (or `run_queued`, `run_refused`), then
                  `orchestrator.receive`, or `exchange_runs.run_failed`, `run_ended`
-    Split     →  the same for the run, then `splitting.divided`
+    Split     →  the same for the run, then `orchestrator.divided`
     Compose   →  the same for the run, then `answering.composed`
     Answer    →  `answering.answered`, which closes the context
     Continue  →  `succession.succeed`
@@ -29,13 +29,17 @@ from council.core.protocol.exchange import (
     COMPOSE,
     LAST_MESSAGE,
     SPLIT,
+    WORK,
     Exchange,
     Hop,
-    Question,
     Run,
     Task,
 )
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _USUAL = "P1"
 _THE_END = datetime.max.replace(tzinfo=UTC)
@@ -61,44 +65,41 @@ class AskUser(Record):
     due_at: datetime
 
 
-class Work(Record):
-    """Worker `worker` is owed a run for message `message`, under the run id `run`."""
+class RunDue(Record):
+    """A run, under the id `run`, is due; `number` counts the runs for the same thing."""
 
+    purpose = ""
     run: str
     worker: str
     task: str
+    number: int
+    priority: str
+    due_at: datetime
+
+
+class Work(RunDue):
+    """A worker is to be run for message `message`."""
+
+    purpose = WORK
     hop: int
     attempt: int
     message: int
-    number: int
-    priority: str
     atomic: bool
-    due_at: datetime
 
 
-class Split(Record):
+class Split(RunDue):
     """The orchestrator's agent is to be asked into which tasks a request falls."""
 
-    run: str
-    worker: str
-    task: str
-    number: int
-    priority: str
-    due_at: datetime
+    purpose = SPLIT
 
 
-class Compose(Record):
+class Compose(RunDue):
     """The orchestrator's agent is to be asked for the text of the answer.
 
-    `task` is the first of those that the answer is about.
+    `task` is the newest of those that the answer is about.
     """
 
-    run: str
-    worker: str
-    task: str
-    number: int
-    priority: str
-    due_at: datetime
+    purpose = COMPOSE
 
 
 class Answer(Record):
@@ -115,7 +116,7 @@ class Continue(Record):
     due_at: datetime
 
 
-Owed = Deliver | AskUser | Work | Split | Compose | Answer | Continue
+Owed = Deliver | AskUser | RunDue | Answer | Continue
 
 
 def pending(exchange: Exchange, now: datetime) -> tuple[Owed, ...]:
@@ -139,39 +140,27 @@ def _deliveries(exchange: Exchange) -> list[Owed]:
             continue
         priority = message.priority or _USUAL
         task = exchange.tasks.get(message.task)
-        question = None if task is None else _question_in(task, message.number)
-        if question is None:
-            found.append(
-                Deliver(number=message.number, to=one.to, priority=priority, due_at=one.at)
-            )
+        asked = [one for one in task.questions if one.message == message.number] if task else []
+        told: dict[str, Any] = {"number": message.number, "priority": priority, "due_at": one.at}
+        if not asked:
+            found.append(Deliver(to=one.to, **told))
             continue
-        found.append(
-            AskUser(
-                number=message.number,
-                task=message.task,
-                text=question.text,
-                options=question.options,
-                priority=priority,
-                due_at=one.at,
-            )
-        )
+        text, options = asked[0].text, asked[0].options
+        found.append(AskUser(task=message.task, text=text, options=options, **told))
     return found
 
 
-def _question_in(task: Task, number: int) -> Question | None:
-    return next((one for one in task.questions if one.message == number), None)
-
-
-def runs_owed(exchange: Exchange) -> list[Work | Split | Compose]:
+def runs_owed(exchange: Exchange) -> list[RunDue]:
     """Return the runs that are owed whatever the time, those that wait for a place among them."""
     if not exchange.is_open:
         return []
-    owed: list[Work | Split | Compose] = []
+    owed: list[RunDue] = []
     for task in exchange.tasks.values():
         if task.is_over:
             continue
         if not task.divided:
-            owed += _split_owed(exchange, task)
+            # No message asks for it: its run is named after the task.
+            owed += _orchestrators(exchange, Split, task.id, task.priority, task.created_at)
         for hop in task.hops:
             work = _work_owed(exchange, task, hop)
             if work is not None:
@@ -188,7 +177,7 @@ def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
     if posted is None or posted.delivered_at is None:
         return None
     part = (task.id, hop.number, attempt.number)
-    mine = [one for one in exchange.runs.values() if (one.task, one.hop, one.attempt) == part]
+    mine = [one for one in exchange.runs.values() if one.part == part]
     known = [one for one in mine if one.message == attempt.asked]
     if any(
         one.state is TaskState.R and one.ends_at is not None and one not in known for one in mine
@@ -198,17 +187,10 @@ def _work_owed(exchange: Exchange, task: Task, hop: Hop) -> Work | None:
     if not number:
         return None
     return Work(
-        run=run_id(exchange, attempt.asked, attempt.worker, number),
-        worker=attempt.worker,
-        task=task.id,
-        hop=hop.number,
-        attempt=attempt.number,
-        message=attempt.asked,
-        number=number,
-        priority=task.priority,
-        atomic=task.atomic,
-        due_at=posted.delivered_at,
-    )
+        run=run_id(exchange, attempt.asked, attempt.worker, number), worker=attempt.worker,
+        task=task.id, hop=hop.number, attempt=attempt.number, message=attempt.asked, number=number,
+        priority=task.priority, atomic=task.atomic, due_at=posted.delivered_at,
+    )  # fmt: skip
 
 
 def _next_number(known: list[Run]) -> int:
@@ -221,48 +203,25 @@ def _next_number(known: list[Run]) -> int:
     return last.number + 1 if last.state is TaskState.X else 0
 
 
-def _split_owed(exchange: Exchange, task: Task) -> list[Work | Split | Compose]:
-    known = [one for one in exchange.runs.values() if one.purpose == SPLIT and one.task == task.id]
-    number = _next_number(known)
-    # No message asks for it: its run is named after the task.
-    return (
-        [
-            Split(
-                run=f"{exchange.context}.split-{task.id.lower()}.{exchange.orchestrator}.{number}",
-                worker=exchange.orchestrator,
-                task=task.id,
-                number=number,
-                priority=task.priority,
-                due_at=task.created_at,
-            )
-        ]
-        if number
-        else []
-    )
-
-
-def _compose_owed(exchange: Exchange) -> list[Work | Split | Compose]:
+def _compose_owed(exchange: Exchange) -> list[RunDue]:
     ended_at = answer_due_at(exchange)
     if ended_at is None or exchange.composed or not exchange.orchestrator:
         return []
     # Named after the newest request: one that joins those which wait is composed with them anew.
     newest = [task.id for task in exchange.tasks.values() if not task.told][-1]
-    known = [one for one in exchange.runs.values() if one.purpose == COMPOSE and one.task == newest]
-    number = _next_number(known)
-    return (
-        [
-            Compose(
-                run=f"{exchange.context}.compose-{newest.lower()}.{exchange.orchestrator}.{number}",
-                worker=exchange.orchestrator,
-                task=newest,
-                number=number,
-                priority=_most_urgent(exchange),
-                due_at=ended_at,
-            )
-        ]
-        if number
-        else []
-    )
+    return _orchestrators(exchange, Compose, newest, _most_urgent(exchange), ended_at)
+
+
+def _orchestrators(
+    exchange: Exchange, kind: type[Split | Compose], task: str, priority: str, due_at: datetime
+) -> list[RunDue]:
+    """Return the run of the orchestrator's agent, [] where one is under way or has ended it."""
+    runs = exchange.runs.values()
+    number = _next_number([one for one in runs if (one.purpose, one.task) == (kind.purpose, task)])
+    who = exchange.orchestrator
+    run = f"{exchange.context}.{kind.purpose}-{task.lower()}.{who}.{number}"
+    due = kind(run=run, worker=who, task=task, number=number, priority=priority, due_at=due_at)
+    return [due] if number else []
 
 
 def run_id(exchange: Exchange, message: int, worker: str, number: int) -> str:

@@ -6,7 +6,6 @@ Source: PR-304, PR-403, PR-454, PR-504, PR-516 to PR-518, A-36, A-46.
 from __future__ import annotations
 
 from council.core.events import Event
-from council.core.protocol.membership import UNCHANGED, UPDATED
 from council.core.protocol.messages import COORDINATOR, USER, Message, compose, inline
 from council.core.protocol.protocol_ids import (
     ALL_WORKERS,
@@ -20,11 +19,14 @@ from council.core.protocol.protocol_ids import (
     is_protocol_id,
     role_of,
 )
-from council.core.protocol.registry import EntryStatus, Registry, name_of
-from council.core.protocol.registry_replies import (
+from council.core.protocol.registering import UNCHANGED, UPDATED
+from council.core.protocol.registry import (
     REFUSED,
+    EntryStatus,
+    Registry,
     RegistryStep,
     Reply,
+    name_of,
     number_after,
     unasked,
 )
@@ -81,9 +83,7 @@ def _fault(group: str, members: list[str]) -> str:
 
 def _refused(registry: Registry, group: str, reason: str, code: str = "") -> RegistryStep:
     event = Event(type="group.refused", agent=COORDINATOR, data={"group": group, "reason": reason})
-    return RegistryStep(
-        registry=registry, events=[event], outcome=REFUSED, id=group, reason=reason, code=code
-    )
+    return registry.step(REFUSED, group, events=[event], reason=reason, code=code)
 
 
 def _changed(
@@ -95,21 +95,15 @@ def _changed(
         groups[group] = members
     changed = registry.copy(groups=groups)
     if not told and groups == registry.groups:
-        return RegistryStep(registry=registry, outcome=UNCHANGED, id=group)
+        return registry.step(UNCHANGED, group)
     replies = []
+    pairs = {"group": group, "members": ",".join(told)[:80]}
     for one in told:
-        changed, message = unasked(
-            changed, one, "B", flags=[word], pairs={"group": group, "members": ",".join(told)[:80]}
-        )
+        changed, message = unasked(changed, one, "B", flags=[word], pairs=pairs)
         replies.append(Reply(message=message, version=registry.version_of(one)))
-    event = Event(
-        type="group.changed",
-        agent=COORDINATOR,
-        data={"group": group, "members": members, "word": word.lower(), "who": told},
-    )
-    return RegistryStep(
-        registry=changed, replies=replies, events=[event], outcome=UPDATED, id=group
-    )
+    data = {"group": group, "members": members, "word": word.lower(), "who": told}
+    event = Event(type="group.changed", agent=COORDINATOR, data=data)
+    return changed.step(UPDATED, group, replies=replies, events=[event])
 
 
 def targets(registry: Registry, sender: str, receiver: str) -> tuple[str, ...]:
@@ -172,18 +166,10 @@ def relay_target(registry: Registry, message: Message, now: datetime) -> Relay:
 
 def _lost(message: Message, router: str, code: str, **pairs: str) -> Relay:
     told = compose(
-        router,
-        message.sender,
-        "E",
-        pairs=pairs,
-        task=message.task,
-        priority=message.priority,
-        state="F",
-        code=code,
-        depth=message.depth,
-        context=message.context,
+        router, message.sender, "E", pairs=pairs, task=message.task, priority=message.priority,
+        state="F", code=code, depth=message.depth, context=message.context,
         number=number_after(message.number),
-    )
+    )  # fmt: skip
     return Relay(fault=told)
 
 
@@ -192,13 +178,12 @@ def groups_of(registry: Registry, protocol_id: str) -> list[str]:
     return sorted(name for name, members in registry.groups.items() if protocol_id in members)
 
 
-def from_members(registry: Registry, message: Message, now: datetime) -> RegistryStep | None:
+def from_members(registry: Registry, message: Message) -> RegistryStep | None:
     """Carry out a JOIN or LEAVE that stands in the DATA of a B or U; None when it holds none.
 
     O1 changes a group with B to it and `members=`; a worker joins or leaves by
     itself with U and `group=`.
     """
-    del now
     word = next((one for one in (JOINING, LEAVING) if message.says(one)), "")
     act = {JOINING: add_members, LEAVING: remove_members}.get(word)
     if act is None:

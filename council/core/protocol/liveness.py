@@ -12,12 +12,30 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.events import Event
-from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.messages import (
+    COORDINATOR,
+    REGISTRY_CONTEXT,
+    REGISTRY_TASK,
+    Message,
+    compose,
+)
 from council.core.protocol.protocol_rules import ProtocolRules
-from council.core.protocol.registry import FULL_LOAD, Entry, EntryStatus, Registry, name_of
-from council.core.protocol.registry_replies import RegistryStep, Reply, refused, unasked, unknown
+from council.core.protocol.registry import (
+    FULL_LOAD,
+    Entry,
+    EntryStatus,
+    Registry,
+    RegistryStep,
+    Reply,
+    refused,
+    unasked,
+    unknown,
+)
 from council.core.times import render_instant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HEARD, DROPPED, EXPIRED = "heard", "dropped", "expired"
 SILENT = "E22"
@@ -53,62 +71,40 @@ def heard(
     if entry.alive_at is not None and now - entry.alive_at < rules.liveness_cycle:
         return _dropped(registry, entry, now, rules)
     load, queue = told
-    alive = entry.copy(
-        status=EntryStatus.ACTIVE,
-        load=load,
-        queue=queue,
-        watched=True,
-        alive_at=now,
-        seen_at=now,
-        reason="",
-    )
-    events = _returned(registry, entry)
-    return RegistryStep(
-        registry=registry.with_entry(alive), events=events, outcome=HEARD, id=entry.id
-    )
+    changes = {"load": load, "queue": queue, "watched": True, "alive_at": now}
+    return _seen(registry, entry, now, **changes)
 
 
 def _dropped(registry: Registry, entry: Entry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     assert entry.alive_at is not None
-    data = {
-        "id": entry.id,
-        "heardAt": render_instant(entry.alive_at),
-        "nextFrom": render_instant(entry.alive_at + rules.liveness_cycle),
-    }
-    event = Event(type="liveness.dropped", agent=name_of(registry, entry.id), data=data)
+    next_from = render_instant(entry.alive_at + rules.liveness_cycle)
+    told = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
+    event = registry.event("liveness.dropped", entry.id, **told)
     seconds = int((now - entry.alive_at).total_seconds())
     reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
-    return RegistryStep(
-        registry=registry, events=[event], outcome=DROPPED, id=entry.id, reason=reason
-    )
-
-
-def _returned(registry: Registry, entry: Entry) -> list[Event]:
-    if entry.status is EntryStatus.ACTIVE:
-        return []
-    data = {"id": entry.id}
-    return [Event(type="agent.available", agent=name_of(registry, entry.id), data=data)]
+    return registry.step(DROPPED, entry.id, events=[event], reason=reason)
 
 
 def seen(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
     """Take any message of an agent for a sign of life."""
     entry = registry.entries.get(protocol_id)
     if entry is None or not entry.is_here:
-        return RegistryStep(registry=registry, outcome=HEARD, id=protocol_id)
-    alive = entry.copy(status=EntryStatus.ACTIVE, seen_at=now, reason="")
-    return RegistryStep(
-        registry=registry.with_entry(alive),
-        events=_returned(registry, entry),
-        outcome=HEARD,
-        id=protocol_id,
-    )
+        return registry.step(HEARD, protocol_id)
+    return _seen(registry, entry, now)
+
+
+def _seen(registry: Registry, entry: Entry, now: datetime, **changes: Any) -> RegistryStep:
+    alive = entry.copy(status=EntryStatus.ACTIVE, seen_at=now, reason="", **changes)
+    is_back = entry.status is not EntryStatus.ACTIVE
+    events = [registry.event("agent.available", entry.id)] if is_back else []
+    return registry.with_entry(alive).step(HEARD, entry.id, events=events)
 
 
 def used(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
     """Remember that an agent was given work, for the selection to spread it (PR-561)."""
     entry = registry.entries.get(protocol_id)
     changed = registry if entry is None else registry.with_entry(entry.copy(used_at=now))
-    return RegistryStep(registry=changed, outcome=HEARD, id=protocol_id)
+    return changed.step(HEARD, protocol_id)
 
 
 def expires_at(entry: Entry, rules: ProtocolRules) -> datetime | None:
@@ -126,28 +122,19 @@ def next_due(registry: Registry, rules: ProtocolRules) -> datetime | None:
 
 def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryStep:
     """Mark those who fell silent as unavailable: E22 for each."""
-    step = RegistryStep(registry=registry, outcome=EXPIRED)
+    step = registry.step(EXPIRED, "")
     for entry in registry.entries.values():
         due = expires_at(entry, rules)
         if due is None or due > now or entry.seen_at is None:
             continue
         silent_s = int((now - entry.seen_at).total_seconds())
         gone = entry.copy(status=EntryStatus.UNAVAILABLE, reason=NO_SIGN)
-        changed, told = unasked(
-            step.registry.with_entry(gone),
-            entry.id,
-            "E",
-            pairs={"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"},
-            code=SILENT,
-            state="F",
-        )
-        data = {
-            "id": entry.id,
-            "code": SILENT,
-            "seenAt": render_instant(entry.seen_at),
-            "reason": NO_SIGN,
-        }
-        event = Event(type="agent.unavailable", agent=name_of(registry, entry.id), data=data)
+        pairs = {"desc": NO_SIGN, "id": entry.id, "last": f"{silent_s}s"}
+        changed = step.registry.with_entry(gone)
+        changed, told = unasked(changed, entry.id, "E", pairs=pairs, code=SILENT, state="F")
+        seen_at = render_instant(entry.seen_at)
+        data = {"code": SILENT, "seenAt": seen_at, "reason": NO_SIGN}
+        event = registry.event("agent.unavailable", entry.id, **data)
         step = step.copy(
             registry=changed,
             replies=[*step.replies, Reply(message=told, version=entry.version)],
@@ -159,16 +146,11 @@ def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryS
 
 def liveness_message(protocol_id: str, load: int, queue: int, number: int = 1) -> Message:
     """Return the liveness message of an agent."""
-    data = f"load={load}%;queue={queue}"
-    return Message(
-        number=number,
-        sender=protocol_id,
-        receiver=COORDINATOR,
-        kind="H",
-        task="T0",
-        priority="",
-        state="R",
-        context="S0",
-        data=data,
-        pairs=(("load", f"{load}%"), ("queue", str(queue))),
-    )
+    pairs = {"load": f"{load}%", "queue": queue}
+    told: dict[str, Any] = {
+        "number": number,
+        "task": REGISTRY_TASK,
+        "context": REGISTRY_CONTEXT,
+        "priority": "",
+    }
+    return compose(protocol_id, COORDINATOR, "H", pairs=pairs, state="R", **told)

@@ -8,17 +8,21 @@ Source: PR-501, PR-541, PR-544, PR-585.
 
 from __future__ import annotations
 
+from council.core.protocol.payload import flags_and_pairs
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
 USER = "User"
 COORDINATOR = "O1"
 REGISTRY_CONTEXT = "S0"
 REGISTRY_TASK = "T0"
 DATA_CHARS = 200
+# The most numbered parts that a reader joins (PR-548).
+MOST_PARTS = 99
 
 _PARTS_DATA = frozenset('|;"')
 _PARTS_ROUTE = frozenset("|>")
@@ -72,6 +76,11 @@ class Message(Record):
                 found = value
         return found
 
+    def saying(self, data: str, **changes: Any) -> Message:
+        """Return the message with other DATA, and the flags and pairs that it falls into."""
+        flags, pairs = flags_and_pairs(data)
+        return self.copy(data=data, pairs=tuple(pairs.items()), flags=tuple(flags), **changes)
+
     def says(self, word: str) -> bool:
         """Tell whether `word` is a flag of DATA, or all that DATA holds."""
         return word in self.flags or self.data == word
@@ -84,39 +93,19 @@ def compose(
     *,
     flags: Iterable[str] = (),
     pairs: Mapping[str, object] | None = None,
-    task: str = "",
-    priority: str = "P1",
     state: str = "",
-    code: str = "",
-    depth: int = 0,
-    context: str = "",
-    budget: int | None = None,
-    number: int = 0,
+    **told: Any,
 ) -> Message:
     """Return a message whose DATA is made of flags and pairs; `ok` where there are none.
 
-    A value is written as it is: whoever makes it out of the text of others asks
-    `is_inline` first, or cuts it with `inline`.
+    `told` is what else it says, as the fields of `Message` are named. A value is written as it
+    is: whoever makes it out of the text of others asks `is_inline` first, or cuts it with `inline`.
     """
     words = tuple(flags)
-    told = tuple((name, str(value)) for name, value in (pairs or {}).items())
-    data = ";".join((*words, *(f"{name}={value}" for name, value in told))) or "ok"
-    return Message(
-        number=number,
-        sender=sender,
-        receiver=receiver,
-        kind=kind,
-        task=task,
-        priority=priority,
-        state=str(state),
-        code=code,
-        depth=depth,
-        context=context,
-        budget=budget,
-        data=data,
-        pairs=told,
-        flags=words if told else (),
-    )
+    named = tuple((name, str(value)) for name, value in (pairs or {}).items())
+    data = ";".join((*words, *(f"{name}={value}" for name, value in named))) or "ok"
+    told |= {"data": data, "pairs": named, "flags": words if named else ()}
+    return Message(sender=sender, receiver=receiver, kind=kind, state=str(state), **told)
 
 
 def is_inline(text: str, room_chars: int = DATA_CHARS) -> bool:

@@ -39,7 +39,7 @@ done ends as F with its code, and the user is told.
 Deterministic throughout: the registry is an argument, and where a request has
 to be split or an answer composed, an agent is asked by way of a run of its own.
 
-Source: PR-501, PR-551 to PR-585, XC-105, XC-106, A-59 to A-67.
+Source: PR-501, PR-551 to PR-585, XC-105, XC-106, A-59 to A-67, issue 6.
 """
 
 from __future__ import annotations
@@ -49,30 +49,34 @@ from datetime import datetime
 from council.core.conversations.conversation import TaskState
 from council.core.errors import ConflictError, InvalidInputError
 from council.core.events import Event
-from council.core.protocol.desk import Desk
+from council.core.protocol.assigning import assign, fail, give_parts, shares
 from council.core.protocol.exchange import (
     BUDGETS,
     DEFAULT_COMPLEXITY,
     LAST_TASK,
     PRIORITIES,
-    RULES,
     Exchange,
     ExchangeStep,
     Task,
-    TaskRules,
 )
-from council.core.protocol.hops import cancel_task
+from council.core.protocol.exchange_runs import expire_leases
+from council.core.protocol.hops import cancel_task, conclude
 from council.core.protocol.messages import Message
-from council.core.protocol.parts import give_parts
-from council.core.protocol.questions import WAIT, ask, ask_who
+from council.core.protocol.questions import WAIT, ask, ask_who, expire, waits_for_choice
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
+from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import named_in
 from council.core.protocol.sending import send_out
-from council.core.protocol.settlement import close_context, settle
+from council.core.protocol.transaction import Transaction
+from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.protocol.registry import Registry
+    from collections.abc import Sequence
+    from typing import Any
+
+# Half of what the simplest request gets.
+LEAST_SHARE = (BUDGETS["simple"] or 0) // 2
 
 
 def open_context(
@@ -95,45 +99,34 @@ def open_context(
         ends_at: When it is closed whatever is open in it, None for never.
     """
     exchange = Exchange(
-        context=context,
-        trace_id=trace_id,
-        lang=lang,
-        kept_open=kept_open,
-        opened_at=now,
-        updated_at=now,
-        ends_at=ends_at,
-    )
+        context=context, trace_id=trace_id, lang=lang, kept_open=kept_open, opened_at=now,
+        updated_at=now, ends_at=ends_at,
+    )  # fmt: skip
     opened = Event(type="context.opened", data={"ctx": context, "tid": None, "kept": kept_open})
     return ExchangeStep(exchange=exchange, events=[opened])
 
 
 def request(
-    exchange: Exchange,
+    tx: Transaction,
     text: str,
-    registry: Registry,
-    now: datetime,
     *,
     caps: tuple[str, ...] = (),
     complexity: str = DEFAULT_COMPLEXITY,
     priority: str = "P1",
     atomic: bool = False,
     orchestrator: str = "",
-    rules: TaskRules = RULES,
 ) -> ExchangeStep:
     """Take a request of the user: a task with its budget, and the worker who is best for it.
 
     Args:
-        exchange: A context made by `open_context`, or one that is kept open.
+        tx: On a context made by `open_context`, or one that is kept open.
         text: What the user wants, in full.
-        registry: Who is there.
-        now: The instant.
         caps: The capabilities that it needs; () takes those that the text names. Where it names
             none and no orchestrator splits the request, the user is asked who is to do it.
         complexity: A key of `exchange.BUDGETS`.
         priority: `P0`, `P1` or `P2`.
         atomic: Whether its runs may not be interrupted.
         orchestrator: The agent to ask how to split it, and for the answer; "" for none.
-        rules: What may be chosen.
 
     Raises:
         InvalidInputError: The text is empty, or an option has no such value.
@@ -141,34 +134,24 @@ def request(
 
     Source: PR-553, PR-581, OP-015.
     """
-    _check_request(exchange, text, complexity, priority)
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    new = desk.exchange
-    task = Task(
-        id=f"T{new.next_task}",
-        text=text,
-        caps=tuple(dict.fromkeys(caps)) or (() if orchestrator else named_in(text, registry)),
-        priority=priority,
-        budget=BUDGETS[complexity],
-        atomic=atomic,
-        divided=not orchestrator,
-        at=now,
-        created_at=now,
-    )
-    new.next_task += 1
-    new.tasks[task.id] = task
+    new = tx.exchange
+    _check_request(new, text, complexity, priority)
+    budget = BUDGETS[complexity]
+    task = tx.new_task(text=text, priority=priority, budget=budget, atomic=atomic)
+    named = () if orchestrator else named_in(text, tx.registry)
+    task.caps, task.divided = tuple(dict.fromkeys(caps)) or named, not orchestrator
     new.request = new.request or text
     new.complexity = complexity
     new.orchestrator = orchestrator or new.orchestrator
     new.composed, new.answer = False, ""
-    desk.tell("task.created", task, priority=priority, caps=list(task.caps))
-    desk.tell("budget.set", task, budget=task.budget)
+    tx.tell("task.created", task, priority=priority, caps=list(task.caps))
+    tx.tell("budget.set", task, budget=task.budget)
     if task.divided:
-        give_parts(desk, task)
+        give_parts(tx, task)
         if not task.caps:
-            ask_who(desk, task)
-    settle(desk)
-    return desk.step("taken")
+            ask_who(tx, task)
+    settle(tx)
+    return tx.step("taken")
 
 
 def _check_request(exchange: Exchange, text: str, complexity: str, priority: str) -> None:
@@ -188,15 +171,7 @@ def _check_request(exchange: Exchange, text: str, complexity: str, priority: str
         )
 
 
-def receive(
-    exchange: Exchange,
-    message: Message,
-    registry: Registry,
-    now: datetime,
-    *,
-    run: str = "",
-    rules: TaskRules = RULES,
-) -> ExchangeStep:
+def receive(tx: Transaction, message: Message, *, run: str = "") -> ExchangeStep:
     """Take a message that a worker or the user sent, and do what follows from it.
 
     `outcome` is `taken`; `duplicate` for what was heard already; `ignored` for what a worker
@@ -205,53 +180,37 @@ def receive(
 
     Source: PR-551, PR-552, PR-554, PR-559, PR-562 to PR-566, PR-574 to PR-579, PR-582, PR-584.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    return _judged(desk, take_in(desk, message, run))
+    return _judged(tx, take_in(tx, message, run))
 
 
 def receive_fault(
-    exchange: Exchange,
+    tx: Transaction,
     message: Message,
     code: str,
-    registry: Registry,
-    now: datetime,
     *,
     details: str = "",
     explanation: str = "",
     run: str = "",
-    rules: TaskRules = RULES,
 ) -> ExchangeStep:
     """Answer a line of a worker that has faults with the code of the first one (PR-537).
 
     Args:
-        exchange: The context.
+        tx: On the context.
         message: Who sent it about which task, as far as the line tells; its DATA does not matter.
         code: The fault, as a code of V5.
-        registry: Who is there.
-        now: The instant.
         details: The fault in words.
         explanation: What its worker reads beside the answer: the line, the fault and the right
             line (HR-015); it becomes a value of the context, and the answer refers to it.
         run: The run that wrote it, "" for none.
-        rules: What may be chosen.
 
     Returns:
         A step whose `outcome` is `refused`. A worker that was asked something is asked once
         more, and fails with that code after the third time.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    return _judged(desk, refuse_line(desk, message, code, details, run, explanation))
+    return _judged(tx, refuse_line(tx, message, code, details, run, explanation))
 
 
-def send(
-    exchange: Exchange,
-    message: Message,
-    registry: Registry,
-    now: datetime,
-    *,
-    to: tuple[str, ...] = (),
-    rules: TaskRules = RULES,
-) -> ExchangeStep:
+def send(tx: Transaction, message: Message, *, to: tuple[str, ...] = ()) -> ExchangeStep:
     """Send a line of an orchestrator, as a person or its agent wrote it.
 
     `outcome` is `sent`, or `refused` with `code` and `reason`: then nothing was sent. `to` are
@@ -259,119 +218,213 @@ def send(
 
     Source: PR-304, PR-517, PR-551, PR-574.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    verdict = send_out(desk, message, to)
-    if verdict.outcome == REFUSED:
-        desk = Desk(exchange, now)
-        task = exchange.tasks.get(message.task)
-        desk.tell(
-            "message.refused", task, agent=message.sender, kind=message.kind, said=message.id,
-            code=verdict.code, reason=verdict.reason,
-        )  # fmt: skip
-        return desk.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
-    return _judged(desk, verdict)
+    standing = tx.exchange.copy()
+    verdict = send_out(tx, message, to)
+    if verdict.outcome != REFUSED:
+        return _judged(tx, verdict)
+    tx = Transaction(standing, tx.now)
+    tx.tell_refused(message, verdict.code, verdict.reason, standing.tasks.get(message.task))
+    return tx.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
 
 
-def _judged(desk: Desk, verdict: Verdict) -> ExchangeStep:
-    settle(desk)
-    return desk.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
+def _judged(tx: Transaction, verdict: Verdict) -> ExchangeStep:
+    settle(tx)
+    return tx.step(verdict.outcome, code=verdict.code, reason=verdict.reason)
 
 
-def delivered(
-    exchange: Exchange, number: int, now: datetime, *, rules: TaskRules = RULES
-) -> ExchangeStep:
+def delivered(tx: Transaction, number: int) -> ExchangeStep:
     """Note that a message is in the inboxes: a task becomes running by it (A-60).
 
     A question to the user has its time from here on.
     """
-    desk = Desk(exchange, now, rules=rules)
-    posted = desk.exchange.posted_as(number)
+    posted = tx.exchange.posted_as(number)
     if posted is None or posted.delivered_at is not None:
-        return desk.step()
-    posted.delivered_at = now
-    task = desk.exchange.tasks.get(posted.message.task)
-    desk.tell("message.delivered", task, msg=f"M{number}", to=list(posted.to))
+        return tx.step()
+    posted.delivered_at = tx.now
+    task = tx.exchange.tasks.get(posted.message.task)
+    tx.tell("message.delivered", task, msg=f"M{number}", to=list(posted.to))
     if task is None or task.is_over:
-        return desk.step()
+        return tx.step()
     for question in task.questions:
         if question.message == number and question.is_open:
-            until = now + rules.choice_timeout
-            if rules.choice_policy == WAIT:
+            until = tx.now + tx.rules.choice_timeout
+            if tx.rules.choice_policy == WAIT:
                 question.late_at = until
             else:
                 question.ends_at = until
     for hop in task.hops:
         attempt = hop.attempt
         if attempt and attempt.message == number and attempt.state is TaskState.N:
-            desk.change(task, hop, attempt, TaskState.R)
-    return desk.step()
+            tx.change(task, hop, attempt, TaskState.R)
+    return tx.step()
 
 
-def ask_user(
-    exchange: Exchange,
-    task: str,
-    text: str,
-    options: tuple[str, ...],
-    registry: Registry,
-    now: datetime,
-    *,
-    rules: TaskRules = RULES,
-) -> ExchangeStep:
+def ask_user(tx: Transaction, task: str, text: str, options: tuple[str, ...]) -> ExchangeStep:
     """Put a choice to the user before a task goes on (PR-576); `outcome` is `asked`, or "".
 
     Nothing happens for a task that is over or that somebody works on.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    asked = desk.exchange.tasks.get(task)
+    asked = tx.exchange.tasks.get(task)
     if asked is None or asked.is_over or any(hop.attempts for hop in asked.hops):
-        return desk.step()
-    ask(desk, asked, text, options)
-    settle(desk)
-    return desk.step("asked")
+        return tx.step()
+    ask(tx, asked, text, options)
+    settle(tx)
+    return tx.step("asked")
 
 
-def cancel(
-    exchange: Exchange,
-    task: str,
-    now: datetime,
-    *,
-    reason: str = "",
-    registry: Registry | None = None,
-    rules: TaskRules = RULES,
-) -> ExchangeStep:
+def cancel(tx: Transaction, task: str, *, reason: str = "") -> ExchangeStep:
     """Cancel a task: everybody who works on it is told by U with state X.
 
     `outcome` is `cancelled`, or "" for a task that is over or unknown.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    ended = desk.exchange.tasks.get(task)
+    ended = tx.exchange.tasks.get(task)
     if ended is None or ended.is_over:
-        return desk.step()
-    cancel_task(desk, ended, reason or "cancelled")
-    if registry is not None:
-        settle(desk)
-    return desk.step("cancelled")
+        return tx.step()
+    cancel_task(tx, ended, reason or "cancelled")
+    return tx.step("cancelled")
 
 
-def close(exchange: Exchange, now: datetime, *, reason: str = "closed") -> ExchangeStep:
+def close(tx: Transaction, *, reason: str = "closed") -> ExchangeStep:
     """Close a context; what is still open in it is cancelled (PR-571)."""
-    desk = Desk(exchange, now)
-    if desk.exchange.is_open:
-        close_context(desk, reason)
-        return desk.step("closed")
-    return desk.step()
+    if not tx.exchange.is_open:
+        return tx.step()
+    _close_context(tx, reason)
+    return tx.step("closed")
 
 
-def advance(
-    exchange: Exchange, registry: Registry, now: datetime, *, rules: TaskRules = RULES
-) -> ExchangeStep:
-    """Take every step that is due at `now`; idempotent.
+class Part(Record):
+    """One task of a request: what is to be done, and which capabilities it needs."""
+
+    text: str
+    caps: tuple[str, ...] = ()
+
+
+def divided(tx: Transaction, parts: Sequence[Part], *, run: str = "") -> ExchangeStep:
+    """Split the request as its orchestrator's agent said; its budget is shared among the parts.
+
+    Args:
+        tx: On the context.
+        parts: The tasks; without any, or where a part would have fewer than `LEAST_SHARE`
+            tokens, the request goes whole to the best worker.
+        run: The run that said so; "" takes the task that waits to be split.
+
+    Returns:
+        A step whose `outcome` is `split` or `whole`, "" when nothing waits to be split.
+
+    Source: PR-553, PR-561, PR-566, issue 6.
+    """
+    exchange = tx.exchange
+    known = exchange.runs.get(run)
+    waiting = [
+        one
+        for one in exchange.tasks.values()
+        if not one.divided and not one.is_over and (known is None or known.task == one.id)
+    ]
+    tx.end_run(run)
+    if not waiting:
+        return tx.step()
+    first = waiting[0]
+    first.divided = True
+    share = None if first.budget is None or not parts else first.budget // len(parts)
+    if len(parts) > 1 and share is not None and share < LEAST_SHARE:
+        # Workers that cannot do anything with their share would each refuse it.
+        reason = f"{len(parts)} parts leave {share} tokens each, {LEAST_SHARE} are needed"
+        tx.tell("message.refused", first, agent=exchange.orchestrator, code="E17", reason=reason)
+        parts = ()
+    kept = list(parts)[: LAST_TASK - exchange.next_task + 2] or [
+        Part(text=first.text, caps=first.caps)
+    ]
+    alike: dict[str, Any] = {"text": first.text, "priority": first.priority, "atomic": first.atomic}
+    tasks = [first, *(tx.new_task(**alike) for _ in kept[1:])]
+    for task, part, share in zip(tasks, kept, shares(first.budget, len(kept)), strict=True):
+        task.text, task.caps = part.text.strip() or first.text, part.caps
+        task.budget = share
+        if task is not first:
+            tx.tell("task.created", task, priority=task.priority, caps=list(task.caps))
+        if len(kept) > 1:
+            tx.tell("budget.set", task, budget=share)
+        give_parts(tx, task)
+    tx.tell("request.split", first, tids=[one.id for one in tasks])
+    settle(tx)
+    return tx.step("split" if len(kept) > 1 else "whole")
+
+
+def advance(tx: Transaction) -> ExchangeStep:
+    """Take every step that is due; idempotent.
 
     Lost runs, deadlines, retries whose pause is over, workers for what has none, the end of
-    tasks. Every other rule that takes the registry ends with it.
+    tasks. Every other rule that asks the registry ends with it.
 
     Source: PR-555, PR-561, PR-580.
     """
-    desk = Desk(exchange, now, registry=registry, rules=rules)
-    settle(desk)
-    return desk.step()
+    settle(tx)
+    return tx.step()
+
+
+def settle(tx: Transaction) -> None:
+    """Take every step that is due; done again at the same time it changes nothing more.
+
+    Source: PR-555, PR-556, PR-561, PR-571, PR-576, PR-580.
+    """
+    exchange = tx.exchange
+    if not exchange.is_open:
+        return
+    if exchange.ends_at is not None and tx.now >= exchange.ends_at:
+        _close_context(tx, "timeout")
+        return
+    expire_leases(tx)
+    tasks = [one for one in exchange.tasks.values() if not one.is_over]
+    for task in sorted(tasks, key=lambda one: one.priority):
+        _time_out(tx, task)
+        if task.divided and not waits_for_choice(task):
+            for hop in list(task.hops):
+                # Who is found to be missing may leave another one to be asked at once.
+                while hop.again is not None and tx.now >= hop.again.due_at:
+                    assign(tx, task, hop)
+        conclude(tx, task)
+
+
+def _time_out(tx: Transaction, task: Task) -> None:
+    """Give up what has taken too long in a task: choices, workers, the task itself."""
+    for question in task.questions:
+        until = question.ends_at or question.late_at
+        if question.is_open and until is not None and tx.now >= until:
+            expire(tx, task, question)
+    if task.ends_at is not None and tx.now >= task.ends_at and not task.waits_for_user:
+        _give_to_another(tx, task)
+    for hop in task.hops:
+        attempt = hop.under_way
+        if attempt is None:
+            continue
+        if attempt.ends_at is not None and tx.now >= attempt.ends_at:
+            fail(tx, task, hop, "E21", "no answer in time")
+        elif _is_gone(tx, attempt.worker) and not tx.is_run(task, hop):
+            # It cannot be asked again before it comes back.
+            fail(tx, task, hop, "E22", "no sign of life", over=True)
+
+
+def _give_to_another(tx: Transaction, task: Task) -> None:
+    """Tell the workers of a task that its time is over, and ask others (E20, PR-555)."""
+    task.ends_at = None
+    for hop in list(task.hops):
+        attempt = hop.under_way
+        if hop.parent or attempt is None:
+            continue
+        tx.say(
+            task, attempt.worker, "E", pairs={"desc": "timeout"}, state=TaskState.F, code="E20",
+            hop=hop, parent=attempt.message,
+        )  # fmt: skip
+        fail(tx, task, hop, "E20", "the time of the task is over", over=True)
+
+
+def _is_gone(tx: Transaction, worker: str) -> bool:
+    entry = tx.registry.get(worker)
+    return entry is None or entry.status is EntryStatus.UNAVAILABLE
+
+
+def _close_context(tx: Transaction, reason: str) -> None:
+    """Close the context; what is open in it is cancelled."""
+    for task in tx.exchange.tasks.values():
+        if not task.is_over:
+            cancel_task(tx, task, reason)
+    tx.close(reason)

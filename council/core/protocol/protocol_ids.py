@@ -1,9 +1,9 @@
-"""The ids by which agents are known in messages: `O1`, `W12`, `R1`, `G3`, `W1.a`.
+"""The ids by which agents are known in messages, `O1`, `W12`, `R1`, `G3`, `W1.a`, and contexts.
 
 A letter for the role, a number within the range of the role, and the name of
 a sub-agent if it is one.
 
-Source: PR-402, PR-504, PR-505, A-48.
+Source: PR-402, PR-504, PR-505, PR-530, PR-572, A-48, A-54.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from __future__ import annotations
 ORCHESTRATOR, WORKER, ROUTER, GROUP = "O", "W", "R", "G"
 # The highest number of each role; sub-agents carry any letters and digits.
 ROLES = {ORCHESTRATOR: 9, WORKER: 99, ROUTER: 9, GROUP: 9}
-ROLE_WORDS = {
-    ORCHESTRATOR: "orchestrator",
-    WORKER: "worker",
-    ROUTER: "router",
-    GROUP: "group",
-}
+ROLE_WORDS = {ORCHESTRATOR: "orchestrator", WORKER: "worker", ROUTER: "router", GROUP: "group"}
 EVERYBODY = "*"
 ALL_WORKERS = "W*"
 MAX_ID_CHARS = 10
+_CONTEXT_REST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_CONTEXT_CHARS = 8
 
 _ORDER = tuple(ROLES)
 
@@ -69,3 +66,12 @@ def is_filter(pattern: str) -> bool:
     if pattern.endswith(EVERYBODY):
         return pattern[:-1] in ("", *ROLES)
     return is_protocol_id(pattern)
+
+
+def is_context(text: str) -> bool:
+    """Tell whether `text` can name a context: `S` and up to seven letters or digits.
+
+    >>> is_context("S1"), is_context("Sabc12"), is_context("s1"), is_context("S")
+    (True, True, False, False)
+    """
+    return text[:1] == "S" and 1 < len(text) <= _CONTEXT_CHARS and not set(text[1:]) - _CONTEXT_REST

@@ -12,11 +12,11 @@ Source: PR-554, PR-574 to PR-577, OP-007, A-65 to A-67.
 from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
-from council.core.protocol.desk import Desk
-from council.core.protocol.exchange import ENDED, NOBODY, Attempt, Hop, Question, Task
+from council.core.protocol.exchange import NOBODY, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
 from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.protocol_lines import without_lines
 
 MOST_OPTIONS = 4
@@ -36,7 +36,7 @@ def are_offered(options: tuple[str, ...]) -> bool:
 
 
 def ask(
-    desk: Desk,
+    tx: Transaction,
     task: Task,
     text: str,
     options: tuple[str, ...] = (),
@@ -45,7 +45,6 @@ def ask(
     parent: int = 0,
 ) -> Question:
     """Put a question to the user: a choice (D) where the options allow it, else an open one."""
-    attempt = hop.attempt if hop else None
     text, options = without_lines(text), tuple(without_lines(one) for one in options)
     pairs: dict[str, object] = {}
     if are_offered(options):
@@ -55,29 +54,24 @@ def ask(
     used = sum(len(name) + len(str(value)) + 2 for name, value in pairs.items())
     told = {"question": inline(text, DATA_CHARS - used - len("question=")), **pairs}
     message = compose(
-        COORDINATOR,
-        USER,
-        "D" if are_offered(options) else "C",
-        pairs=told,
-        task=task.id,
-        priority=task.priority,
-        state=TaskState.R,
-    )
-    number = desk.post(message, to=(USER,), parent=parent, hop=hop.number if hop else 0)
-    return note(desk, task, number, text, options, hop=hop, attempt=attempt)
+        COORDINATOR, USER, "D" if are_offered(options) else "C", pairs=told, task=task.id,
+        priority=task.priority, state=TaskState.R,
+    )  # fmt: skip
+    number = tx.post(message, to=(USER,), parent=parent, hop=hop.number if hop else 0)
+    return note(tx, task, number, text, options, hop=hop)
 
 
-def ask_who(desk: Desk, task: Task) -> None:
+def ask_who(tx: Transaction, task: Task) -> None:
     """Ask the user which worker is to do a task that names no capability, if there is any."""
-    here = [one for one in desk.registry.here() if role_of(one.id) == WORKER]
+    here = [one for one in tx.registry.here() if role_of(one.id) == WORKER]
     names = [inline(one.agent or one.id, 40) for one in here]
     if not here:
         return
-    text = _WHO[desk.exchange.lang == "fr"]
+    text = _WHO[tx.exchange.lang == "fr"]
     told = [
         f"{name} ({', '.join(one.capabilities)})" for name, one in zip(names, here, strict=True)
     ]
-    question = ask(desk, task, f"{text} {', '.join(told)}", tuple(names))
+    question = ask(tx, task, f"{text} {', '.join(told)}", tuple(names))
     question.workers = tuple(one.id for one in here)
 
 
@@ -90,29 +84,25 @@ def workers_of(task: Task) -> tuple[str, ...]:
 
 
 def note(
-    desk: Desk,
+    tx: Transaction,
     task: Task,
     number: int,
     text: str,
     options: tuple[str, ...],
     *,
     hop: Hop | None = None,
-    attempt: Attempt | None = None,
 ) -> Question:
     """Write down that message `number` is a question to the user."""
+    attempt = hop.attempt if hop else None
     question = Question(
-        message=number,
-        text=text,
-        options=options,
-        hop=hop.number if hop else 0,
-        attempt=attempt.number if attempt else 0,
-        asked_at=desk.now,
-    )
+        message=number, text=text, options=options, hop=hop.number if hop else 0,
+        attempt=attempt.number if attempt else 0, asked_at=tx.now,
+    )  # fmt: skip
     task.questions.append(question)
     if task.state is TaskState.N:
         # A task that is first seen in R counts as N, then R (PR-552).
-        task.state, task.at, task.started_at = TaskState.R, desk.now, desk.now
-    desk.tell("question.asked", task, msg=f"M{number}", text=text, options=list(options))
+        task.state, task.at, task.started_at = TaskState.R, tx.now, tx.now
+    tx.tell("question.asked", task, msg=f"M{number}", text=text, options=list(options))
     return question
 
 
@@ -135,10 +125,12 @@ def chosen(question: Question, given: str) -> str:
     return ""
 
 
-def answer(desk: Desk, task: Task, question: Question, text: str, by: str, parent: int = 0) -> None:
+def answer(
+    tx: Transaction, task: Task, question: Question, text: str, by: str, parent: int = 0
+) -> None:
     """Take an answer: the worker that asked gets it, or the task goes on with the choice."""
-    desk.close_question(task, question, text, by)
-    desk.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
+    tx.close_question(task, question, text, by)
+    tx.tell("question.answered", task, agent=by, msg=f"M{question.message}", answer=text, by=by)
     if question.workers:
         return
     if not question.hop:
@@ -149,37 +141,32 @@ def answer(desk: Desk, task: Task, question: Question, text: str, by: str, paren
         return
     hop = task.hop(question.hop)
     attempt = hop.attempts[question.attempt - 1]
-    if attempt.state in ENDED:
+    if attempt.is_over:
         return
     told = text
     if not is_inline(text, _ANSWER_CHARS):
         told = f"#CTX:a{question.message}"
-        desk.exchange.values[f"a{question.message}"] = text
-    attempt.asked = desk.say(
-        task,
-        attempt.worker,
-        "C",
-        pairs={"answer": told},
-        state=TaskState.R,
-        hop=hop,
+        tx.exchange.values[f"a{question.message}"] = text
+    attempt.asked = tx.say(
+        task, attempt.worker, "C", pairs={"answer": told}, state=TaskState.R, hop=hop,
         parent=parent or question.message,
-    )
+    )  # fmt: skip
 
 
-def expire(desk: Desk, task: Task, question: Question) -> None:
+def expire(tx: Transaction, task: Task, question: Question) -> None:
     """Say that the time for a question is over, and do what the settings want then (PR-576)."""
-    policy = desk.rules.choice_policy
-    desk.tell("question.expired", task, msg=f"M{question.message}", code=_TIMED_OUT, policy=policy)
+    policy = tx.rules.choice_policy
+    tx.tell("question.expired", task, msg=f"M{question.message}", code=_TIMED_OUT, policy=policy)
     question.ends_at = question.late_at = None
     if policy == WAIT:
         return
     if policy == FIRST and not question.workers:  # a request never goes to just anybody
         fallback = question.options[0] if question.options else ""
-        answer(desk, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
+        answer(tx, task, question, fallback or (DECIDE if question.hop else ""), NOBODY)
         return
-    desk.close_question(task, question, "", NOBODY)
+    tx.close_question(task, question, "", NOBODY)
     reason = "nobody chose in time"
     for hop in task.hops:
         if hop.is_open and hop.source == COORDINATOR:
-            cancel_hop(desk, task, hop, reason)
-    end_task(desk, task, TaskState.F, code=_TIMED_OUT, reason=reason)
+            cancel_hop(tx, task, hop, reason)
+    end_task(tx, task, TaskState.F, code=_TIMED_OUT, reason=reason)

@@ -1,4 +1,4 @@
-"""Joining the registry: which id an agent gets, and which version is spoken with it.
+"""Joining the registry and leaving it: which id, which version, which capabilities.
 
 The id that a joining agent signs with is a proposal. O1 confirms it, or
 assigns another one where the agent insists on none; one that somebody else
@@ -14,7 +14,7 @@ from datetime import datetime
 
 from council.core.events import Event
 from council.core.ids import is_name
-from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.messages import COORDINATOR, Message, compose, inline
 from council.core.protocol.protocol_ids import GROUP, ROLES, WORKER, is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V4, V5, ProtocolRules
 from council.core.protocol.registry import (
@@ -22,19 +22,25 @@ from council.core.protocol.registry import (
     Entry,
     EntryStatus,
     Registry,
+    RegistryStep,
+    Reply,
+    answer_to,
     free_id,
     is_capability,
-    name_of,
+    refused,
+    unknown,
 )
-from council.core.protocol.registry_replies import RegistryStep, Reply, answer_to, refused
 from council.core.record import Record
 
 REGISTERED, STANDS, CONFLICT, AGREED = "registered", "already-registered", "conflict", "agreed"
+LEFT, UPDATED, UNCHANGED = "left", "updated", "unchanged"
 ID_CONFLICT = "ID_CONFLICT"
 # A joining agent that says `id=any` takes whatever number is free.
 ANY = "any"
 
 _CONFLICT_CODE = "E99"
+_BAD_FORM = "E10"
+_REASON_CHARS = 200
 _NO_VERSION = "E90"
 _DESCRIPTION_CHARS = 200
 
@@ -98,32 +104,20 @@ def is_handshake(message: Message) -> bool:
     return message.number == 0 and capabilities_of(message) is None
 
 
-def shake_hands(
-    registry: Registry, message: Message, now: datetime, rules: ProtocolRules
-) -> RegistryStep:
+def shake_hands(registry: Registry, message: Message, rules: ProtocolRules) -> RegistryStep:
     """Agree on a version with who has not joined yet; the answer is in the shape of V5."""
-    del now
     version = agreed(rules, message.pair("version").upper(), message.pair("fallback").upper())
     if not version:
         return _no_version(registry, message, rules)
     pairs = {"version": version, **({"mode": "compat"} if version != V5 else {})}
-    event = Event(
-        type="agent.version-agreed",
-        agent=name_of(registry, message.sender),
-        data={"id": message.sender, "version": version},
-    )
+    event = registry.event("agent.version-agreed", message.sender, version=version)
     entry = registry.get(message.sender)
     if entry is not None and message.sender in registry.entries:
         changed = registry.with_entry(entry.copy(version=version))
     else:
         changed = registry.copy(handshakes={**registry.handshakes, message.sender: version})
-    return RegistryStep(
-        registry=changed,
-        replies=[Reply(message=answer_to(message, "A", pairs=pairs))],
-        events=[event],
-        outcome=AGREED,
-        id=message.sender,
-    )
+    told = Reply(message=answer_to(message, "A", pairs=pairs))
+    return changed.step(AGREED, message.sender, replies=[told], events=[event])
 
 
 def agreed(rules: ProtocolRules, version: str, fallback: str, settled: str = "") -> str:
@@ -159,13 +153,11 @@ def join(
         speaks: The version that message was written in.
     """
     chosen = _id_for(registry, wish)
-    asked = message or Message(
-        sender=chosen or COORDINATOR, receiver=COORDINATOR, kind="J", priority="", data=""
-    )
+    asked = message or _asked(chosen or COORDINATOR, "J")
     if role_of(wish.proposed or wish.role) == GROUP:
         return refused(registry, asked, "E13", "a group is made by O1 and does not join")
     if fault := _fault(wish):
-        return refused(registry, asked, "E10", fault, speaks=speaks)
+        return refused(registry, asked, _BAD_FORM, fault, speaks=speaks)
     if not chosen:
         return _conflict(registry, asked, wish, speaks)
     told = wish.version or (V4 if speaks == V4 else "")
@@ -177,24 +169,18 @@ def join(
     stood = standing is not None and standing.is_here and _same(standing, entry)
     left = {key: value for key, value in registry.handshakes.items() if key != wish.proposed}
     changed = registry.copy(handshakes=left).with_entry(entry)
-    event = Event(
-        type="agent.joined",
-        agent=entry.agent or chosen,
-        data={
-            "id": chosen,
-            "proposed": wish.proposed or None,
-            "capabilities": list(entry.capabilities),
-            "maxDepth": entry.max_depth,
-            "version": version,
-        },
-    )
-    return RegistryStep(
-        registry=changed,
-        replies=[_welcome(asked, chosen, version, speaks, mismatch=bool(told) and version != V5)],
-        events=[] if stood else [event],
-        outcome=STANDS if stood else REGISTERED,
-        id=chosen,
-    )
+    data = {"id": chosen, "proposed": wish.proposed or None}
+    data |= entry.as_json("capabilities max_depth version")
+    event = Event(type="agent.joined", agent=entry.agent or chosen, data=data)
+    welcome = _welcome(asked, chosen, version, speaks, mismatch=bool(told) and version != V5)
+    if stood:
+        return changed.step(STANDS, chosen, replies=[welcome])
+    return changed.step(REGISTERED, chosen, replies=[welcome], events=[event])
+
+
+def _asked(sender: str, kind: str) -> Message:
+    """Return the message in whose place somebody acts by hand."""
+    return compose(sender, COORDINATOR, kind, priority="")
 
 
 def _fault(wish: Joining) -> str:
@@ -293,19 +279,10 @@ def _conflict(registry: Registry, asked: Message, wish: Joining, speaks: str) ->
         reason = f"no number of {role_of(proposed)} is left"
     pairs = {"desc": ID_CONFLICT, **({"id": proposed} if proposed else {})}
     told = answer_to(asked, "E", pairs=pairs, code=_CONFLICT_CODE, state="F")
-    event = Event(
-        type="agent.refused",
-        agent=wish.agent or proposed,
-        data={"id": proposed or None, "code": _CONFLICT_CODE, "reason": reason},
-    )
-    return RegistryStep(
-        registry=registry,
-        replies=[Reply(message=told, version=speaks, to_caller=True)],
-        events=[event],
-        outcome=CONFLICT,
-        id=proposed,
-        reason=reason,
-    )
+    data = {"id": proposed or None, "code": _CONFLICT_CODE, "reason": reason}
+    event = Event(type="agent.refused", agent=wish.agent or proposed, data=data)
+    reply = Reply(message=told, version=speaks, to_caller=True)
+    return registry.step(CONFLICT, proposed, replies=[reply], events=[event], reason=reason)
 
 
 def _no_version(registry: Registry, asked: Message, rules: ProtocolRules) -> RegistryStep:
@@ -313,3 +290,53 @@ def _no_version(registry: Registry, asked: Message, rules: ProtocolRules) -> Reg
     return refused(
         registry, asked, _NO_VERSION, f"no version in common; spoken here: {ours}", versions=ours
     )
+
+
+def leave(
+    registry: Registry, protocol_id: str, reason: str, now: datetime, message: Message | None = None
+) -> RegistryStep:
+    """Take an agent out: out of all groups, too. Its number comes again last of all."""
+    asked = message or _asked(protocol_id, "L")
+    entry = registry.entries.get(protocol_id)
+    if entry is None:
+        return unknown(registry, asked, protocol_id)
+    gone = Reply(message=answer_to(asked, "A", flags=["left"], pairs={"id": protocol_id}))
+    if not entry.is_here:
+        return registry.step(UNCHANGED, protocol_id, replies=[gone])
+    told = inline(reason, _REASON_CHARS) if reason else ""
+    groups = {
+        name: [one for one in members if one != protocol_id]
+        for name, members in registry.groups.items()
+    }
+    changed = registry.copy(groups=groups).with_entry(
+        entry.copy(status=EntryStatus.LEFT, left_at=now, reason=told, load=0, queue=0)
+    )
+    event = registry.event("agent.left", protocol_id, reason=told or None)
+    return changed.step(LEFT, protocol_id, replies=[gone], events=[event])
+
+
+def change_capabilities(
+    registry: Registry,
+    protocol_id: str,
+    capabilities: tuple[str, ...],
+    now: datetime,
+    message: Message | None = None,
+) -> RegistryStep:
+    """Let an agent have these capabilities and no others."""
+    asked = message or _asked(protocol_id, "K")
+    entry = registry.get(protocol_id)
+    if entry is None or protocol_id not in registry.entries:
+        return unknown(registry, asked, protocol_id)
+    wrong = [one for one in capabilities if not is_capability(one)]
+    if wrong:
+        reason = f"{wrong[0]!r} is no capability: small letters, digits and _"
+        return refused(registry, asked, _BAD_FORM, reason)
+    state = "D" if asked.state else ""
+    pairs = {"id": protocol_id, "count": len(capabilities)}
+    told = Reply(message=answer_to(asked, "A", flags=["updated"], pairs=pairs, state=state))
+    if entry.capabilities == capabilities:
+        return registry.step(UNCHANGED, protocol_id, replies=[told])
+    names = list(capabilities)
+    event = registry.event("agent.capabilities-changed", protocol_id, capabilities=names)
+    changed = registry.with_entry(entry.copy(capabilities=capabilities, seen_at=now))
+    return changed.step(UPDATED, protocol_id, replies=[told], events=[event])

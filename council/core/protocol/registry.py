@@ -5,10 +5,11 @@ It holds only what runs. What an agent of the workspace can do stands in its
 one that joined from outside it stands in the entry. `O1` is the coordinator
 itself: it is there before anybody joins, and it is the one who assigns ids.
 
-Values, and what can be asked of them; what changes them stands in
-`registering`, `membership`, `liveness` and `grouping`.
+Values, what can be asked of them, and what is answered: confirmations, refusals,
+words sent unasked. What changes them stands in `registering`, `liveness` and `grouping`.
 
-Source: PR-305, PR-404, PR-504, PR-507, PR-508, PR-517, `cli.md` section 5.
+Source: PR-305, PR-404, PR-405, PR-504, PR-507, PR-508, PR-510, PR-512, PR-517, PR-546, A-69,
+`cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from council.core.protocol.messages import COORDINATOR
+from council.core.events import Event
+from council.core.protocol.messages import (
+    COORDINATOR,
+    REGISTRY_CONTEXT,
+    REGISTRY_TASK,
+    Message,
+    compose,
+    inline,
+)
 from council.core.protocol.protocol_ids import ROLES, in_order, role_of
 from council.core.protocol.protocol_rules import V5
 from council.core.record import Record
@@ -45,6 +54,10 @@ CAPABILITIES = (
 UNDECLARED_DEPTH = 4
 HIGHEST_DEPTH = 5
 FULL_LOAD = 100
+REFUSED = "refused"
+_UNKNOWN_AGENT = "E41"
+_LAST_NUMBER = 9999
+_REASON_CHARS = 120
 
 _CAPABILITY_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
@@ -160,6 +173,14 @@ class Registry(Record):
         entry = self.get(protocol_id)
         return entry.version if entry else self.handshakes.get(protocol_id, V5)
 
+    def step(self, outcome: str, about: str, **told: Any) -> RegistryStep:
+        """Return what an act comes to that has led here; `told` are more fields of the step."""
+        return RegistryStep(registry=self, outcome=outcome, id=about, **told)
+
+    def event(self, kind: str, protocol_id: str, /, **data: Any) -> Event:
+        """Return an event about an agent: the one that bears an id, else the id itself."""
+        return Event(type=kind, agent=name_of(self, protocol_id), data={"id": protocol_id, **data})
+
     def with_entry(self, entry: Entry) -> Registry:
         """Return the registry with an entry in the place of what stood under its id."""
         return self.copy(entries={**self.entries, entry.id: entry})
@@ -222,3 +243,81 @@ def name_of(registry: Registry, protocol_id: str) -> str:
     """Return who an event is about: the agent that bears an id, else the id itself."""
     entry = registry.entries.get(protocol_id)
     return (entry.agent if entry else "") or protocol_id
+
+
+def number_after(number: int) -> int:
+    """Return the number of the next message; the reserved context begins anew after the last."""
+    return number % _LAST_NUMBER + 1
+
+
+class Reply(Record):
+    """A message that the registry sends, and in which version it has to be written.
+
+    `to_caller` says that it goes back to who brought the message, and to
+    nobody's inbox: its receiver is the id of somebody else.
+    """
+
+    message: Message
+    version: str = V5
+    to_caller: bool = False
+
+
+class RegistryStep(Record):
+    """What one act on the registry comes to.
+
+    `outcome` is a word for it, `id` the agent or group that it was about, and
+    `reason` says what kept it from being done, "" when it was done; `code` is its wire code
+    where nobody is answered with it.
+    """
+
+    registry: Registry
+    replies: list[Reply] = []
+    events: list[Event] = []
+    outcome: str
+    id: str = ""
+    reason: str = ""
+    code: str = ""
+
+
+def answer_to(message: Message, kind: str, **told: Any) -> Message:
+    """Return what answers a message of the registry: same task, context, depth and priority.
+
+    `told` is what it says, as `compose` takes it.
+    """
+    told |= {"task": message.task or REGISTRY_TASK, "context": message.context or REGISTRY_CONTEXT}
+    told |= {"priority": message.priority, "depth": message.depth}
+    return compose(COORDINATOR, message.sender, kind, number=number_after(message.number), **told)
+
+
+def unasked(registry: Registry, receiver: str, kind: str, **told: Any) -> tuple[Registry, Message]:
+    """Return a message that O1 sends of its own, and the registry that has numbered it."""
+    number = registry.next_message
+    told |= {"task": REGISTRY_TASK, "priority": "", "context": REGISTRY_CONTEXT}
+    message = compose(COORDINATOR, receiver, kind, number=number, **told)
+    return registry.copy(next_message=number_after(number)), message
+
+
+def refused(
+    registry: Registry,
+    asked: Message,
+    code: str,
+    reason: str,
+    *,
+    speaks: str = V5,
+    **pairs: str,
+) -> RegistryStep:
+    """Leave the registry as it is and answer a message with what is wrong with it."""
+    told = {"desc": inline(reason, _REASON_CHARS), **pairs}
+    data = {"kind": asked.kind, "code": code, "reason": reason}
+    event = registry.event("agent.refused", asked.sender, **data)
+    answer = answer_to(asked, "E", pairs=told, code=code, state="F")
+    reply = Reply(message=answer, version=speaks, to_caller=True)
+    return registry.step(REFUSED, asked.sender, replies=[reply], events=[event], reason=reason)
+
+
+def unknown(
+    registry: Registry, asked: Message, protocol_id: str, *, speaks: str = V5
+) -> RegistryStep:
+    """Answer a message about somebody who is not registered."""
+    reason = f"{protocol_id} is not registered"
+    return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)

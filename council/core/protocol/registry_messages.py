@@ -12,20 +12,24 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.protocol import grouping, liveness
-from council.core.protocol.membership import change_capabilities, leave
 from council.core.protocol.messages import DATA_CHARS, Message
 from council.core.protocol.protocol_ids import fits, is_filter, is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V5, ProtocolRules
 from council.core.protocol.registering import (
     ID_CONFLICT,
     capabilities_of,
+    change_capabilities,
     is_handshake,
     join,
     joining_of,
+    leave,
     shake_hands,
 )
-from council.core.protocol.registry import HIGHEST_DEPTH, Entry, EntryStatus, Registry
-from council.core.protocol.registry_replies import (
+from council.core.protocol.registry import (
+    HIGHEST_DEPTH,
+    Entry,
+    EntryStatus,
+    Registry,
     RegistryStep,
     Reply,
     answer_to,
@@ -75,7 +79,7 @@ def receive(
     """
     word = _word_of(message)
     if word and message.kind not in KINDS:
-        done = grouping.from_members(registry, message, now)
+        done = grouping.from_members(registry, message)
         if done is not None:
             return _told(registry, message, done, speaks)
     kind = message.kind if message.kind in KINDS else _WORDS[word]
@@ -135,7 +139,7 @@ def _join(
     if role_of(message.receiver) != "O":
         return refused(registry, message, _BAD_ROUTE, "who joins asks an orchestrator")
     if is_handshake(message):
-        return shake_hands(registry, message, now, rules)
+        return shake_hands(registry, message, rules)
     wish = joining_of(message, agent, is_own=is_own)
     if wish is None:
         reason = f"max_depth is a number from 1 to {HIGHEST_DEPTH + 1}"
@@ -176,7 +180,7 @@ def query(registry: Registry, message: Message) -> RegistryStep:
         if replies:
             told = told.copy(number=number_after(replies[-1].message.number))
         replies.append(Reply(message=told))
-    return RegistryStep(registry=registry, replies=replies, outcome=ANSWERED, id=message.sender)
+    return registry.step(ANSWERED, message.sender, replies=replies)
 
 
 def _parts(ids: list[str]) -> list[list[str]]:

@@ -104,35 +104,28 @@ def select(
         without: Ids that are not to get it, such as one that has failed at it.
     """
     wanted = tuple(dict.fromkeys(required))
-    weighed = [_weighed(one, wanted, threshold, depth, without) for one in candidates]
-    weighed.sort(key=_best_first)
+
+    def weigh(one: Candidate) -> Weighed:
+        matched = tuple(name for name in wanted if name in one.capabilities)
+        missing = tuple(name for name in wanted if name not in one.capabilities)
+        score = len(matched) / len(wanted) if wanted else 1.0
+        why_not, code = "", ""
+        if one.id in without:
+            why_not = "is left out"
+        elif one.status != EntryStatus.ACTIVE:
+            why_not, code = f"is {one.status}", _UNAVAILABLE
+        elif depth >= one.max_depth:
+            why_not, code = f"serves depths below {one.max_depth}, not {depth}", _TOO_DEEP
+        elif score < threshold or (wanted and not matched):
+            why_not, code = f"score {score:.2f} is below {threshold:g}", _NOT_SUPPORTED
+            if not matched:
+                why_not = "has none of them"
+        return Weighed(
+            candidate=one, matched=matched, missing=missing, score=score, why_not=why_not, code=code
+        )
+
+    weighed = sorted(map(weigh, candidates), key=_best_first)
     return Selection(required=wanted, threshold=threshold, candidates=weighed)
-
-
-def _weighed(
-    one: Candidate,
-    wanted: tuple[str, ...],
-    threshold: float,
-    depth: int,
-    without: Collection[str],
-) -> Weighed:
-    matched = tuple(name for name in wanted if name in one.capabilities)
-    missing = tuple(name for name in wanted if name not in one.capabilities)
-    score = len(matched) / len(wanted) if wanted else 1.0
-    why_not, code = "", ""
-    if one.id in without:
-        why_not = "is left out"
-    elif one.status != EntryStatus.ACTIVE:
-        why_not, code = f"is {one.status}", _UNAVAILABLE
-    elif depth >= one.max_depth:
-        why_not, code = f"serves depths below {one.max_depth}, not {depth}", _TOO_DEEP
-    elif score < threshold or (wanted and not matched):
-        why_not, code = f"score {score:.2f} is below {threshold:g}", _NOT_SUPPORTED
-        if not matched:
-            why_not = "has none of them"
-    return Weighed(
-        candidate=one, matched=matched, missing=missing, score=score, why_not=why_not, code=code
-    )
 
 
 def _best_first(one: Weighed) -> tuple[Any, ...]:

@@ -11,38 +11,43 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
 from council.core.protocol import questions
-from council.core.protocol.attempts import fail
-from council.core.protocol.desk import Desk
-from council.core.protocol.exchange import ENDED, LAST_TASK, Attempt, Hop, Task
+from council.core.protocol.assigning import fail
+from council.core.protocol.exchange import (
+    INVALID,
+    LAST_TASK,
+    Hop,
+    Task,
+    transition,
+)
 from council.core.protocol.hops import cancel_hop, conclude
 from council.core.protocol.messages import REGISTRY_CONTEXT, REGISTRY_TASK, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
 from council.core.protocol.receiving import REFUSED, Verdict
 from council.core.protocol.registry import FULL_LOAD, EntryStatus
-from council.core.protocol.transitions import INVALID, transition
+from council.core.protocol.transaction import Transaction
 
 SENT = "sent"
 _INTRODUCES = ("R", "D", "B", "A")
 
 
-def send_out(desk: Desk, message: Message, to: tuple[str, ...]) -> Verdict:
+def send_out(tx: Transaction, message: Message, to: tuple[str, ...]) -> Verdict:
     """Judge a line of an orchestrator and send it, with all that follows at once."""
     receivers = to or (message.receiver,)
-    code = _fault_of(desk, message, receivers)
+    code = _fault_of(tx, message, receivers)
     if code:
         return Verdict(outcome=REFUSED, code=code, reason=_WORDS[code])
     if message.kind in ("R", "D"):
-        message = _introduced(desk, message)
-    task = desk.exchange.tasks.get(message.task)
+        message = _introduced(tx, message)
+    task = tx.exchange.tasks.get(message.task)
     if message.kind == "R":
         for receiver in receivers:
-            fault = _request(desk, desk.exchange.tasks[message.task], message, receiver)
+            fault = _request(tx, tx.exchange.tasks[message.task], message, receiver)
             if fault:
                 return Verdict(outcome=REFUSED, code=fault, reason=_WORDS[fault])
     elif task is not None and message.kind in _BRANCHES:
-        return _BRANCHES[message.kind](desk, task, message, receivers)
+        return _BRANCHES[message.kind](tx, task, message, receivers)
     else:
-        desk.post(message, to=receivers)
+        tx.post(message, to=receivers)
     return Verdict(outcome=SENT)
 
 
@@ -59,9 +64,9 @@ _WORDS = {
 }
 
 
-def _fault_of(desk: Desk, message: Message, receivers: tuple[str, ...]) -> str:
+def _fault_of(tx: Transaction, message: Message, receivers: tuple[str, ...]) -> str:
     """Return the code of what is wrong with a line before it meets its task, "" for nothing."""
-    exchange = desk.exchange
+    exchange = tx.exchange
     if not exchange.is_open or message.context not in ("", REGISTRY_CONTEXT, exchange.context):
         return "E42"
     anew = message.task in ("", REGISTRY_TASK) and message.kind in ("R", "D")
@@ -70,16 +75,16 @@ def _fault_of(desk: Desk, message: Message, receivers: tuple[str, ...]) -> str:
     if message.kind == "R" and USER in receivers:
         return "E13"
     for one in receivers:
-        if role_of(one) == WORKER and one != "W*" and desk.registry.get(one) is None:
+        if role_of(one) == WORKER and one != "W*" and tx.registry.get(one) is None:
             return "E41"
     if message.kind not in _INTRODUCES and message.task not in ("", REGISTRY_TASK, *exchange.tasks):
         return "E40"
-    return _fault_of_target(desk, message) if message.kind == "R" else ""
+    return _fault_of_target(tx, message) if message.kind == "R" else ""
 
 
-def _fault_of_target(desk: Desk, message: Message) -> str:
+def _fault_of_target(tx: Transaction, message: Message) -> str:
     """Return the code of what keeps a worker from a request, "" for nothing."""
-    entry = desk.registry.get(message.receiver)
+    entry = tx.registry.get(message.receiver)
     call = message.pair("call")
     if entry is None or role_of(entry.id) != WORKER:
         return ""
@@ -90,29 +95,23 @@ def _fault_of_target(desk: Desk, message: Message) -> str:
     return "E31" if entry.load >= FULL_LOAD else ""
 
 
-def _introduced(desk: Desk, message: Message) -> Message:
+def _introduced(tx: Transaction, message: Message) -> Message:
     """Make the task that a line names for the first time, the next one where it names none."""
-    exchange = desk.exchange
+    exchange = tx.exchange
     if message.task in ("", REGISTRY_TASK):
         message = message.copy(task=f"T{exchange.next_task}")
     if message.task in exchange.tasks:
         return message
-    task = Task(
-        id=message.task,
-        priority=message.priority or "P1",
-        budget=message.budget,
-        at=desk.now,
-        created_at=desk.now,
+    task = tx.new_task(
+        message.task, priority=message.priority or "P1", budget=message.budget,
         atomic=message.says("atomic"),
-    )
-    exchange.tasks[task.id] = task
-    exchange.next_task = max(exchange.next_task, int(task.id[1:]) + 1)
-    desk.tell("task.created", task, priority=task.priority, caps=[])
-    desk.tell("budget.set", task, budget=task.budget)
+    )  # fmt: skip
+    tx.tell("task.created", task, priority=task.priority, caps=[])
+    tx.tell("budget.set", task, budget=task.budget)
     return message
 
 
-def _request(desk: Desk, task: Task, message: Message, receiver: str) -> str:
+def _request(tx: Transaction, task: Task, message: Message, receiver: str) -> str:
     """Open an attempt for a request, or go on with the one under way; return a code or ""."""
     if task.is_over:
         return INVALID
@@ -122,42 +121,31 @@ def _request(desk: Desk, task: Task, message: Message, receiver: str) -> str:
         for hop in task.hops
         if not hop.parent and any(one.worker == receiver for one in hop.attempts)
     ]
-    under_way = next((hop for hop in mine if hop.attempt and hop.attempt.state not in ENDED), None)
-    if under_way is not None and under_way.attempt is not None:
-        attempt = under_way.attempt
+    for hop in mine:
+        attempt = hop.under_way
+        if attempt is None:
+            continue
         if transition(attempt.state, told) == INVALID:
             return INVALID
-        number = _post(desk, message, receiver, under_way)
+        number = _post(tx, message, receiver, hop)
         if told is TaskState.R and attempt.state is TaskState.N:
-            desk.change(task, under_way, attempt, TaskState.R)
+            tx.change(task, hop, attempt, TaskState.R)
         attempt.asked = number
         return ""
-    hop = mine[-1] if mine else _free_hop(task, message)
-    number = _post(desk, message, receiver, hop)
-    attempt = Attempt(
-        number=len(hop.attempts) + 1,
-        worker=receiver,
-        state=TaskState.N,
-        at=desk.now,
-        message=number,
-        asked=number,
-        why={"sentBy": message.sender},
-        retry=_retry_in(message),
-        fallback_from=message.pair("fallback_from"),
-    )
-    hop.attempts.append(attempt)
+    hop = mine[-1] if mine else _free_hop(tx, task, message)
+    number = _post(tx, message, receiver, hop)
+    said, replaced = message.pair("retry"), message.pair("fallback_from")
+    attempt = tx.new_attempt(
+        hop, receiver, {"sentBy": message.sender}, message=number, asked=number,
+        retry=int(said) if said.isdecimal() and len(said) < 4 else 0, fallback_from=replaced,
+    )  # fmt: skip
     hop.again, hop.returned = None, False
     if told is TaskState.R:
-        desk.change(task, hop, attempt, TaskState.R)
+        tx.change(task, hop, attempt, TaskState.R)
     return ""
 
 
-def _retry_in(message: Message) -> int:
-    said = message.pair("retry")
-    return int(said) if said.isdecimal() and len(said) < 4 else 0
-
-
-def _free_hop(task: Task, message: Message) -> Hop:
+def _free_hop(tx: Transaction, task: Task, message: Message) -> Hop:
     """Return the part that a request is for: one that lost its worker, or a new one."""
     replaced = message.pair("fallback_from")
     for hop in task.hops:
@@ -165,36 +153,26 @@ def _free_hop(task: Task, message: Message) -> Hop:
         is_free = hop.again is not None or (last is not None and last.worker == replaced)
         if not hop.parent and is_free and (replaced or last is None):
             return hop
-    hop = Hop(
-        number=len(task.hops) + 1,
-        source=message.sender,
-        depth=message.depth,
-        budget=message.budget,
-        left=message.budget,
-        call=message.pair("call"),
-        data=message.data,
-        caps=(message.pair("call"),) if message.pair("call") else (),
-    )
-    task.hops.append(hop)
-    return hop
+    call, budget = message.pair("call"), message.budget
+    return tx.new_hop(task, message.sender, budget, call, message.data, depth=message.depth)
 
 
-def _post(desk: Desk, message: Message, receiver: str, hop: Hop) -> int:
-    return desk.post(message.copy(receiver=receiver), to=(receiver,), hop=hop.number)
+def _post(tx: Transaction, message: Message, receiver: str, hop: Hop) -> int:
+    return tx.post(message.copy(receiver=receiver), to=(receiver,), hop=hop.number)
 
 
-def _answer(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+def _answer(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
     """Answer the question of a worker in the place of the user; an S counts as well (A-65)."""
-    number = desk.post(message, to=receivers)
+    number = tx.post(message, to=receivers)
     given = message.pair("answer") or message.data
     for question in task.questions:
         if not (question.hop and question.is_open):
             continue
         attempt = task.hop(question.hop).attempts[question.attempt - 1]
-        if attempt.worker in receivers and attempt.state not in ENDED:
-            desk.close_question(task, question, given, message.sender)
+        if attempt.worker in receivers and not attempt.is_over:
+            tx.close_question(task, question, given, message.sender)
             attempt.asked = number
-            desk.tell(
+            tx.tell(
                 "question.answered", task, agent=message.sender, msg=f"M{question.message}",
                 answer=given, by=message.sender,
             )  # fmt: skip
@@ -202,44 +180,43 @@ def _answer(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]
     return Verdict(outcome=SENT)
 
 
-def _tell(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+def _tell(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
     """Tell a worker something; with state X its part of the task is cancelled."""
     if message.state != TaskState.X:
-        desk.post(message, to=receivers)
+        tx.post(message, to=receivers)
         return Verdict(outcome=SENT)
-    parts = [
-        hop
-        for hop in task.hops
-        if hop.attempt and hop.attempt.worker in receivers and hop.attempt.state not in ENDED
-    ]
+    parts = _parts_of(task, receivers)
     if not parts:
         return Verdict(outcome=REFUSED, code=INVALID, reason=_WORDS[INVALID])
     for hop in parts:
-        cancel_hop(desk, task, hop, message.pair("reason") or "cancelled", message)
-    conclude(desk, task)
+        cancel_hop(tx, task, hop, message.pair("reason") or "cancelled", message)
+    conclude(tx, task)
     return Verdict(outcome=SENT)
 
 
-def _give_up(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+def _parts_of(task: Task, workers: tuple[str, ...]) -> list[Hop]:
+    """Return the parts of a task that these workers are at."""
+    return [hop for hop in task.hops if hop.under_way and hop.under_way.worker in workers]
+
+
+def _give_up(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
     """Tell a worker of an error: its attempt has failed, and what follows on the code follows."""
-    desk.post(message, to=receivers)
-    for hop in list(task.hops):
-        if hop.attempt and hop.attempt.worker in receivers and hop.attempt.state not in ENDED:
-            fail(
-                desk, task, hop, message.code or "E99", message.pair("desc") or message.data,
-                over=True,
-            )  # fmt: skip
+    tx.post(message, to=receivers)
+    for hop in _parts_of(task, receivers):
+        reason = message.pair("desc") or message.data
+        fail(tx, task, hop, message.code or "E99", reason, over=True)
     return Verdict(outcome=SENT)
 
 
-def _ask(desk: Desk, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
+def _ask(tx: Transaction, task: Task, message: Message, receivers: tuple[str, ...]) -> Verdict:
     """Put a choice to the user (PR-576)."""
-    number = desk.post(message, to=receivers)
+    number = tx.post(message, to=receivers)
+    text = message.pair("question") or message.data
     options = tuple(
         value for name, value in message.pairs if name[:3] == "opt" and name[3:].isdecimal()
     )
     if receivers == (USER,):
-        questions.note(desk, task, number, message.pair("question") or message.data, options)
+        questions.note(tx, task, number, text, options)
     return Verdict(outcome=SENT)
 
 

@@ -9,19 +9,16 @@ Source: PR-644, A-72.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from council.core.events import Event
-from council.core.protocol.desk import Desk, event_of
 from council.core.protocol.exchange import (
     LAST_MESSAGE,
     LAST_TASK,
     Exchange,
     ExchangeStep,
-    Posted,
     Task,
 )
 from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.transaction import Transaction, event_of
 from council.core.record import Record
 
 PREVIOUS = "prev"
@@ -34,10 +31,9 @@ class Succession(Record):
     new: ExchangeStep
 
 
-def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
+def succeed(tx: Transaction, context: str) -> Succession:
     """Go on in context `context`; `#CTX:prev` there names this one (PR-644)."""
-    desk = Desk(exchange, now)
-    old = desk.exchange
+    old, now = tx.exchange, tx.now
     carried = {one.id for one in old.tasks.values() if not (one.is_over and one.told)}
     anew = old.next_task > LAST_TASK
     ids = {
@@ -62,7 +58,7 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
     _carry_tasks(old, new, ids, numbers)
     _carry_runs(old, new, ids, numbers)
     data = {"ctx": old.context, "tid": None, "next": context, "tids": ids}
-    desk.events.append(Event(type="context.continued", data=data))
+    tx.events.append(Event(type="context.continued", data=data))
     old.posted = [
         one
         for one in old.posted
@@ -72,7 +68,7 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
         del old.tasks[one]
     old.runs = {key: one for key, one in old.runs.items() if one.task not in ids}
     old.successor, old.moved = context, ids
-    desk.close("ids-used-up")
+    tx.close("ids-used-up")
     opened = {"ctx": context, "tid": None, "kept": new.kept_open}
     events = [Event(type="context.opened", data=opened)]
     fresh = [one for one in new.posted if one.message.number in first]
@@ -81,7 +77,7 @@ def succeed(exchange: Exchange, context: str, now: datetime) -> Succession:
         events.append(event_of("message.sent" if sent else "message.received", posted))
     messages = tuple(one.message for one in fresh)
     return Succession(
-        old=desk.step("continued"),
+        old=tx.step("continued"),
         new=ExchangeStep(exchange=new, events=events, messages=messages, outcome="opened"),
     )
 
@@ -105,21 +101,10 @@ def _carry_messages(old: Exchange, new: Exchange, ids: dict[str, str]) -> dict[i
         number = new.next_message
         new.next_message += 1
         numbers[before] = number
-        message = one.message.copy(
-            number=number,
-            context=new.context,
-            task=ids.get(one.message.task, one.message.task),
-        )
-        new.posted.append(
-            Posted(
-                message=message,
-                at=one.at,
-                to=one.to,
-                delivered_at=one.delivered_at,
-                parent=numbers.get(one.parent, 0),
-                hop=one.hop,
-            )
-        )
+        task = ids.get(one.message.task, one.message.task)
+        message = one.message.copy(number=number, context=new.context, task=task)
+        parent = numbers.get(one.parent, 0)
+        new.posted.append(one.copy(message=message, parent=parent, said=0, extra={}))
     return numbers
 
 

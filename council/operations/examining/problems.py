@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.protocol.context_ids import is_context
+from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause, of_clock, of_workspace

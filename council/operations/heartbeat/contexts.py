@@ -16,11 +16,12 @@ from __future__ import annotations
 from council.core.bounds import RESTS
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError, NotFoundError
-from council.core.protocol import exchange_runs
+from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.answering import composed
-from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.protocol_ids import is_context
+from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from council.operations.protocol.orchestrating import Lookout
     from council.operations.report import Report
 
-    Rule = Callable[[Exchange], ExchangeStep]
+    Rule = Callable[[Transaction], ExchangeStep]
 
 # The phase that a run for a task shows to a driver, by the type of what a worker acts on.
 PHASES = {"R": "TASK", "X": "TASK", "C": "ANSWER", "S": "ANSWER", "E": "REFUSED"}
@@ -130,14 +131,12 @@ class ServedContext(Served):
         if owed is not None and owed.refusal:
             refused = self._changed(
                 due,
-                lambda exchange: exchange_runs.run_refused(
-                    exchange,
+                lambda tx: exchange_runs.run_refused(
+                    tx,
                     due.owed,
                     owed.refusal,
                     driver=due.driver,
-                    now=crew.now,
                     elsewhere=owed.refusal.startswith(RESTS),
-                    rules=crew.rules,
                 ),
             )
             self._report.passed_over = self._report.passed_over or refused == "refused"
@@ -153,12 +152,8 @@ class ServedContext(Served):
                 self._tried.add(tried)
                 self._interrupt(due)
         if due.owed.run not in due.exchange.runs:
-            self._changed(
-                due,
-                lambda exchange: exchange_runs.run_queued(
-                    exchange, due.owed, driver=due.driver, now=crew.now
-                ),
-            )
+            driver = due.driver
+            self._changed(due, lambda tx: exchange_runs.run_queued(tx, due.owed, driver=driver))
         return False
 
     def _changed(self, due: Due, rule: Rule) -> str:
@@ -172,15 +167,8 @@ class ServedContext(Served):
             hand_over(crew, due, agent)
         ends_at = None if agent is None or due.by_hand else self.lease(agent)
 
-        def rule(exchange: Exchange) -> ExchangeStep:
-            return exchange_runs.run_started(
-                exchange,
-                due.owed,
-                driver=due.driver,
-                now=crew.now,
-                ends_at=ends_at,
-                rules=crew.rules,
-            )
+        def rule(tx: Transaction) -> ExchangeStep:
+            return exchange_runs.run_started(tx, due.owed, driver=due.driver, ends_at=ends_at)
 
         changed = change(crew, due.context, rule)
         if agent is not None and due.owed.run not in changed.kept.exchange.runs:
@@ -210,9 +198,7 @@ class ServedContext(Served):
             change(
                 crew,
                 found.owner,
-                lambda exchange: exchange_runs.set_aside(
-                    exchange, found.task, now=crew.now, reason=reason
-                ),
+                lambda tx: exchange_runs.set_aside(tx, found.task, reason=reason),
             )
 
     # A claimed run, to what came of it.
@@ -295,21 +281,15 @@ def _again(exchange: Exchange) -> list[Again]:
 
 def _rule_for(crew: Crew, due: Due, answer: Answer) -> Rule:
     """Return what an answer does to a context: it is taken in, or the run has failed."""
-    run, now, rules = due.owed.run, crew.now, crew.rules
+    run = due.owed.run
     if not answer.ok:
         why, late = answer.reason or "no answer", answer.timed_out
-        return lambda exchange: exchange_runs.run_failed(
-            exchange, run, why, now=now, timed_out=late, rules=rules
-        )
+        return lambda tx: exchange_runs.run_failed(tx, run, why, timed_out=late)
     if isinstance(due.owed, Work):
         if not answer.by_tool:
             return taken_in(crew, due, answer)
-        return lambda exchange: exchange_runs.run_ended(exchange, run, now=now, rules=rules)
+        return lambda tx: exchange_runs.run_ended(tx, run)
     text = clean(answer.text)
     if isinstance(due.owed, Compose):
-        return lambda exchange: composed(exchange, text.strip(), now, run=run, rules=rules)
-    from council.core.protocol.splitting import divided
-
-    return lambda exchange: divided(
-        exchange, task_prompts.parts_in(text), crew.registry, now, run=run, rules=rules
-    )
+        return lambda tx: composed(tx, text.strip(), run=run)
+    return lambda tx: orchestrator.divided(tx, task_prompts.parts_in(text), run=run)

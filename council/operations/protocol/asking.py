@@ -11,14 +11,20 @@ from council.core.errors import ConflictError, InvalidInputError, NotFoundError,
 from council.core.protocol import orchestrator
 from council.core.protocol.exchange import DEFAULT_COMPLEXITY, Exchange, ExchangeStep
 from council.core.protocol.messages import COORDINATOR, USER, compose, is_inline
+from council.core.protocol.transaction import Transaction
 from council.operations.delegation.routing import FROM_USER, by_rule, write_down
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, done_before, open_new
+from council.operations.protocol.exchanging import (
+    Sent,
+    change,
+    done_before,
+    new_trace,
+    open_new,
+    sent_of,
+)
 from council.operations.protocol.registry_looks import check_capabilities
-from council.operations.protocol.sent import Sent, new_trace, sent_of
 from council.operations.protocol.tasks import find
-from council.store.delegation import artifacts
 from council.store.settings import language
 
 _ANSWER_CHARS = 150
@@ -60,22 +66,15 @@ def request(
     spoken = language(place.settings, lang, place.environ)
     routed = by_rule(place, FROM_USER)
 
-    def asked(exchange: Exchange) -> ExchangeStep:
+    def asked(tx: Transaction) -> ExchangeStep:
+        who = routed.agent if routed else crew.orchestrator
         return orchestrator.request(
-            exchange,
-            text,
-            crew.registry,
-            crew.now,
-            caps=caps,
-            complexity=complexity,
-            priority=priority,
-            orchestrator=routed.agent if routed else crew.orchestrator,
-            rules=crew.rules,
+            tx, text, caps=caps, complexity=complexity, priority=priority, orchestrator=who
         )
 
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=new_trace(place), lang=spoken)
-        return opened.then(asked(opened.exchange))
+        return opened.then(asked(crew.on(opened.exchange)))
 
     done = change(crew, context, asked) if context else open_new(crew, first)
     exchange = done.kept.exchange
@@ -133,23 +132,12 @@ def choose(place: Place, where: str, choice: str) -> Sent:
             told = ", ".join(f"{number} {label}" for number, label in enumerate(options, start=1))
             raise InvalidInputError(f"no option {choice!r}", f"choose: {told}")
     understood = options[int(said[3:]) - 1] if options else said
+    pairs = {"choice": said} if options else {"answer": _fitting(crew, exchange, said)}
     message = compose(
-        USER,
-        COORDINATOR,
-        "C",
-        pairs={"choice": said} if options else {"answer": _fitting(crew, exchange, said)},
-        task=task.id,
-        priority=task.priority,
-        state="R",
+        USER, COORDINATOR, "C", pairs=pairs, task=task.id, priority=task.priority, state="R",
         context=context,
-    )
-    done = change(
-        crew,
-        context,
-        lambda standing: orchestrator.receive(
-            standing, message, crew.registry, crew.now, rules=crew.rules
-        ),
-    )
+    )  # fmt: skip
+    done = change(crew, context, lambda tx: orchestrator.receive(tx, message))
     return sent_of("taken", done, task=task.id).copy(answers=[f"understood: {understood}"])
 
 
@@ -165,12 +153,4 @@ def _fitting(crew: Crew, exchange: Exchange, text: str) -> str:
     """Return a free answer as DATA can hold it: itself, or an artifact that holds it whole."""
     if is_inline(text, _ANSWER_CHARS):
         return text
-    done = artifacts.publish(
-        crew.place.paths,
-        text.encode("utf-8", "replace"),
-        content_type="text/plain; charset=utf-8",
-        publisher=USER,
-        trace=exchange.trace_id,
-        now=crew.now,
-    )
-    return f"#REF:{done.artifact_id}"
+    return f"#REF:{crew.published(text, USER, exchange.trace_id)}"

@@ -11,17 +11,20 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.agents import Agent
+from council.core.delegation.artifacts import TEXT_TYPE
 from council.core.errors import CouncilError
 from council.core.events import Event
-from council.core.protocol.exchange import TaskRules
+from council.core.protocol.exchange import Exchange, TaskRules
 from council.core.protocol.liveness import used
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.registry import Registry
+from council.core.protocol.transaction import Transaction
 from council.operations.place import Place
 from council.operations.protocol.registry import note_seen, note_used
 from council.operations.protocol.registry_changes import registry_of
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
+from council.store.delegation import artifacts
 from council.store.outbox import Operation
 from council.store.protocol.task_settings import task_rules
 
@@ -81,6 +84,19 @@ class Crew:
             found = agent_of(self.place.root, self.place.settings, name) if name in known else None
             self._agents[who] = found
         return self._agents[who]
+
+    def on(self, exchange: Exchange) -> Transaction:
+        """Return a transaction on a context, now and with these rules."""
+        return Transaction(exchange, self.now, registry=self.registry, rules=self.rules)
+
+    def published(self, text: str, publisher: str, trace: str) -> str:
+        """Publish a text that no DATA can hold; return the id of the artifact."""
+        data = text.encode("utf-8", "replace")
+        paths, kind = self.place.paths, TEXT_TYPE
+        done = artifacts.publish(
+            paths, data, content_type=kind, publisher=publisher, trace=trace, now=self.now
+        )
+        return done.artifact_id
 
     def note(self, events: Iterable[Event]) -> None:
         """Remember whom these events gave work, and who was heard.

@@ -26,9 +26,10 @@ from council.core.protocol import orchestrator
 from council.core.protocol.answering import answer_of, answered
 from council.core.protocol.exchange import WORK, Exchange, ExchangeStep, Run
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, pending
-from council.core.protocol.messages import USER, Message
+from council.core.protocol.messages import USER
 from council.core.protocol.receiving import MOST_REFUSED
 from council.core.record import Record
+from council.core.reporting.trace_context import trace_around
 from council.operations.gone_runs import without_gone_runs
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
@@ -46,14 +47,17 @@ from council.wire.messages import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
+    from council.core.protocol.transaction import Transaction
     from council.operations.place import Place
     from council.store.outbox import Operation
     from council.store.protocol.contexts import Kept
 
-    Rule = Callable[[Exchange], ExchangeStep]
+    Rule = Callable[[Transaction], ExchangeStep]
 
 
+_TRACE_BYTES = 16
 # What was done in a context while its caller was not told yet, by the id of the operation.
 _OPERATIONS = "operations"
 # The router by way of which a message goes, noted beside it.
@@ -120,11 +124,8 @@ def change(crew: Crew, context: str, rule: Rule) -> Changed:
     def revised(exchange: Exchange) -> Change:
         before.update(dropped(exchange))
         standing = without_gone_runs(crew.place, exchange, crew.now, crew.registry.agents)
-        made, step = worked_off(crew, rule(standing))
-        steps.append(step)
+        made = _worked_off(crew, rule(crew.on(standing)), steps, exchange)
         made.taken_back = _settled(crew, exchange, made.exchange)
-        if crew.operation.id and made.exchange != exchange:
-            made.exchange = _noted(crew.operation, made.exchange, step)
         return made
 
     kept = contexts(crew.place).edit(context, revised, crew.now)
@@ -146,50 +147,43 @@ def open_new(crew: Crew, make: Callable[[str], ExchangeStep], *, context: str = 
     steps: list[ExchangeStep] = []
 
     def first(chosen: str) -> Change:
-        made, step = worked_off(crew, make(chosen))
-        steps.append(step)
-        if crew.operation.id:
-            made.exchange = _noted(crew.operation, made.exchange, step)
-        return made
+        return _worked_off(crew, make(chosen), steps)
 
     kept = contexts(crew.place).open(first, crew.now, context=context)
     crew.note(steps[-1].events)
     return Changed(kept=kept, step=steps[-1])
 
 
-def worked_off(crew: Crew, step: ExchangeStep) -> tuple[Change, ExchangeStep]:
-    """Return what follows from a step once all is done that needs no run."""
+def _worked_off(
+    crew: Crew, step: ExchangeStep, steps: list[ExchangeStep], before: Exchange | None = None
+) -> Change:
+    """Return what follows from a step once all is done that needs no run; note that step."""
     posts: list[Post] = []
     answer = ""
     if step.exchange.is_open:
-        step = step.then(
-            orchestrator.advance(step.exchange, crew.registry, crew.now, rules=crew.rules)
-        )
+        step = step.then(orchestrator.advance(crew.on(step.exchange)))
     while True:
-        owed = [
-            one
-            for one in pending(step.exchange, crew.now)
-            if isinstance(one, Deliver | AskUser | Answer)
-        ]
+        due = pending(step.exchange, crew.now)
+        owed = [one for one in due if isinstance(one, Deliver | AskUser | Answer)]
         if not owed:
             break
         for one in owed:
             if isinstance(one, Answer):
-                answer = _answer(crew, step.exchange)
-                step = step.then(answered(step.exchange, crew.now, text=answer))
+                lang = step.exchange.lang
+                answer = answer_of(step.exchange, lambda one: payload_of(crew.place, one), lang)
+                step = step.then(answered(crew.on(step.exchange), text=answer))
                 continue
             told, events = _letters(crew, step.exchange, one)
             posts += told
-            done = orchestrator.delivered(step.exchange, one.number, crew.now, rules=crew.rules)
+            done = orchestrator.delivered(crew.on(step.exchange), one.number)
             step = step.then(ExchangeStep(exchange=step.exchange, events=events)).then(done)
-    made = Change(
-        exchange=step.exchange,
-        events=step.events,
-        log=[log_line(parse(line_of(one)), crew.now) for one in step.messages],
-        posts=posts,
-        answer=f"{answer.rstrip()}\n" if answer else "",
-    )
-    return made, step
+    steps.append(step)
+    exchange = step.exchange
+    if crew.operation.id and exchange != before:
+        exchange = _noted(crew.operation, exchange, step)
+    log = [log_line(parse(line_of(one)), crew.now) for one in step.messages]
+    answer = f"{answer.rstrip()}\n" if answer else ""
+    return Change(exchange=exchange, events=step.events, log=log, posts=posts, answer=answer)
 
 
 def _letters(
@@ -211,24 +205,65 @@ def _letters(
             data = {"message": message.number, "to": inbox, "version": version}
             told = {**data, "reason": error.message}
             events.append(Event(type="message.unconverted", agent=inbox, data=told))
-        posts.append(post_of(message, inbox, text))
+        post = Post(
+            inbox=inbox, sender=message.sender, receiver=message.receiver, text=text,
+            priority=message.priority or "P1", task=message.task,
+        )  # fmt: skip
+        posts.append(post)
     return posts, events
 
 
-def post_of(message: Message, inbox: str, text: str) -> Post:
-    """Return the letter that carries a message."""
-    return Post(
-        inbox=inbox,
-        sender=message.sender,
-        receiver=message.receiver,
-        text=text,
-        priority=message.priority or "P1",
-        task=message.task,
+class Sent(Record):
+    """What became of a message.
+
+    Args:
+        outcome: `sent`, `taken`, `duplicate`, `ignored`, `refused`, `registered`, `relayed`, or
+            `already-recorded` where an earlier attempt had done it.
+        context: The context it belongs to, "" for the registry.
+        task: Its task, "" for none.
+        message: Its id there, "" for none.
+        to: Who got it.
+        code: Why it was refused, as a code of V5.
+        reason: The same in words.
+        answers: What was answered to the sender at once.
+    """
+
+    outcome: str
+    context: str = ""
+    task: str = ""
+    message: str = ""
+    to: tuple[str, ...] = ()
+    code: str = ""
+    reason: str = ""
+    answers: list[str] = []
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `msg send`."""
+        return self.as_json("outcome context? task? message? to code? reason? answers")
+
+
+def new_trace(place: Place) -> str:
+    """Return the trace of something that begins now: that of whoever called, else a new one."""
+    return trace_around(place.environ) or os.urandom(_TRACE_BYTES).hex()
+
+
+def sent_of(outcome: str, done: Changed, *, task: str = "") -> Sent:
+    """Return what a change of a context came to for whoever sent the message."""
+    step, exchange = done.step, done.kept.exchange
+    to: dict[str, None] = {}
+    numbers = {one.number for one in step.messages}
+    for posted in exchange.posted:
+        if posted.message.number in numbers:
+            to.update(dict.fromkeys(posted.to))
+    return Sent(
+        outcome=step.outcome or outcome,
+        context=exchange.context,
+        task=task,
+        message=step.messages[0].id if step.messages else "",
+        to=tuple(to),
+        code=step.code,
+        reason=step.reason,
     )
-
-
-def _answer(crew: Crew, exchange: Exchange) -> str:
-    return answer_of(exchange, lambda name: payload_of(crew.place, name), exchange.lang)
 
 
 def dropped(exchange: Exchange) -> dict[str, Run]:

@@ -1,26 +1,33 @@
-"""What messages need of a workspace: its language and limits, signatures, side-cars.
+"""What messages need of a workspace: language, limits, signatures, side-cars, room for payloads.
 
 Everything else about messages is decided in `wire`, without any workspace.
 
-Source: PR-589, PR-590, PR-609, `cli.md` section 2.
+Source: PR-536, PR-589, PR-590, PR-609, XC-107, A-56, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from council.core.errors import ConflictError, InvalidMessageError, NotFoundError, RefusedError
+from council.core.delegation.artifacts import TEXT_TYPE, bytes_of, id_of_bytes, reference_to
+from council.core.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError
 from council.core.record import Record
+from council.core.reporting.trace_context import trace_around
 from council.operations.delegation.permitted import permitted
 from council.operations.place import open_place, own_agent
+from council.store.delegation.artifacts import publish
 from council.store.protocol.sidecars import add_to_sidecar, read_sidecar
 from council.store.protocol.signatures import Nonces, key_path, make_key, read_key
 from council.store.settings import Settings, language
 from council.wire import signing
 from council.wire.building import NO_SESSION
 from council.wire.conversion import convert
+from council.wire.data import referred, render_data, with_parent
+from council.wire.forms import DATA_CHARS
 from council.wire.identifiers import is_digits
 from council.wire.messages import parse
+
+_BOUNDED = ("V4", "V5")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,9 +100,7 @@ def sign(
         ConflictError: The session has no nonce left.
         InvalidMessageError: The message is no valid V5, or too long with the signature.
     """
-    if message.errors:
-        raise InvalidMessageError([fault.to_record() for fault in message.errors])
-    _may_sign(place, signer, message.fields["from"])
+    _may_sign(place, signer, message.require_valid().fields["from"])
     if not session:
         context = message.fields.get("ctx") or NO_SESSION
         session = context if is_digits(context[1:]) else NO_SESSION
@@ -123,31 +128,9 @@ def _may_sign(place: Place, signer: str, sender: str) -> None:
         raise RefusedError(f"{own or who} cannot sign a message of {sender}", f"sign as {sender}")
 
 
-class Verified(Record):
-    """What became of one message: the verdict on its signature, the faults of its form."""
-
-    reason: str
-    used: tuple[str, str] | None
-    errors: list[dict[str, Any]]
-
-    @property
-    def valid(self) -> bool:
-        """Tell whether the signature holds and is used for the first time."""
-        return self.used is not None
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg verify`."""
-        session, nonce = self.used or (None, None)
-        return {
-            "valid": self.valid,
-            "reason": self.reason,
-            "sid": session,
-            "nonce": nonce,
-            "errors": self.errors,
-        }
-
-
-def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> list[Verified]:
+def verify(
+    place: Place, messages: Sequence[Parsed], *, key_file: str = ""
+) -> list[signing.Verdict]:
     """Judge the signatures of V5 messages in order, and use up the pairs of those that hold.
 
     A message with faults is no V5 message, whatever it is signed with (`faulty`).
@@ -160,15 +143,12 @@ def verify(place: Place, messages: Sequence[Parsed], *, key_file: str = "") -> l
     verdicts = []
     with Nonces(place.paths) as nonces:
         for found in messages:
-            if found.errors:
-                faults = [fault.to_record() for fault in found.errors]
-                verdicts.append(Verified(reason="faulty", used=None, errors=faults))
-                continue
-            verdict = signing.verify(found.text, key, nonces)
+            verdict = signing.Verdict(reason="faulty", faults=tuple(found.errors))
+            if not found.errors:
+                verdict = signing.verify(found.text, key, nonces)
             if verdict.used:
                 nonces.add(*verdict.used)
-            refused = [verdict.fault.to_record()] if verdict.fault else []
-            verdicts.append(Verified(reason=verdict.reason, used=verdict.used, errors=refused))
+            verdicts.append(verdict)
     return verdicts
 
 
@@ -236,3 +216,63 @@ def _keys_of(message: Parsed) -> list[tuple[str, ...]]:
         return []
     ends = sorted((fields.get("from", ""), fields.get("to", "")))
     return [(message.version, task, *ends), (message.version, task)]
+
+
+def shortened_fields(
+    fields: Mapping[str, object], version: str, pid: str = ""
+) -> tuple[Mapping[str, object], list[str]]:
+    """Return the fields of a message with references for what DATA has no room for.
+
+    Args:
+        fields: The fields, with `data` as text or made of `flags` and `pairs`.
+        version: The version it is written in; only V4 and V5 bound DATA.
+        pid: What will be put before DATA, "" for nothing.
+
+    Returns:
+        The fields, and the texts that `publish_all` has to publish before they are sent.
+    """
+    data = _data_of(fields) if version in _BOUNDED else None
+    room = DATA_CHARS - (len(with_parent("", pid)) + 1 if pid else 0)
+    if data is None or len(data) <= room:
+        return fields, []
+    short, moved = referred(data, _reference_to, room)
+    kept = {name: value for name, value in fields.items() if name not in ("flags", "pairs")}
+    return {**kept, "data": short}, moved
+
+
+def _reference_to(text: str) -> str:
+    return reference_to(id_of_bytes(bytes_of(text)))
+
+
+def _data_of(fields: Mapping[str, object]) -> str | None:
+    if fields.get("data") is not None:
+        return str(fields["data"])
+    flags, pairs = fields.get("flags"), fields.get("pairs")
+    try:
+        return render_data(
+            [str(one) for one in flags] if isinstance(flags, list | tuple) else [],
+            {str(name): str(one) for name, one in pairs.items()} if isinstance(pairs, dict) else {},
+        )
+    except InvalidInputError:
+        return None  # whoever builds it says what is wrong
+
+
+def publish_all(place: Place, texts: list[str]) -> list[str]:
+    """Publish texts that messages refer to; return their ids.
+
+    Raises:
+        CouncilError: One cannot be published.
+    """
+    if texts:
+        place.refuse_newer_settings()
+    return [
+        publish(
+            place.paths,
+            bytes_of(text),
+            content_type=TEXT_TYPE,
+            publisher=place.environ.get("COUNCIL_AGENT", ""),
+            trace=trace_around(place.environ),
+            now=place.now(),
+        ).artifact_id
+        for text in texts
+    ]

@@ -21,14 +21,13 @@ from council.core.protocol.exchange import Exchange, ExchangeStep
 from council.core.protocol.exchange_owed import (
     Answer,
     AskUser,
-    Compose,
     Continue,
     Deliver,
-    Split,
-    Work,
+    RunDue,
     next_due,
     pending,
 )
+from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.gone_runs import has_runs, without_gone_runs
 from council.operations.place import Place
@@ -58,21 +57,19 @@ def succeed(crew: Crew, exchange: Exchange) -> Kept:
     name = str(told) if told else store.reserve()
     if not told:
 
-        def announced(standing: Exchange) -> ExchangeStep:
-            return ExchangeStep(exchange=standing.copy(extra={**standing.extra, "goesOnIn": name}))
+        def announced(tx: Transaction) -> ExchangeStep:
+            tx.exchange.extra["goesOnIn"] = name
+            return tx.step()
 
         exchange = change(crew, exchange.context, announced).kept.exchange
-    made = succession.succeed(exchange, name, crew.now)
+    made = succession.succeed(crew.on(exchange), name)
     if not store.exists(name):
         open_new(crew, lambda _: made.new, context=name)
-    return change(
-        crew, exchange.context, lambda now: succession.succeed(now, name, crew.now).old
-    ).kept
+    return change(crew, exchange.context, lambda tx: succession.succeed(tx, name).old).kept
 
 
 _LOOK_AGAIN = timedelta(minutes=1)
 _AT_HAND = (Deliver, AskUser, Answer, Continue)
-_RUNS = (Work, Split, Compose)
 _UNDER_WAY = (TaskState.N, TaskState.R)
 
 
@@ -165,7 +162,7 @@ class Lookout:
                 kept = self._contexts.read(name)
             before = kept.exchange.rev
             if kept.exchange.is_open and self._is_at_hand(kept.exchange):
-                kept = change(self.crew, name, _as_it_is).kept
+                kept = change(self.crew, name, Transaction.step).kept
                 kept = self._continued(kept)
                 self._survey.look(name, name)
             return self._note(name, kept, moved=kept.exchange.rev != before)
@@ -181,7 +178,7 @@ class Lookout:
             return True
         crew = self.crew
         exchange = without_gone_runs(crew.place, exchange, self._now, crew.registry.agents)
-        step = orchestrator.advance(exchange, crew.registry, self._now, rules=crew.rules)
+        step = orchestrator.advance(crew.on(exchange))
         return bool(step.events or step.messages) or step.exchange != exchange
 
     def _continued(self, kept: Kept) -> Kept:
@@ -222,7 +219,7 @@ class Lookout:
                 agent=self.crew.agent(one.worker),
             )
             for one in pending(exchange, self._now)
-            if isinstance(one, _RUNS)
+            if isinstance(one, RunDue)
         ]
 
 
@@ -230,10 +227,6 @@ def _is_refused(exchange: Exchange, due: Due) -> bool:
     """Tell whether a bound keeps a run back: it wants no place that others wait for as well."""
     run = exchange.runs.get(due.owed.run)
     return run is not None and bool(run.reason)
-
-
-def _as_it_is(exchange: Exchange) -> ExchangeStep:
-    return ExchangeStep(exchange=exchange)
 
 
 def beaten(exchange: Exchange) -> Beaten:

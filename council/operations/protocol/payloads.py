@@ -1,22 +1,40 @@
-"""What a reference in DATA means: a value of the context, a result, a message, an artifact.
+"""What messages name: what exists in a workspace, and what a reference in DATA means.
 
-Source: PR-536, PR-545, XC-107.
+A reference means a value of the context, a result, a message or an artifact. In what a worker
+says one that names nothing is a warning, where something else is said.
+
+Source: HR-017, PR-313, PR-418, PR-536, PR-545, PR-571, XC-107.
 """
 
 from __future__ import annotations
 
-from council.core.errors import CouncilError, NotFoundError
-from council.core.protocol.context_ids import is_context
-from council.core.protocol.exchange import Exchange
+from council.core.errors import CouncilError, InvalidMessageError, NotFoundError
+from council.core.events import Event
+from council.core.protocol.answering import readable
+from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.messages import Message
+from council.core.protocol.protocol_ids import WORKER, is_context, role_of
 from council.operations.place import Place
-from council.operations.protocol.missing import nothing_there
+from council.operations.protocol.crew import Crew
 from council.store.delegation import artifacts
 from council.store.protocol.contexts import Contexts
 from council.wire.data import Reference, references_in
 from council.wire.identifiers import canonical, number_of
-from council.wire.meaning import Missing
+from council.wire.meaning import Known, Missing, unknown_references
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from council.wire.parsed import Parsed
 
 _UNKNOWN = "E43"
+_WORDS = {
+    "agent": "nobody is registered as",
+    "task": "no task",
+    "context": "no context",
+    "reference": "nothing is known as",
+}
 
 
 def payload_of(place: Place, artifact: str) -> str:
@@ -54,24 +72,6 @@ def meaning_of(place: Place, exchange: Exchange | None, reference: Reference) ->
     return task.fields.get(reference.name, "") if task is not None else ""
 
 
-def resolved(place: Place, exchange: Exchange | None, data: str) -> list[tuple[str, str]]:
-    """Return each reference in a text and what it means.
-
-    Raises:
-        InvalidMessageError: One means nothing (E43).
-        NotFoundError: There is none.
-    """
-    found = [(one.text, meaning_of(place, exchange, one)) for one in references_in(data)]
-    if not found:
-        raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
-    unknown = [
-        Missing(code=_UNKNOWN, what="reference", name=name) for name, text in found if not text
-    ]
-    if unknown:
-        raise nothing_there(unknown, exchange.context if exchange is not None else "")
-    return found
-
-
 def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, str]]:
     """Return each reference in a text and what it means in a context.
 
@@ -88,4 +88,100 @@ def resolved_in(place: Place, text: str, context: str = "") -> list[tuple[str, s
     named = parts[8] if len(parts) > 10 and is_context(parts[8]) else ""
     wanted = context or named or place.environ.get("COUNCIL_CONTEXT", "")
     exchange = Contexts(place.paths).read(wanted).exchange if wanted else None
-    return resolved(place, exchange, text)
+    found = [(one.text, meaning_of(place, exchange, one)) for one in references_in(text)]
+    if not found:
+        raise NotFoundError("there is no reference in it", "such as #CTX:request or #REF:art_…")
+    nothing = [name for name, meaning in found if not meaning]
+    if nothing:
+        unknown = [Missing(code=_UNKNOWN, what="reference", name=name) for name in nothing]
+        raise nothing_there(unknown, wanted if exchange is not None else "")
+    return found
+
+
+class _OneByOne:
+    """What is there on the disk, asked one by one: there may be very many."""
+
+    def __init__(self, find: Callable[[str], object]) -> None:
+        self._find = find
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return bool(self._find(str(name)))
+        except CouncilError:
+            return False
+
+
+def known_in(crew: Crew, exchange: Exchange | None) -> Known:
+    """Return what a line of a context may name; None for a line that belongs to none yet."""
+    store = Contexts(crew.place.paths)
+    tasks = exchange.tasks if exchange is not None else {}
+    posted = exchange.posted if exchange is not None else []
+    fields = {f"{task.id}:{name}" for task in tasks.values() for name in task.fields}
+    fields |= {f"{task.id}:S" for task in tasks.values() if task.result}
+    return Known(
+        agents={one.id for one in crew.registry.here() if role_of(one.id) == WORKER},
+        tasks=set(tasks),
+        contexts=_OneByOne(lambda one: is_context(one) and store.exists(one)),
+        messages={one.message.id for one in posted},
+        fields=fields,
+        keys=set(exchange.values) if exchange is not None else set(),
+        payloads=_OneByOne(lambda one: artifacts.find(store.workspace, one)),
+    )
+
+
+def known_of(place: Place, found: Parsed) -> Known:
+    """Return what a valid line may name, by the context that it is written for."""
+    context = str(found.fields.get("ctx") or "")
+    store = Contexts(place.paths)
+    is_ours = is_context(context) and store.exists(context)
+    known = known_in(Crew(place, place.now()), store.read(context).exchange if is_ours else None)
+    if not is_ours:  # of a line without a context nobody can say whose task it is
+        known = known.copy(tasks=None, fields=None, keys=None, messages=None)
+    return known
+
+
+def unknown_in(crew: Crew, exchange: Exchange, message: Message) -> list[Reference]:
+    """Return the references of a message that name nothing."""
+    return unknown_references(message.data, known_in(crew, exchange))
+
+
+def says_nothing_else(crew: Crew, exchange: Exchange, message: Message) -> bool:
+    """Return true if a result would be empty without its references that name nothing."""
+    if message.kind != "S":
+        return False
+    return not readable(exchange, message.data, lambda one: payload_of(crew.place, one))
+
+
+def warned_of(exchange: Exchange, message: Message, unknown: list[Reference]) -> ExchangeStep:
+    """Return the step that warns of each reference that names nothing."""
+    about = {"ctx": exchange.context, "tid": message.task or None, "said": message.id}
+    told = [{**about, "warning": f"W_REFERENCE ({one.text})"} for one in unknown]
+    events = [Event(type="message.warned", agent=message.sender, data=one) for one in told]
+    return ExchangeStep(exchange=exchange, events=events)
+
+
+def nothing_there(found: list[Missing], context: str) -> InvalidMessageError:
+    """Return the refusal of a line that names what does not exist: each by its name.
+
+    Args:
+        found: What is missing, at least one thing.
+        context: The context that the line belongs to, "" for none yet.
+    """
+    told = ", ".join(f"{one.code}: {_WORDS[one.what]} {one.name}" for one in found)
+    faults: list[dict[str, object]] = [
+        {"code": one.code, "rule": "state", "segment": None} for one in found
+    ]
+    return InvalidMessageError(faults, told, _way_out(found[0], context or "S1"))
+
+
+def _way_out(found: Missing, context: str) -> str:
+    if found.what == "agent":
+        return "see who is: council agent query"
+    if found.what != "reference":
+        return "see: council task list --all"
+    if found.name.startswith("#CTX:"):
+        key = found.name.removeprefix("#CTX:") or "key"
+        return f"say what it means: council ctx set {context} {key}=VALUE"
+    if found.name.startswith("#MSG:"):
+        return f"see: council msg log --ctx {context}"
+    return f"see: council artifact list; council task show {context}"

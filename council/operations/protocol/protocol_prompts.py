@@ -24,7 +24,7 @@ from council.store.agents import known_agents
 from council.store.keys import run_key
 from council.store.protocol.task_settings import task_rules
 from council.store.settings import language
-from council.wire.building import SEGMENTS
+from council.wire.forms import SEGMENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def orchestrator_prompt(
 def worker_prompt(
     place: Place,
     registry: Registry,
-    protocol_id: str,
+    who: str | Entry,
     *,
     line: str = "",
     refused: str = "",
@@ -97,7 +97,7 @@ def worker_prompt(
     Args:
         place: The workspace.
         registry: The registry, informed.
-        protocol_id: The worker.
+        who: The worker: its id, or its entry.
         line: The message, in the version that the worker speaks; "" for none yet.
         refused: What was wrong with what it said before, "" for nothing.
         material: What that line refers to: titles and texts of others.
@@ -107,21 +107,7 @@ def worker_prompt(
     Raises:
         InvalidInputError: A template of the workspace is broken.
     """
-    entry = registry.get(protocol_id) or Entry(id=protocol_id)
-    return _worker_prompt(place, registry, entry, line, material, kind, lang, refused=refused)
-
-
-def _worker_prompt(
-    place: Place,
-    registry: Registry,
-    entry: Entry,
-    line: str,
-    material: Sequence[tuple[str, str]],
-    kind: str,
-    lang: str,
-    *,
-    refused: str = "",
-) -> str:
+    entry = who if isinstance(who, Entry) else registry.get(who) or Entry(id=who)
     can_research = set(RESEARCH_CAPABILITIES) <= set(entry.capabilities)
     wanted = kind or (RESEARCH if can_research else WORKING)
     capabilities = entry.capabilities
@@ -246,7 +232,7 @@ def protocol_prompt_of(place: Place, kind: str, *, who: str = "", lang: str = ""
         entry = registry.get(wanted) if is_protocol_id(wanted) else None
         agent = entry.agent if entry is not None else "" if is_protocol_id(wanted) else wanted
         return orchestrator_prompt(place, registry, agent=agent, lang=lang)
-    return _worker_prompt(place, registry, _worker(place, registry, wanted), "", (), kind, lang)
+    return worker_prompt(place, registry, _worker(place, registry, wanted), kind=kind, lang=lang)
 
 
 def _worker(place: Place, registry: Registry, wanted: str) -> Entry:

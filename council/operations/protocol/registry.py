@@ -17,16 +17,20 @@ from council.core.errors import (
 )
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
-from council.core.protocol.membership import change_capabilities
-from council.core.protocol.membership import leave as leaving
-from council.core.protocol.messages import COORDINATOR, Message
+from council.core.protocol.messages import (
+    COORDINATOR,
+    REGISTRY_CONTEXT,
+    REGISTRY_TASK,
+    Message,
+    compose,
+)
 from council.core.protocol.protocol_ids import is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V5
-from council.core.protocol.registering import Joining, capabilities_of
-from council.core.protocol.registry import Registry, capabilities_in
+from council.core.protocol.registering import Joining, capabilities_of, change_capabilities
+from council.core.protocol.registering import leave as leaving
+from council.core.protocol.registry import REFUSED, Registry, RegistryStep, capabilities_in
 from council.core.protocol.registry_messages import concerns_registry
 from council.core.protocol.registry_messages import receive as answered
-from council.core.protocol.registry_replies import REFUSED, RegistryStep
 from council.operations.place import Place
 from council.operations.protocol.registry_changes import (
     Done,
@@ -73,15 +77,9 @@ def receive(place: Place, message: Message, *, agent: str = "", speaks: str = V5
         sender = "" if _replaces(place, message, sender) else sender
 
     def rule(registry: Registry) -> RegistryStep:
-        return answered(
-            registry,
-            message,
-            place.now(),
-            place.settings.protocol,
-            agent=sender,
-            is_own=bool(sender) and is_own(place, sender),
-            speaks=speaks,
-        )
+        own = bool(sender) and is_own(place, sender)
+        known, now = place.settings.protocol, place.now()
+        return answered(registry, message, now, known, agent=sender, is_own=own, speaks=speaks)
 
     return changed(place, rule, message, sender, quick=message.kind in _QUICK)
 
@@ -138,13 +136,15 @@ def join(place: Place, wish: Joining) -> Done:
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
     told = _as_known(place, wish)
-    asked = _joining_message(told) if told.proposed else None
+    asked = compose(
+        told.proposed, COORDINATOR, "J", number=1, task=REGISTRY_TASK, priority="",
+        context=REGISTRY_CONTEXT,
+    ) if told.proposed else None  # fmt: skip
     version = told.version if told.version and not told.fallback else V5
 
     def rule(registry: Registry) -> RegistryStep:
-        return rules.join(
-            registry, told, place.now(), place.settings.protocol, asked, speaks=version
-        )
+        known = place.settings.protocol
+        return rules.join(registry, told, place.now(), known, asked, speaks=version)
 
     return _accepted(changed(place, rule, None, told.agent))
 
@@ -162,20 +162,6 @@ def _as_known(place: Place, wish: Joining) -> Joining:
         is_own=True,
         capabilities=usual if wish.capabilities is None else wish.capabilities,
         description=wish.description or facts.role,
-    )
-
-
-def _joining_message(wish: Joining) -> Message:
-    """Return the message that the answer to a joining agent follows."""
-    return Message(
-        number=1,
-        sender=wish.proposed,
-        receiver=COORDINATOR,
-        kind="J",
-        task="T0",
-        priority="",
-        context="S0",
-        data="-",
     )
 
 
@@ -216,8 +202,7 @@ def tell_liveness(place: Place, protocol_id: str, load: int, queue: int) -> Done
         ProtocolRefusedError: Load or queue cannot be so.
         InvalidStateError: The registry is not to be changed by a program.
     """
-    message = liveness.liveness_message(protocol_id, load, queue)
-    return _accepted(receive(place, message))
+    return _accepted(receive(place, liveness.liveness_message(protocol_id, load, queue)))
 
 
 def change_group(place: Place, group: str, members: Iterable[str], *, add: bool) -> Done:

@@ -21,11 +21,12 @@ from council.core.protocol.registry import (
     Entry,
     EntryStatus,
     Registry,
+    RegistryStep,
+    Reply,
     capabilities_in,
     informed,
 )
 from council.core.protocol.registry_messages import is_conflict
-from council.core.protocol.registry_replies import RegistryStep, Reply
 from council.core.record import Record
 from council.operations.place import Place
 from council.store import souls
@@ -35,10 +36,9 @@ from council.store.heartbeat.survey import doubt_contexts
 from council.store.protocol import protocol_registry
 from council.store.protocol.context_outbox import Post
 from council.store.protocol.protocol_registry import RegistryChange
-from council.wire.carried import line_of
+from council.wire.carried import line_of, reply_line
 from council.wire.log_lines import log_line
 from council.wire.messages import parse
-from council.wire.registry_lines import reply_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,33 +3,57 @@
 A line of an orchestrator is sent in its context, a line of a worker is taken in;
 what concerns the registry goes there, what goes to a router is passed on. A
 line of an older version is read as what it means in V5, and each receiver
-reads its own version.
+reads its own version. Where the settings ask for it, `[protocol] signed = true`, a line
+that no run sends has to be signed with the shared key; else it is answered with E90.
 
-Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-590, PR-598, PR-644,
-XC-014, XC-015, `cli.md` section 2.
+Source: PR-303, PR-304, PR-503, PR-516, PR-517, PR-545, PR-559, PR-571, PR-589, PR-590, PR-598,
+PR-644, XC-008, XC-014, XC-015, A-68, `cli.md` section 2.
 """
 
 from __future__ import annotations
 
-from council.core.errors import InvalidMessageError, NotFoundError, RefusedError, UsageError
+from council.core.errors import NotFoundError, RefusedError, UsageError
 from council.core.events import Event
 from council.core.protocol import grouping, orchestrator, succession
 from council.core.protocol.exchange import Exchange, ExchangeStep
-from council.core.protocol.messages import REGISTRY_CONTEXT, USER, Message
+from council.core.protocol.messages import COORDINATOR, REGISTRY_CONTEXT, USER, Message
 from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.registry import number_after
 from council.core.protocol.registry_messages import concerns_registry
+from council.core.protocol.transaction import Transaction
 from council.operations.place import Place, is_shown_run, own_agent
 from council.operations.protocol import registry
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import VIA, change, contexts, done_before, open_new
-from council.operations.protocol.missing import nothing_there
-from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
-from council.operations.protocol.sent import Sent, new_trace, sent_of
+from council.operations.protocol.exchanging import (
+    VIA,
+    Sent,
+    change,
+    contexts,
+    done_before,
+    new_trace,
+    open_new,
+    sent_of,
+)
+from council.operations.protocol.payloads import (
+    known_in,
+    nothing_there,
+    says_nothing_else,
+    unknown_in,
+    warned_of,
+)
 from council.store.events import append, loose_records
 from council.wire.carried import line_of, message_of
 from council.wire.meaning import missing
 from council.wire.messages import parse
 from council.wire.parsed import Parsed
+
+_CODE = "E90"
+_REASONS = {
+    "missing": "it is not signed; sign it with: council msg sign",
+    "malformed": "its signature has the wrong form",
+    "forged": "its signature does not fit the message and the key",
+    "replayed": "its signature was used before",
+}
 
 
 def send(place: Place, line: str, *, version: str | None = None) -> Sent:
@@ -42,9 +66,7 @@ def send(place: Place, line: str, *, version: str | None = None) -> Sent:
             there is no key.
         UsageError: It does not say enough to be sent.
     """
-    found = parse(line, version)
-    if found.errors:
-        raise InvalidMessageError([one.to_record() for one in found.errors])
+    found = parse(line, version).require_valid()
     message = message_of(found)
     crew = Crew(place, place.now(), place.operation(line))
     _may_send_as(crew, message.sender)
@@ -89,15 +111,39 @@ def _may_send_as(crew: Crew, sender: str) -> None:
 
 
 def _unsigned(crew: Crew, message: Message, found: Parsed) -> Sent | None:
-    """Return the refusal of a line that had to be signed and is not, else None (PR-590)."""
-    place = crew.place
-    if not place.settings.protocol.signed or is_shown_run(
-        place, place.environ.get("COUNCIL_AGENT", ""), by_context=True
-    ):
-        return None
-    from council.operations.protocol.signed_lines import refusal
+    """Return how a line is refused that had to be signed and is not, else None (PR-590).
 
-    return refusal(crew, message, found)
+    A run shows by its token whose line it is. A good signature is used up, whatever becomes
+    of the line; only V5 can be signed.
+
+    Raises:
+        NotFoundError: There is no key.
+        InvalidStateError: The note of what was used cannot be understood.
+    """
+    place = crew.place
+    own = place.environ.get("COUNCIL_AGENT", "")
+    if not place.settings.protocol.signed or is_shown_run(place, own, by_context=True):
+        return None
+    if found.version == "V5":
+        from council.operations.protocol.messages import verify
+
+        (verdict,) = verify(place, [found])
+        if verdict.valid:
+            return None
+        reason = _REASONS[verdict.reason]
+    else:
+        reason = f"{found.version} cannot be signed; write it in V5"
+    data = {"code": _CODE, "reason": reason, "kind": message.kind, "said": message.id}
+    if message.context:
+        data["ctx"] = message.context
+    event = Event(type="message.refused", agent=message.sender, data=data)
+    append(place.paths, loose_records([event], message.context, crew.now))
+    fault = message.saying(
+        "desc=auth", number=number_after(message.number), sender=COORDINATOR,
+        receiver=message.sender, kind="E", state="F", code=_CODE,
+    )  # fmt: skip
+    answers = [line_of(fault, crew.version_of(message.sender))]
+    return Sent(outcome="refused", code=_CODE, reason=reason, answers=answers)
 
 
 def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
@@ -122,20 +168,17 @@ def sent_in_context(crew: Crew, message: Message, found: Parsed) -> Sent:
     if exchange.is_open:
         _check_meaning(crew, exchange, found, message)
     told = message.copy(context=context)
-    done = change(crew, context, lambda standing: _rule(crew, standing, told, via))
+    done = change(crew, context, lambda tx: _rule(crew, tx, told, via))
     return sent_of("sent", done, task=message.task)
 
 
-def _rule(crew: Crew, exchange: Exchange, message: Message, via: str) -> ExchangeStep:
+def _rule(crew: Crew, tx: Transaction, message: Message, via: str) -> ExchangeStep:
     if not message.sender.startswith("O"):
-        step = orchestrator.receive(exchange, message, crew.registry, crew.now, rules=crew.rules)
         if not _is_of_worker(message):
-            return step
-        unknown = unknown_in(crew, exchange, message)
-        warned = warnings_of(exchange.context, message, unknown)
-        return ExchangeStep(exchange=exchange, events=warned).then(step)
-    to = _targets(crew, message)
-    step = orchestrator.send(exchange, message, crew.registry, crew.now, to=to, rules=crew.rules)
+            return orchestrator.receive(tx, message)
+        warned = warned_of(tx.exchange, message, unknown_in(crew, tx.exchange, message))
+        return warned.then(orchestrator.receive(tx, message))
+    step = orchestrator.send(tx, message, to=_targets(crew, message))
     if via and step.messages:
         posted = step.exchange.posted_as(step.messages[0].number)
         if posted is not None:
@@ -237,10 +280,10 @@ def _in_new_context(crew: Crew, message: Message, found: Parsed, via: str) -> Se
     def first(chosen: str) -> ExchangeStep:
         opened = orchestrator.open_context(chosen, crew.now, trace_id=trace)
         told = message.copy(context=chosen)
-        step = opened.then(_rule(crew, opened.exchange, told, via))
+        step = opened.then(_rule(crew, crew.on(opened.exchange), told, via))
         if step.exchange.tasks:
             return step
-        return step.then(orchestrator.close(step.exchange, crew.now, reason="delivered"))
+        return step.then(orchestrator.close(crew.on(step.exchange), reason="delivered"))
 
     return sent_of("sent", open_new(crew, first), task=message.task)
 
@@ -251,8 +294,6 @@ def _check_meaning(crew: Crew, exchange: Exchange | None, found: Parsed, message
     Raises:
         InvalidMessageError: It names an unknown agent, context or reference.
     """
-    from council.operations.protocol.known import known_in
-
     unknown = missing(found, known_in(crew, exchange))
     if exchange is not None and _is_of_worker(message):
         is_empty = says_nothing_else(crew, exchange, message)

@@ -13,34 +13,38 @@ from __future__ import annotations
 
 from council.core.events import Event
 from council.core.protocol import exchange_runs, orchestrator
-from council.core.protocol.exchange import Exchange, ExchangeStep
+from council.core.protocol.exchange import ExchangeStep
 from council.core.protocol.exchange_owed import Work
 from council.core.protocol.messages import Message, inline
-from council.core.protocol.payload import flags_and_pairs
+from council.core.protocol.transaction import Transaction
 from council.drivers.runs import Answer
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.known import known_in
-from council.operations.protocol.references import says_nothing_else, unknown_in, warnings_of
+from council.operations.protocol.payloads import (
+    known_in,
+    says_nothing_else,
+    unknown_in,
+    warned_of,
+)
 from council.operations.protocol.task_due import Due
-from council.store.delegation import artifacts
-from council.wire.fault_texts import refusal_text
 from council.wire.meaning import unknown_references
+from council.wire.worker_lines import refusal_text
 from council.wire.working import Told, fits, read_output, referring, reply, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from council.operations.protocol.exchanging import Rule
     from council.wire.worker_lines import Line
 
-    Taken = Callable[[Exchange, str], ExchangeStep]
+    Taken = Callable[[Transaction, str], ExchangeStep]
 
 _ENDS_WORK = frozenset("SECX")
 _REFUSED, _WARNED = "message.refused", "message.warned"
 _UNKNOWN_REFERENCE = "E43"
 
 
-def taken_in(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], ExchangeStep]:
+def taken_in(crew: Crew, due: Due, answer: Answer) -> Rule:
     """Take what a worker printed as its messages."""
     owed = due.owed
     assert isinstance(owed, Work)
@@ -49,18 +53,16 @@ def taken_in(crew: Crew, due: Due, answer: Answer) -> Callable[[Exchange], Excha
     request = posted.message
     rules, events = _heard(crew, due, request, answer)
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        step = ExchangeStep(exchange=exchange, events=list(events))
+    def rule(tx: Transaction) -> ExchangeStep:
+        step = ExchangeStep(exchange=tx.exchange, events=list(events))
         why = [str(one.data["reason"]) for one in events if one.type == _REFUSED]
         for number, taken in enumerate(rules, start=1):
             # The last one ends the run: until then it may say more.
-            told = taken(step.exchange, owed.run if number == len(rules) else "")
+            told = taken(crew.on(step.exchange), owed.run if number == len(rules) else "")
             why += [told.reason] if told.reason else []
             step = step.then(told)
-        ended = exchange_runs.run_ended(
-            step.exchange, owed.run, now=crew.now, why=inline(", ".join(why), 80), rules=crew.rules
-        )
-        return step.then(ended)
+        reason = inline(", ".join(why), 80)
+        return step.then(exchange_runs.run_ended(crew.on(step.exchange), owed.run, why=reason))
 
     return rule
 
@@ -90,13 +92,13 @@ def _heard(
         if told.repaired:
             warning = f"W_REPAIRED ({', '.join(told.repaired)})"
             events.append(_event(due, _WARNED, message, warning=warning))
-        rules.append(_received(crew, due, _whole(crew, due, told)))
+        rules.append(_received(crew, _whole(crew, due, told)))
     for faulty in said.faulty:
-        rules.append(_faulty(crew, reply(request, "S", "-", worker=worker), faulty, lang))
+        rules.append(_faulty(reply(request, "S", "-", worker=worker), faulty, lang))
     if said.words and not (ends or said.faulty):
         ref = "" if _can_stand(crew, due, said.words) else _published(crew, due, said.words)
         whole = wrapped(said.words, request, worker=worker, ref=ref, tokens=answer.tokens)
-        rules.append(_received(crew, due, whole))
+        rules.append(_received(crew, whole))
     elif said.words:
         reason = f"{len(said.words)} letters beside a message"
         events.append(_event(due, "message.ignored", request, reason=reason))
@@ -109,48 +111,29 @@ def _can_stand(crew: Crew, due: Due, words: str) -> bool:
     return fits(words) and not (is_text and unknown_references(words, known_in(crew, due.exchange)))
 
 
-def _received(crew: Crew, due: Due, message: Message) -> Taken:
-    def taken(exchange: Exchange, run: str) -> ExchangeStep:
-        unknown = unknown_in(crew, exchange, message)
-        if unknown and says_nothing_else(crew, exchange, message):
+def _received(crew: Crew, message: Message) -> Taken:
+    def taken(tx: Transaction, run: str) -> ExchangeStep:
+        unknown = unknown_in(crew, tx.exchange, message)
+        if unknown and says_nothing_else(crew, tx.exchange, message):
+            details = inline(f"unknown reference {unknown[0].text}", 80)
             return orchestrator.receive_fault(
-                exchange,
-                message,
-                _UNKNOWN_REFERENCE,
-                crew.registry,
-                crew.now,
-                details=inline(f"unknown reference {unknown[0].text}", 80),
-                run=run,
-                rules=crew.rules,
+                tx, message, _UNKNOWN_REFERENCE, details=details, run=run
             )
-        warned = warnings_of(due.context, message, unknown)
-        step = ExchangeStep(exchange=exchange, events=warned)
-        return step.then(
-            orchestrator.receive(
-                exchange, message, crew.registry, crew.now, run=run, rules=crew.rules
-            )
-        )
+        warned = warned_of(tx.exchange, message, unknown)
+        return warned.then(orchestrator.receive(tx, message, run=run))
 
     return taken
 
 
-def _faulty(crew: Crew, stands_for: Message, faulty: Line, lang: str) -> Taken:
+def _faulty(stands_for: Message, faulty: Line, lang: str) -> Taken:
     """Answer a line with faults by the code of the first one; its worker is asked once more."""
     found = faulty.found
     code = found.errors[0].code if found.errors and found.version == "V5" else "E10"
     explanation = refusal_text(faulty.said, faulty.fault, faulty.right, lang)
 
-    def taken(exchange: Exchange, run: str) -> ExchangeStep:
+    def taken(tx: Transaction, run: str) -> ExchangeStep:
         return orchestrator.receive_fault(
-            exchange,
-            stands_for,
-            code,
-            crew.registry,
-            crew.now,
-            details=faulty.fault,
-            explanation=explanation,
-            run=run,
-            rules=crew.rules,
+            tx, stands_for, code, details=faulty.fault, explanation=explanation, run=run
         )
 
     return taken
@@ -173,18 +156,9 @@ def _whole(crew: Crew, due: Due, told: Told) -> Message:
         pairs = {**dict(told.message.pairs), told.name: f"#REF:{ref}"}
     else:
         pairs = referring(told.whole, ref)
-    data = ";".join(f"{name}={value}" for name, value in pairs.items())
-    flags, found = flags_and_pairs(data)
-    return told.message.copy(data=data, pairs=tuple(found.items()), flags=tuple(flags))
+    return told.message.saying(";".join(f"{name}={value}" for name, value in pairs.items()))
 
 
 def _published(crew: Crew, due: Due, text: str) -> str:
-    done = artifacts.publish(
-        crew.place.paths,
-        text.encode("utf-8", "replace"),
-        content_type="text/plain; charset=utf-8",
-        publisher=due.agent.id if due.agent else due.owed.worker,
-        trace=due.exchange.trace_id,
-        now=crew.now,
-    )
-    return done.artifact_id
+    publisher = due.agent.id if due.agent else due.owed.worker
+    return crew.published(text, publisher, due.exchange.trace_id)

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from council.core.agents import Agent
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.exchange_owed import RunDue
 from council.core.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Owed = Work | Split | Compose
 
 MANUAL = "manual"
 # Who is registered and no agent of the workspace answers by itself, with `msg send`.
@@ -27,7 +23,7 @@ class Due(Record):
 
     context: str
     exchange: Exchange
-    owed: Owed
+    owed: RunDue
     agent: Agent | None
     started_in: str = ""
 

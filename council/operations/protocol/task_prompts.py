@@ -11,10 +11,10 @@ from __future__ import annotations
 from council.core.agents import Agent
 from council.core.protocol.answering import readable
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_owed import Compose, Split, Work
+from council.core.protocol.exchange_owed import RunDue, Split, Work
 from council.core.protocol.messages import USER
+from council.core.protocol.orchestrator import Part
 from council.core.protocol.registry import capabilities_in
-from council.core.protocol.splitting import Part
 from council.core.reporting.trace_context import traceparent
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.payloads import meaning_of, payload_of
@@ -23,7 +23,6 @@ from council.wire.data import references_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Owed = Work | Split | Compose
     Material = list[tuple[str, str]]
 
 _SPLIT = {
@@ -56,7 +55,7 @@ _BY_HAND = {
 }
 
 
-def prompt_of(crew: Crew, exchange: Exchange, owed: Owed, agent: Agent) -> str:
+def prompt_of(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
     """Return all that an agent reads for a run.
 
     Raises:
@@ -136,9 +135,7 @@ def _material(crew: Crew, exchange: Exchange, owed: Work) -> Material:
     return found
 
 
-def _orchestrator_prompt(
-    crew: Crew, exchange: Exchange, owed: Split | Compose, agent: Agent
-) -> str:
+def _orchestrator_prompt(crew: Crew, exchange: Exchange, owed: RunDue, agent: Agent) -> str:
     from council.operations.protocol.protocol_prompts import orchestrator_prompt
 
     words = _SPLIT if isinstance(owed, Split) else _COMPOSE
@@ -165,7 +162,7 @@ def _orchestrator_prompt(
     )
 
 
-def variables_of(crew: Crew, exchange: Exchange, owed: Owed) -> dict[str, str]:
+def variables_of(crew: Crew, exchange: Exchange, owed: RunDue) -> dict[str, str]:
     """Return what a run finds in its environment besides what every run does."""
     found = {"COUNCIL_CONTEXT": exchange.context}
     if isinstance(owed, Work):
@@ -177,7 +174,7 @@ def variables_of(crew: Crew, exchange: Exchange, owed: Owed) -> dict[str, str]:
     return found
 
 
-def traceparent_of(exchange: Exchange, owed: Owed) -> str:
+def traceparent_of(exchange: Exchange, owed: RunDue) -> str:
     """Return the trace context of a run."""
     return traceparent(exchange.trace_id, owed.run)
 

@@ -17,13 +17,19 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.protocol import orchestrator
-from council.core.protocol.context_ids import is_context
-from council.core.protocol.exchange import Exchange, ExchangeStep, Task
+from council.core.protocol.exchange import ExchangeStep, Task
+from council.core.protocol.protocol_ids import is_context
+from council.core.protocol.transaction import Transaction
 from council.core.record import Record
 from council.operations.place import Place
 from council.operations.protocol.crew import Crew
-from council.operations.protocol.exchanging import change, contexts, done_before, open_new
-from council.operations.protocol.sent import new_trace
+from council.operations.protocol.exchanging import (
+    change,
+    contexts,
+    done_before,
+    new_trace,
+    open_new,
+)
 from council.store.protocol.contexts import Kept
 from council.store.settings import language
 
@@ -40,7 +46,7 @@ _VALUE_CHARS = 2000
 _ENDS_REFERENCE = frozenset(' ;,"=|>#')
 
 
-def with_value(exchange: Exchange, key: str, value: str) -> ExchangeStep:
+def _set_value(tx: Transaction, key: str, value: str) -> None:
     """Let `#CTX:key` mean `value` in a context; "" takes the key away.
 
     Raises:
@@ -57,15 +63,15 @@ def with_value(exchange: Exchange, key: str, value: str) -> ExchangeStep:
             f"the value of {key} is longer than {_VALUE_CHARS} letters",
             "publish it, and set the key to #REF:<id>",
         )
+    exchange = tx.exchange
     if not exchange.is_open:
         raise ConflictError(f"{exchange.context} is closed", "open another: council ctx open")
-    values = {name: text for name, text in exchange.values.items() if name != key}
+    if value == exchange.values.get(key, ""):
+        return
+    exchange.values.pop(key, None)
     if value:
-        values[key] = value
-    if values == exchange.values:
-        return ExchangeStep(exchange=exchange)
-    event = Event(type="context.set", data={"key": key, "value": value or None})
-    return ExchangeStep(exchange=exchange.copy(values=values), events=[event])
+        exchange.values[key] = value
+    tx.events.append(Event(type="context.set", data={"key": key, "value": value or None}))
 
 
 class Row(Record):
@@ -208,19 +214,12 @@ def cancel(place: Place, target: str, reason: str = "") -> tuple[str, list[str]]
     kept, task = find(place, target)
     cancelled: list[str] = []
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        wanted = [one.id for one in exchange.tasks.values() if not one.is_over]
+    def rule(tx: Transaction) -> ExchangeStep:
+        wanted = [one.id for one in tx.exchange.tasks.values() if not one.is_over]
         cancelled[:] = [one for one in wanted if not task or one == task]
-        step = ExchangeStep(exchange=exchange)
+        step = ExchangeStep(exchange=tx.exchange)
         for one in cancelled:
-            done = orchestrator.cancel(
-                step.exchange,
-                one,
-                crew.now,
-                reason=reason,
-                rules=crew.rules,
-            )
-            step = step.then(done)
+            step = step.then(orchestrator.cancel(crew.on(step.exchange), one, reason=reason))
         return step
 
     change(crew, kept.exchange.context, rule)
@@ -266,10 +265,10 @@ def close_context(place: Place, context: str, reason: str = "") -> Kept:
     if before is not None:
         return before.kept
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        if not exchange.is_open:
+    def rule(tx: Transaction) -> ExchangeStep:
+        if not tx.exchange.is_open:
             raise ConflictError(f"{context} is closed already", f"see: council ctx show {context}")
-        return orchestrator.close(exchange, crew.now, reason=reason or "closed")
+        return orchestrator.close(tx, reason=reason or "closed")
 
     return change(crew, context, rule).kept
 
@@ -284,10 +283,9 @@ def set_values(place: Place, context: str, values: dict[str, str]) -> Kept:
     """
     crew = Crew(place, place.now())
 
-    def rule(exchange: Exchange) -> ExchangeStep:
-        step = ExchangeStep(exchange=exchange)
+    def rule(tx: Transaction) -> ExchangeStep:
         for key, value in values.items():
-            step = step.then(with_value(step.exchange, key, value))
-        return step
+            _set_value(tx, key, value)
+        return tx.step()
 
     return change(crew, context, rule).kept

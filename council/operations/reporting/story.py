@@ -159,7 +159,7 @@ def _channel(place: Place, wanted: str) -> Subject | None:
 
 
 def _context(place: Place, wanted: str) -> Subject | None:
-    from council.core.protocol.context_ids import is_context
+    from council.core.protocol.protocol_ids import is_context
     from council.store.protocol.contexts import Contexts
 
     if not is_context(wanted):
@@ -174,7 +174,7 @@ def _context(place: Place, wanted: str) -> Subject | None:
 
 def _by_short_name(place: Place, wanted: str) -> Subject | None:
     """Return the conversation that is named as messages of document 002 name it (XC-102)."""
-    from council.core.protocol.context_ids import is_context
+    from council.core.protocol.protocol_ids import is_context
     from council.store.conversations.naming import pointer_of
 
     if not is_context(wanted):

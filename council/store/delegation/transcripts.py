@@ -109,7 +109,4 @@ def add_utterance(
         CouncilError: The system refuses.
     """
     path = transcript_path(workspace, agent, session)
-    if since is None:
-        added_lines.add(path, [said.to_line()], durably=True)
-    else:
-        added_lines.add_missing(path, [said.to_line()], since=since, durably=True)
+    added_lines.add(path, [said.to_line()], since=since, durably=True)

@@ -302,7 +302,7 @@ class ContextSurvey(Survey):
         return stamp if any(stamp) else None
 
     def _others(self) -> list[str]:
-        from council.core.protocol.context_ids import is_context
+        from council.core.protocol.protocol_ids import is_context
 
         found = record_names(listed(resolve_inside(self._workspace.protocol, "contexts")))
         idle = {name for name, _, _ in self.idle}

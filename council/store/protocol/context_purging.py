@@ -13,7 +13,7 @@ import os
 import re
 
 from council.core.errors import ConflictError, CouncilError, NotFoundError
-from council.core.protocol.context_ids import is_context
+from council.core.protocol.protocol_ids import is_context
 from council.store import events, files, forgetting, slots
 from council.store.conversations.erasing import overwrite_lines
 from council.store.conversations.purging import Purged, refuse_running, walked

@@ -17,9 +17,9 @@ import os
 
 from council.core.errors import ConflictError, CouncilError, InvalidStateError, NotFoundError
 from council.core.ids import text_digest
-from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import Exchange
 from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
+from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.store import files, notes
 from council.store.documents.stored import Stored

@@ -106,12 +106,8 @@ def deliver(
     Raises:
         CouncilError: The system refuses.
     """
-    path = inbox_path(workspace, receiver)
     lines = [letter.to_line() for letter in letters]
-    if since is None:
-        added_lines.add(path, lines, durably=True)
-    else:
-        added_lines.add_missing(path, lines, since=since, durably=True)
+    added_lines.add(inbox_path(workspace, receiver), lines, since=since, durably=True)
 
 
 def read_inbox(workspace: Workspace, receivers: Iterable[str]) -> list[Letter]:

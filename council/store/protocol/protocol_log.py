@@ -44,12 +44,8 @@ def log(workspace: Workspace, day: str, lines: Sequence[str], *, since: int | No
     Raises:
         CouncilError: The system refuses.
     """
-    path = log_path(workspace, day)
     data = [line.encode("utf-8", "replace") for line in lines]
-    if since is None:
-        added_lines.add(path, data)
-    else:
-        added_lines.add_missing(path, data, since=since)
+    added_lines.add(log_path(workspace, day), data, since=since)
 
 
 def read_log(workspace: Workspace, *, since: str = "") -> Iterator[tuple[str, str]]:

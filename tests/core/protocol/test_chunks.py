@@ -98,7 +98,7 @@ def test_parts_of_a_failed_attempt_do_not_go_into_the_next_one():
     context.ask()
     due = context.start()
     context.hear(part("part=1/2;result=Alpha"), due.run)
-    context.do(run_ended, due.run, now=context.now)
+    context.do(run_ended, due.run)
     context.beat()
     context.beat(MINUTE)
     due = context.start()

@@ -33,7 +33,7 @@ def test_a_run_is_claimed_once():
     [due] = context.runs()
     context.start()
 
-    again = context.do(run_started, due, driver="command", now=context.now, ends_at=None)
+    again = context.do(run_started, due, driver="command", ends_at=None)
 
     assert (again.outcome, again.events) == ("", [])
     assert context.runs() == []
@@ -43,13 +43,13 @@ def test_a_run_is_claimed_once():
 def test_a_run_that_waits_for_a_place_is_owed_and_no_time_runs_for_it():
     context = asked()
     [due] = context.runs()
-    context.do(run_queued, due, driver="command", now=context.now)
+    context.do(run_queued, due, driver="command")
 
     context.beat(60 * 24 * MINUTE)
 
     assert [one.run for one in context.runs()] == [due.run]
     assert len(context.task().hops[0].attempts) == 1
-    assert context.do(run_queued, due, driver="command", now=context.now).events == []
+    assert context.do(run_queued, due, driver="command").events == []
 
 
 @pytest.mark.req("PR-580", "XC-008")
@@ -57,7 +57,7 @@ def test_a_run_that_fails_makes_its_worker_unavailable_for_the_task():
     context = asked()
     due = context.start()
 
-    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.do(run_failed, due.run, "exit 1")
     context.beat()
 
     first, second = context.task().hops[0].attempts
@@ -70,7 +70,7 @@ def test_a_run_out_of_time_is_a_time_out_of_its_worker():
     context = asked()
     due = context.start()
 
-    context.do(run_failed, due.run, "120 s over", now=context.now, timed_out=True)
+    context.do(run_failed, due.run, "120 s over", timed_out=True)
     context.beat(MINUTE)
 
     first, second = context.task().hops[0].attempts
@@ -94,7 +94,7 @@ def test_a_refusal_is_noted_once_and_the_run_stays_owed():
     [due] = context.runs()
 
     for _ in range(2):
-        context.do(run_refused, due, "cap reached", driver="command", now=context.now)
+        context.do(run_refused, due, "cap reached", driver="command")
 
     assert context.told().count("task.refused") == 1
     assert [one.run for one in context.runs()] == [due.run]
@@ -105,7 +105,7 @@ def test_a_worker_that_rests_is_replaced():
     context = asked()
     [due] = context.runs()
 
-    context.do(run_refused, due, "rests", driver="command", now=context.now, elsewhere=True)
+    context.do(run_refused, due, "rests", driver="command", elsewhere=True)
     context.beat()
 
     assert [one.worker for one in context.task().hops[0].attempts] == ["W1", "W2"]
@@ -129,7 +129,7 @@ def test_a_run_that_ended_without_an_answer_is_a_failed_attempt(line: str):
     if line:
         context.hear(line, due.run)
 
-    ended = context.do(run_ended, due.run, now=context.now, why="it was garbled")
+    ended = context.do(run_ended, due.run, why="it was garbled")
     context.beat()
 
     assert ended.outcome == "failed"
@@ -160,7 +160,7 @@ def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
     due = context.start()
     assert [one.id for one in in_the_way(context.exchange, "W1")] == [due.run]
 
-    step = context.do(set_aside, due.run, now=context.now)
+    step = context.do(set_aside, due.run)
 
     assert step.outcome == "set-aside"
     assert context.last("task.set-aside")["task"] == due.run
@@ -174,7 +174,7 @@ def test_a_run_can_be_set_aside_for_one_of_p0_and_is_owed_again():
 def test_the_answer_of_a_run_that_was_set_aside_too_late_counts():
     context = asked()
     due = context.start()
-    context.do(set_aside, due.run, now=context.now)
+    context.do(set_aside, due.run)
 
     context.hear("M2|W1>O1|S|T1|P1|D|-|0|S1|B450|results=5", due.run)
 
@@ -190,7 +190,7 @@ def test_what_is_atomic_or_urgent_itself_is_not_interrupted(options: dict[str, o
     due = context.start()
 
     assert in_the_way(context.exchange, "W1") == ()
-    assert context.do(set_aside, due.run, now=context.now).outcome == ""
+    assert context.do(set_aside, due.run).outcome == ""
     assert context.runs() == []
 
 
@@ -203,7 +203,7 @@ def test_the_orchestrators_agent_is_asked_how_to_split_and_its_failure_gives_the
     assert context.lines == []
     context.start("comet")
 
-    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.do(run_failed, due.run, "exit 1")
     context.beat()
 
     assert [line.split("|")[1] for line in context.lines] == ["O1>W1"]
@@ -231,7 +231,7 @@ def test_an_answer_that_could_not_be_composed_is_made_of_the_results():
     assert (type(due), due.worker) == (Compose, "comet")
     context.start("comet")
 
-    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.do(run_failed, due.run, "exit 1")
 
     assert [type(one).__name__ for one in context.owed()] == ["Answer"]
 
@@ -241,7 +241,7 @@ def test_a_run_that_nobody_knows_changes_nothing():
 
     for rule in (run_failed, run_ended, set_aside):
         options = {"reason": "x"} if rule is run_failed else {}
-        assert context.do(rule, "S1.9.W1.1", now=context.now, **options).events == []
+        assert context.do(rule, "S1.9.W1.1", **options).events == []
 
 
 @pytest.mark.req("XC-016")
@@ -271,10 +271,10 @@ def test_the_run_of_a_task_that_is_cancelled_is_given_up():
     context = asked()
     due = context.start("W1")
 
-    context.do(cancel, "T1", context.now)
+    context.do(cancel, "T1")
 
     assert context.exchange.runs[due.run].state == "X"
-    assert context.do(run_failed, due.run, "killed", now=context.now).events == []
+    assert context.do(run_failed, due.run, "killed").events == []
 
 
 @pytest.mark.req("PR-556")
@@ -287,7 +287,7 @@ def test_the_answer_waits_until_it_was_composed():
     due = context.start("comet")
 
     assert context.owed() == ()
-    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.do(run_failed, due.run, "exit 1")
     assert [type(one).__name__ for one in context.owed()] == ["Answer"]
 
 
@@ -301,16 +301,16 @@ def test_a_request_that_joins_one_whose_answer_waits_is_answered_with_it(compose
     context.work("W1", "S|D|-|0|B1|results=5")
     due = context.start("comet")
     if composed:
-        context.do(run_ended, due.run, now=context.now)
-        context.do(answer_composed, "Five.", context.now)
+        context.do(run_ended, due.run)
+        context.do(answer_composed, "Five.")
     else:
-        context.do(run_failed, due.run, "exit 1", now=context.now)
+        context.do(run_failed, due.run, "exit 1")
 
     context.ask(orchestrator="comet")
-    context.do(cancel, "T2", context.now)
+    context.do(cancel, "T2")
 
     [again] = context.runs()
     assert isinstance(again, Compose)
     context.start("comet")
-    context.do(run_failed, again.run, "exit 1", now=context.now)
+    context.do(run_failed, again.run, "exit 1")
     assert [type(one).__name__ for one in context.owed()] == ["Answer"]

@@ -11,7 +11,7 @@ from council.core.errors import ConflictError, InvalidInputError
 from council.core.protocol.answering import answered
 from council.core.protocol.exchange import BUDGETS, ContextStatus, TaskRules
 from council.core.protocol.exchange_owed import Answer, AskUser, Deliver, Work
-from council.core.protocol.orchestrator import cancel, close, open_context, receive_fault, request
+from council.core.protocol.orchestrator import cancel, close, receive_fault, request
 from council.core.protocol.registry import Entry, EntryStatus, Registry
 from council.wire.carried import message_of
 from tests.core.exchanges import HOUR, MINUTE, NOW, SECOND, Context, registered
@@ -354,7 +354,7 @@ def test_a_worker_whose_message_is_refused_is_asked_once_more_and_not_for_ever()
         due = context.start("W1")
         about = message_of("M2|W1>O1|S|T1|P1|D|-|0|S1|-|x")
         step = context.do(
-            receive_fault, about, "E10", context.registry, context.now,
+            receive_fault, about, "E10",
             details="segment 4", run=due.run,
         )  # fmt: skip
         assert (step.outcome, step.code) == ("refused", "E10")
@@ -464,7 +464,7 @@ def test_a_task_that_is_cancelled_is_told_to_its_worker_and_its_late_success_is_
     context.ask()
     context.start("W1")
 
-    step = context.do(cancel, "T1", context.now, reason="not needed")
+    step = context.do(cancel, "T1", reason="not needed")
     assert step.outcome == "cancelled"
     assert context.lines[-1] == "M2|O1>W1|U|T1|P1|X|-|0|S1|B500|cancel;reason=not needed"
     context.deliver()
@@ -474,7 +474,7 @@ def test_a_task_that_is_cancelled_is_told_to_its_worker_and_its_late_success_is_
     assert (late.outcome, late.code) == ("refused", "E15")
     assert context.task().state is TaskState.X
     assert context.runs() == []
-    assert context.do(cancel, "T1", context.now).outcome == ""
+    assert context.do(cancel, "T1").outcome == ""
 
 
 @pytest.mark.req("PR-304", "PR-517")
@@ -551,7 +551,7 @@ def test_a_context_that_is_closed_cancels_what_is_open_in_it_and_takes_nothing_m
     context.ask()
     context.start("W1")
 
-    context.do(close, context.now, reason="not needed")
+    context.do(close, reason="not needed")
 
     assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "not needed")
     assert context.task().state is TaskState.X
@@ -567,7 +567,7 @@ def test_what_was_heard_already_is_a_repeat_even_after_its_context_is_closed():
     context.start("W1")
     line = "M2|W1>O1|S|T1|P1|D|-|0|S1|B400|found=1"
     context.hear(line)
-    context.do(answered, context.now, text="found: 1")
+    context.do(answered, text="found: 1")
     assert context.exchange.status == "closed"
     before = context.exchange
 
@@ -597,17 +597,18 @@ def test_a_context_is_closed_when_its_time_is_over():
     ],
 )
 def test_a_request_with_a_wrong_value_is_refused(options: dict[str, str], error: type[Exception]):
-    exchange = open_context("S1", NOW).exchange
+    context = Context(registered("W1"))
 
     with pytest.raises(error):
-        request(exchange, **{"text": "x", **options}, registry=registered("W1"), now=NOW)
+        request(context.on(context.exchange), **{"text": "x", **options})
 
 
 def test_a_request_in_a_closed_context_is_refused():
-    exchange = close(open_context("S1", NOW).exchange, NOW).exchange
+    context = Context(registered("W1"))
+    context.do(close)
 
     with pytest.raises(ConflictError):
-        request(exchange, "x", registered("W1"), NOW)
+        request(context.on(context.exchange), "x")
 
 
 @pytest.mark.req("PR-309", "PR-410")

@@ -174,9 +174,7 @@ def test_a_choice_before_the_work_holds_the_task_and_goes_into_its_request():
     context.registry = context.registry.copy(entries={})
     context.ask(orchestrator="comet")
 
-    context.do(
-        ask_user, "T1", "Which report?", ("short", "long one"), context.registry, context.now
-    )
+    context.do(ask_user, "T1", "Which report?", ("short", "long one"))
     context.deliver()
     assert not any(isinstance(one, Work) for one in context.owed())
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
@@ -193,7 +191,7 @@ def test_nobody_is_asked_to_work_before_the_user_has_chosen():
     }
     here, context.registry = context.registry, Registry(entries=away)
     context.ask()
-    context.do(ask_user, "T1", "Which report?", ("short", "long"), context.registry, context.now)
+    context.do(ask_user, "T1", "Which report?", ("short", "long"))
     context.registry = here
 
     context.beat(59 * SECOND)
@@ -336,7 +334,7 @@ def test_who_is_looked_for_after_a_long_choice_is_looked_for_as_long_as_ever():
     }
     context.registry = Registry(entries=away)
     context.ask()
-    context.do(ask_user, "T1", "Which report?", ("short", "long"), context.registry, context.now)
+    context.do(ask_user, "T1", "Which report?", ("short", "long"))
     context.beat(24 * HOUR)
     context.hear("M2|User>O1|C|T1|P1|R|-|0|S1|-|choice=opt2")
 

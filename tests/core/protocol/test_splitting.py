@@ -8,8 +8,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.protocol.answering import answer_of, answered, composed, readable
 from council.core.protocol.exchange_owed import Answer, Deliver
 from council.core.protocol.exchange_runs import run_failed
-from council.core.protocol.orchestrator import cancel, receive_fault
-from council.core.protocol.splitting import Part, divided
+from council.core.protocol.orchestrator import Part, cancel, divided, receive_fault
 from council.wire.carried import message_of
 from tests.core.exchanges import MINUTE, Context, registered
 
@@ -27,7 +26,7 @@ def nothing(artifact: str) -> str:
 def split(context: Context, parts: tuple[Part, ...] = PARTS) -> None:
     context.ask("the news in French", orchestrator="comet", caps=())
     due = context.start("comet")
-    context.do(divided, parts, context.registry, context.now, run=due.run)
+    context.do(divided, parts, run=due.run)
 
 
 def crew() -> Context:
@@ -71,11 +70,11 @@ def test_a_task_that_is_cancelled_while_it_is_split_stays_without_parts(carried:
     context.ask("the news in French", orchestrator="comet", caps=())
     due = context.start("comet")
 
-    context.do(cancel, "T1", context.now)
+    context.do(cancel, "T1")
     assert context.exchange.runs[due.run].state == "X"
     if carried:  # what an older version has left
         context.exchange.runs[due.run].state = TaskState.R
-    context.do(run_failed, due.run, "exit 1", now=context.now)
+    context.do(run_failed, due.run, "exit 1")
     context.beat(MINUTE)
 
     assert (context.task().state, context.task().hops) == ("X", [])
@@ -98,7 +97,7 @@ def test_a_request_that_was_split_is_not_split_again():
     split(context)
     before = context.exchange
 
-    step = context.do(divided, (), context.registry, context.now)
+    step = context.do(divided, ())
 
     assert (step.outcome, step.exchange.tasks) == ("", before.tasks)
 
@@ -113,10 +112,10 @@ def test_the_answer_is_due_when_all_tasks_are_over_and_closes_the_context():
     context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
 
     due = context.start("comet")
-    context.do(composed, "All is well; I could not say it in French.", context.now, run=due.run)
+    context.do(composed, "All is well; I could not say it in French.", run=due.run)
     assert [type(one) for one in context.owed()] == [Answer]
     text = answer_of(context.exchange, nothing)
-    context.do(answered, context.now, text=text)
+    context.do(answered, text=text)
 
     assert text == "All is well; I could not say it in French."
     assert (context.exchange.status, context.exchange.closed_reason) == ("closed", "complete")
@@ -134,7 +133,7 @@ def test_without_a_composer_the_answer_names_each_part_and_what_failed():
     context.work("W2", "S|D|-|0|B1|all is well")
     context.work("W3", "E|F|E33|0|B1|desc=no dictionary")
     due = context.start("comet")
-    context.do(composed, " \n", context.now, run=due.run)
+    context.do(composed, " \n", run=due.run)
 
     assert answer_of(context.exchange, nothing) == (
         "find the news:\nresults: 5\ntop one: a, b\n\n"
@@ -199,9 +198,7 @@ def test_what_nobody_could_read_is_told_in_words_and_never_as_our_own_reason():
         due = context.start()
         line = message_of("M2|W1>O1|S|T1|P1|D|-|0|S1|B9|x")
         for _ in range(3):
-            context.do(
-                receive_fault, line, code, context.registry, context.now, details=f"{code} V5-1"
-            )
+            context.do(receive_fault, line, code, details=f"{code} V5-1")
             context.deliver()
         assert due.task == "T1"
         assert answer_of(context.exchange, nothing, lang) == told
@@ -269,7 +266,7 @@ def test_a_context_that_is_kept_open_answers_each_request_and_stays():
         worker = context.task(number).hops[0].attempts[0].worker
         context.work(worker, f"S|D|-|0|B1|result={result}")
         assert answer_of(context.exchange, nothing) == result
-        context.do(answered, context.now, text=result)
+        context.do(answered, text=result)
         context.deliver()
         assert context.owed() == ()
     assert context.exchange.is_open
@@ -279,6 +276,6 @@ def test_nothing_is_answered_twice():
     context = crew()
     context.ask()
     context.work("W1", "S|D|-|0|B1|result=one")
-    context.do(answered, context.now, text="one")
+    context.do(answered, text="one")
 
-    assert context.do(answered, context.now, text="one").outcome == ""
+    assert context.do(answered, text="one").outcome == ""

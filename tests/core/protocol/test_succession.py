@@ -10,7 +10,7 @@ from council.core.protocol.exchange_owed import Continue, Work
 from council.core.protocol.orchestrator import request
 from council.core.protocol.succession import forwarded, succeed
 from council.wire.carried import line_of, message_of
-from tests.core.exchanges import NOW, Context, registered, saved
+from tests.core.exchanges import Context, registered, saved
 
 
 def at_the_end(number: int = 9999) -> Context:
@@ -36,7 +36,7 @@ def test_the_ten_thousandth_message_is_the_first_of_a_new_context():
     assert context.exchange.next_message > LAST_MESSAGE + 1
     assert [type(one) for one in context.owed()] == [Continue]
 
-    made = succeed(saved(context.exchange), "S2", context.now)
+    made = succeed(context.on(saved(context.exchange)), "S2")
     old, new = made.old.exchange, made.new.exchange
 
     assert (old.status, old.closed_reason, old.successor) == ("closed", "ids-used-up", "S2")
@@ -53,9 +53,7 @@ def _heard(context: Context, line: str, run: str):
     from council.core.protocol.orchestrator import receive
 
     # Its line cannot be written before it has a number.
-    return receive(
-        saved(context.exchange), message_of(line), context.registry, context.now, run=run
-    ).exchange
+    return receive(context.on(saved(context.exchange)), message_of(line), run=run).exchange
 
 
 @pytest.mark.req("PR-644")
@@ -63,8 +61,8 @@ def test_what_is_open_goes_on_there_to_its_end():
     context = at_the_end(10000)
     run = next(iter(context.exchange.runs))
     context.exchange = _heard(context, "M1|W1>O1|C|T1|P1|R|-|0|S1|B300|question=q?", run)
-    old = succeed(context.exchange, "S2", context.now).old.exchange
-    context.exchange = succeed(context.exchange, "S2", context.now).new.exchange
+    old = succeed(context.on(context.exchange), "S2").old.exchange
+    context.exchange = succeed(context.on(context.exchange), "S2").new.exchange
 
     context.deliver()
     answer = message_of("M3|User>O1|C|T1|P1|R|-|0|S1|-|answer=this one")
@@ -84,7 +82,7 @@ def test_what_is_open_goes_on_there_to_its_end():
 def test_a_run_under_way_answers_in_the_new_context():
     context = at_the_end(10001)
     run = next(iter(context.exchange.runs))
-    made = succeed(saved(context.exchange), "S2", context.now)
+    made = succeed(context.on(saved(context.exchange)), "S2")
     context.exchange = made.new.exchange
     assert context.runs() == [], "it is under way and not owed again"
 
@@ -102,9 +100,9 @@ def test_after_the_last_task_another_one_needs_a_new_context():
     assert context.exchange.next_task > LAST_TASK
 
     with pytest.raises(ConflictError):
-        request(context.exchange, "one more", context.registry, NOW)
+        request(context.on(context.exchange), "one more")
     context.exchange.extra["goesOnIn"] = "S2"
-    made = succeed(context.exchange, "S2", NOW)
+    made = succeed(context.on(context.exchange), "S2")
 
     assert made.new.exchange.extra == {}, "what was noted of the old one is not of the new one"
     assert list(made.new.exchange.tasks) == ["T1"]

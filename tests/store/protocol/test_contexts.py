@@ -12,8 +12,8 @@ import pytest
 
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.events import Event
-from council.core.protocol.context_ids import is_context
 from council.core.protocol.exchange import ContextStatus, Exchange
+from council.core.protocol.protocol_ids import is_context
 from council.store.events import tail
 from council.store.paths import Workspace
 from council.store.protocol import protocol_log

@@ -28,7 +28,7 @@ from council.store.protocol.protocol_registry import (
     note_due,
     registry_path,
 )
-from council.wire.registry_lines import reply_line
+from council.wire.carried import reply_line
 from tests.core.registries import told
 from tests.store.looking import as_written
 from tests.store.processes import at_call, die, forked, status_of, together

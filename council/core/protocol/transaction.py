@@ -1,4 +1,4 @@
-"""The desk: one rule at work on one exchange.
+"""A transaction: one rule at work on one exchange.
 
 It holds a copy that the rule may change, numbers the messages, and collects
 what happened. The rules themselves stand in the modules that use it.
@@ -18,7 +18,6 @@ from council.core.protocol.exchange import (
     MESSAGES_KEPT,
     RULES,
     RUNS_KEPT,
-    SPLIT,
     Attempt,
     ContextStatus,
     Exchange,
@@ -26,6 +25,7 @@ from council.core.protocol.exchange import (
     Hop,
     Posted,
     Question,
+    Run,
     Task,
     TaskRules,
 )
@@ -34,11 +34,11 @@ from council.core.protocol.registry import Registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 
-class Desk:
+class Transaction:
     """A copy of an exchange under one rule, and what the rule has done so far.
 
     Args:
@@ -69,13 +69,9 @@ class Desk:
             self.exchange.updated_at = self.now
             self._forget()
         return ExchangeStep(
-            exchange=self.exchange,
-            events=self.events,
-            messages=tuple(self.messages),
-            outcome=outcome,
-            code=code,
-            reason=reason,
-        )
+            exchange=self.exchange, events=self.events, messages=tuple(self.messages),
+            outcome=outcome, code=code, reason=reason,
+        )  # fmt: skip
 
     def tell(self, kind: str, task: Task | None = None, /, *, agent: str = "", **data: Any) -> None:
         """Note an event; every one names the context and the task that it is about."""
@@ -85,35 +81,26 @@ class Desk:
     def say(
         self,
         task: Task,
-        receiver: str,
+        to: str,
         kind: str,
         *,
-        flags: Iterable[str] = (),
-        pairs: Mapping[str, object] | None = None,
-        state: str = "",
-        code: str = "",
         hop: Hop | None = None,
         parent: int = 0,
+        **told: Any,
     ) -> int:
-        """Send a message of the coordinator about a task; return its number."""
-        message = compose(
-            COORDINATOR,
-            receiver,
-            kind,
-            flags=flags,
-            pairs=pairs,
-            task=task.id,
-            priority=task.priority,
-            state=state,
-            code=code,
-            depth=hop.depth if hop else 0,
-            budget=hop.left if hop else None,
+        """Send a message of the coordinator about a task; return its number.
+
+        `told` is what it says, as `compose` takes it.
+        """
+        depth, budget, number = (hop.depth, hop.left, hop.number) if hop else (0, None, 0)
+        told |= {"task": task.id, "priority": task.priority, "depth": depth, "budget": budget}
+        return self.post(
+            compose(COORDINATOR, to, kind, **told), to=(to,), parent=parent, hop=number
         )
-        return self.post(message, to=(receiver,), parent=parent, hop=hop.number if hop else 0)
 
     def post(self, message: Message, *, to: tuple[str, ...], parent: int = 0, hop: int = 0) -> int:
         """Send a message; it is owed to the inboxes of `to`. Return its number."""
-        posted = self._number(message, to=to, parent=parent, hop=hop)
+        posted = self._number(message, to, parent, hop)
         self._tell_of("message.sent", posted)
         return posted.message.number
 
@@ -124,22 +111,19 @@ class Desk:
 
         It keeps its own number where that is the next one.
         """
-        posted = self._number(message, to=to, parent=parent, hop=hop)
+        posted = self._number(message, to, parent, hop)
         number = posted.message.number
         posted.said = message.number if message.number != number else 0
         self._tell_of("message.received", posted)
         return number
 
-    def _number(self, message: Message, *, to: tuple[str, ...], parent: int, hop: int) -> Posted:
+    def _number(self, message: Message, to: tuple[str, ...], parent: int, hop: int) -> Posted:
         number = self.exchange.next_message
         self.exchange.next_message += 1
+        numbered = message.copy(number=number, context=self.exchange.context)
+        delivered_at = None if to else self.now
         posted = Posted(
-            message=message.copy(number=number, context=self.exchange.context),
-            at=self.now,
-            to=to,
-            delivered_at=None if to else self.now,
-            parent=parent,
-            hop=hop,
+            message=numbered, at=self.now, to=to, delivered_at=delivered_at, parent=parent, hop=hop
         )
         self.exchange.posted.append(posted)
         return posted
@@ -167,51 +151,67 @@ class Desk:
             attempt.started_at = self.now
         if state in ENDED:
             attempt.ends_at, attempt.asked, attempt.parts = None, 0, {}
-            self._drop_runs(task, hop, attempt)
+            part = (task.id, hop.number, attempt.number)
+            self.drop_runs("the attempt is over", lambda one: one.part == part)
         self.tell(
-            "attempt.changed",
-            task,
-            agent=attempt.worker,
-            hop=hop.number,
-            attempt=attempt.number,
-            **{"from": str(before), "to": str(state)},
-            code=code,
-            reason=reason,
-        )
+            "attempt.changed", task, agent=attempt.worker, hop=hop.number, attempt=attempt.number,
+            **{"from": str(before), "to": str(state)}, code=code, reason=reason,
+        )  # fmt: skip
         if state is TaskState.R and task.state is TaskState.N:
             task.state, task.at, task.started_at = TaskState.R, self.now, self.now
 
     def close_question(self, task: Task, question: Question, answer: str, by: str) -> None:
         """Write down who answered what; the time of the task stood still while it waited."""
-        began = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
+        began = self._waits_since(task)
         question.close(answer, by, self.now)
-        waits_since = min((one.asked_at for one in task.questions if one.is_open), default=self.now)
-        waited = waits_since - began
+        waited = self._waits_since(task) - began
         if task.ends_at is not None:
             task.ends_at += waited
         for hop in task.hops:
             if hop.again is not None:
                 hop.again.since += waited
 
-    def _drop_runs(self, task: Task, hop: Hop, attempt: Attempt) -> None:
-        """Give up what still runs or waits for an attempt that is over."""
-        for one in self.exchange.runs.values():
-            under_way = one.state in (TaskState.N, TaskState.R)
-            if under_way and (one.task, one.hop, one.attempt) == (
-                task.id,
-                hop.number,
-                attempt.number,
-            ):
-                one.state, one.at, one.ends_at = TaskState.X, self.now, None
-                one.reason = "the attempt is over"
+    def _waits_since(self, task: Task) -> datetime:
+        return min((one.asked_at for one in task.questions if one.is_open), default=self.now)
 
-    def drop_splitting(self, task: Task) -> None:
-        """Give up the run that was to say how a task is split."""
+    def new_task(self, name: str = "", **facts: Any) -> Task:
+        """Add a task, under the next number where it has no name; `facts` are its fields."""
+        exchange = self.exchange
+        name = name or f"T{exchange.next_task}"
+        task = Task(id=name, at=self.now, created_at=self.now, **facts)
+        exchange.tasks[name] = task
+        exchange.next_task = max(exchange.next_task, int(name[1:]) + 1)
+        return task
+
+    def new_hop(
+        self, task: Task, source: str, budget: int | None, call: str, data: str, **facts: Any
+    ) -> Hop:
+        """Add a hop that wants one capability, "" for any; `facts` are more of its fields."""
+        facts |= {"source": source, "budget": budget, "left": budget, "call": call, "data": data}
+        hop = Hop(number=len(task.hops) + 1, caps=(call,) if call else (), **facts)
+        task.hops.append(hop)
+        return hop
+
+    def new_attempt(self, hop: Hop, worker: str, why: dict[str, Any], **facts: Any) -> Attempt:
+        """Add an attempt to a hop; `facts` are its fields."""
+        number = len(hop.attempts) + 1
+        facts = {"state": TaskState.N, **facts}
+        attempt = Attempt(number=number, worker=worker, at=self.now, why=why, **facts)
+        hop.attempts.append(attempt)
+        return attempt
+
+    def tell_refused(self, message: Message, code: str, reason: str, task: Task | None) -> None:
+        """Note that a message is refused."""
+        self.tell(
+            "message.refused", task, agent=message.sender, kind=message.kind, said=message.id,
+            code=code, reason=reason,
+        )  # fmt: skip
+
+    def drop_runs(self, reason: str, fits: Callable[[Run], bool]) -> None:
+        """Give up those runs under way that fit."""
         for one in self.exchange.runs.values():
-            under_way = one.state in (TaskState.N, TaskState.R)
-            if under_way and (one.purpose, one.task) == (SPLIT, task.id):
-                one.state, one.at, one.ends_at = TaskState.X, self.now, None
-                one.reason = "the task is over"
+            if one.is_under_way and fits(one):
+                one.end(TaskState.X, self.now, reason)
 
     def is_run(self, task: Task, hop: Hop) -> bool:
         """Tell whether a program runs for the last attempt of a hop, with a lease of its own.
@@ -221,7 +221,7 @@ class Desk:
         return any(
             one.state is TaskState.R
             and one.ends_at is not None
-            and (one.task, one.hop, one.attempt) == (task.id, hop.number, len(hop.attempts))
+            and one.part == (task.id, hop.number, len(hop.attempts))
             for one in self.exchange.runs.values()
         )
 
@@ -229,17 +229,14 @@ class Desk:
         """Close the context."""
         self.exchange.status = ContextStatus.CLOSED
         self.exchange.closed_at, self.exchange.closed_reason = self.now, reason
-        for one in self.exchange.runs.values():
-            if one.state in (TaskState.N, TaskState.R):
-                one.state, one.at, one.ends_at = TaskState.X, self.now, None
-                one.reason = "the context is closed"
+        self.drop_runs("the context is closed", lambda _: True)
         self.tell("context.closed", reason=reason)
 
     def end_run(self, run: str) -> None:
         """Note that a run has answered."""
         ended = self.exchange.runs.get(run)
-        if ended is not None and ended.state in (TaskState.N, TaskState.R):
-            ended.state, ended.at, ended.ends_at = TaskState.D, self.now, None
+        if ended is not None and ended.is_under_way:
+            ended.end(TaskState.D, self.now, ended.reason)
 
     def _forget(self) -> None:
         """Keep the last messages and runs, and all that something still hangs on."""
