@@ -6,41 +6,22 @@ Source: `cli.md` section 2 (documents 000 and 003).
 from __future__ import annotations
 
 import os
+import shutil
 
 from council.cli.edge import Output, read_text
-from council.cli.parameters import (
-    AS,
-    JSON,
-    LANG,
-    NAME,
-    NAME_OPTION,
-    REVISION,
-    argument,
-    command,
-    flag,
-    option,
-)
+from council.cli.options import listed, whole_number
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
+
+_WIDEST = 100
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.conversations.steer import Steered
 
-TEXT = argument("[TEXT|-]", "The text, or - for stdin.")
-FILE = option("--file", "PATH", "Read the text from a file.")
 
-
-@command("inject", 'council inject "The budget is fixed." --to henry')
-def inject(
-    place: Place,
-    message: str = TEXT,
-    file: str = FILE,
-    to: str = option("--to", "ID", "This agent is to answer it; all read it."),
-    as_: str = AS,
-    name: str = NAME_OPTION,
-) -> Output:
+def inject(place: Place, message: str, file: str, to: str, as_: str, name: str) -> Output:
     """Add guidance that the agents read in their next prompt."""
     from council.operations.conversations.steer import inject as add
 
@@ -53,20 +34,17 @@ def _readers(target: str) -> str:
     return "all will read it" + (f", {target} is to answer it" if target else "")
 
 
-@command("say", 'council say "Mind the deadline." --to active')
-def say(
-    place: Place,
-    message: str = TEXT,
-    file: str = FILE,
-    to: str = option("--to", "TARGET", "A conversation, a channel, an agent, or a task S1/T1."),
-    as_: str = AS,
-    name: str = NAME_OPTION,
-) -> Output:
+def say(place: Place, message: str, file: str, to: str, as_: str, name: str) -> Output:
     """Say something as a person: to a conversation, a channel, an agent, or a task."""
     from council.operations.conversations.steer import Steered
     from council.operations.conversations.steer import say as tell
 
     text = read_text(message, file, place.settings.max_text_bytes)
+    if not to:
+        from council.operations.conversations.steer import inject as add
+
+        step = add(place, conversation_name(place, name), text, author=as_)
+        return _steered(step, f"said; {_readers('')}")
     if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
         from council.cli.message_sending import answered
 
@@ -74,7 +52,7 @@ def say(
     done, whom = tell(place, text, to=to, name=name, author=as_)
     if isinstance(done, Steered):
         return _steered(done, f"said; {_readers(whom)}")
-    from council.cli.room_views import posted_output
+    from council.cli.rooms import posted_output
 
     return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)
 
@@ -95,8 +73,7 @@ def _steered(step: Steered, said: str, minutes: str = "") -> Output:
     return Output(record=record, text=text)
 
 
-@command("stop", "council stop")
-def stop(place: Place, name: str = NAME) -> Output:
+def stop(place: Place, name: str) -> Output:
     """End the rounds now; the vote or the synthesis is next."""
     from council.operations.conversations.steer import stop as end_rounds
 
@@ -104,35 +81,55 @@ def stop(place: Place, name: str = NAME) -> Output:
     return _steered(step, f"stopped; {step.state.phase} (round {step.state.tour})")
 
 
-@command("pause", "council pause")
-def pause(place: Place, name: str = NAME) -> Output:
+def pause(place: Place, all: bool, reason: str, name: str) -> Output:
     """Let a conversation stand still: nobody is woken, no deadline passes."""
+    _refuse_both(all, name)
+    if all:
+        return _halted(place, reason)
+    if reason:
+        raise UsageError("--reason goes with --all", "leave it out, or halt the whole workspace")
     from council.operations.conversations.steer import pause as stand_still
 
     return _steered(stand_still(place, conversation_name(place, name)), "paused")
 
 
-@command("resume", "council resume")
-def resume(
-    place: Place,
-    all_: bool = flag("--all", "End the halt of the whole workspace."),
-    name: str = NAME,
-) -> Output:
+def resume(place: Place, all: bool, name: str) -> Output:
     """Let a paused conversation go on; its deadline moves by the pause."""
-    if all_:
-        from council.cli.running import resume_all
-
-        if name:
-            raise UsageError("--all and --name contradict each other", "choose one")
-        return resume_all(place)
+    _refuse_both(all, name)
+    if all:
+        return _resumed(place)
     from council.operations.conversations.steer import resume as go_on
 
     step = go_on(place, conversation_name(place, name))
     return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
 
 
-@command("cancel", "council cancel")
-def cancel(place: Place, name: str = NAME) -> Output:
+def _refuse_both(all: bool, name: str) -> None:
+    if all and name:
+        raise UsageError("--all and --name contradict each other", "choose one")
+
+
+def _halted(place: Place, reason: str) -> Output:
+    """Start no more runs anywhere in a workspace, for `pause --all`."""
+    from council.operations.halting import halt as stop_starting
+
+    done = stop_starting(place, reason)
+    said = "halted: no run is started" if done.changed else "it was halted already"
+    if done.running:
+        said += f"; {done.running} under way will end by themselves"
+    return Output(record=done.to_record(), text=f"{said} (go on with: council resume --all)")
+
+
+def _resumed(place: Place) -> Output:
+    """End the halt of a whole workspace, for `resume --all`."""
+    from council.operations.halting import resume_all as start_again
+
+    done = start_again(place)
+    said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
+    return Output(record=done.to_record(), text=said)
+
+
+def cancel(place: Place, name: str) -> Output:
     """End a conversation without a synthesis; what was said goes to the minutes."""
     from council.operations.conversations.steer import cancel as end
 
@@ -140,12 +137,7 @@ def cancel(place: Place, name: str = NAME) -> Output:
     return _steered(step, "cancelled", path)
 
 
-@command("extend", "council extend 30m")
-def extend(
-    place: Place,
-    duration: str = argument("DURATION", "Such as 30m or 1h."),
-    name: str = NAME_OPTION,
-) -> Output:
+def extend(place: Place, duration: str, name: str) -> Output:
     """Move the deadline of the phase under way."""
     from council.operations.conversations.steer import extend as move
 
@@ -155,8 +147,7 @@ def extend(
     return _steered(step, f"{render_duration(by)} more, until {deadline}")
 
 
-@command("archive", "council archive")
-def archive(place: Place, name: str = NAME) -> Output:
+def archive(place: Place, name: str) -> Output:
     """End a conversation now and write its minutes."""
     from council.operations.conversations.steer import archive as finish
 
@@ -164,14 +155,8 @@ def archive(place: Place, name: str = NAME) -> Output:
     return _steered(step, "archived", path)
 
 
-@command("show", "council show --json", reads=True)
 def show(
-    place: Place,
-    format: str = option("--format", "md|json|debate-session", "How to print it.", "md"),
-    consensus: bool = flag("--consensus", "Only where the consensus stands, by round."),
-    open_questions: bool = flag("--open-questions", "Only what was asked and is not answered."),
-    name: str = NAME,
-    json: bool = JSON,
+    place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
     from council.cli.views import as_text, markdown_view
@@ -199,12 +184,7 @@ def show(
     return Output(text=as_text(markdown_view(text_of(found))))
 
 
-@command("list", "council list --archived --search weather", reads=True)
-def list_(
-    place: Place,
-    archived: bool = flag("--archived", "List the minutes instead of what is open."),
-    search: str = option("--search", "WORDS", "Only those that hold all words."),
-) -> Output:
+def list_(place: Place, archived: bool, search: str) -> Output:
     """List open conversations, or with --archived the minutes."""
     from council.cli.views import as_text, minutes_view, rows_view
     from council.operations import view
@@ -237,8 +217,7 @@ def list_(
     )
 
 
-@command("history", "council history", reads=True)
-def history(place: Place, name: str = NAME) -> Output:
+def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
     from council.cli.views import as_text, rows_view
     from council.operations.conversations.recalling import history_of
@@ -253,8 +232,7 @@ def history(place: Place, name: str = NAME) -> Output:
     return Output(record=[one.to_record() for one in revisions], text=as_text(table))
 
 
-@command("restore", "council restore 4")
-def restore(place: Place, revision: int = REVISION, name: str = NAME) -> Output:
+def restore(place: Place, revision: int, name: str) -> Output:
     """Put a conversation back as it was at a revision, as a new revision."""
     from council.operations.conversations.steer import restore as put_back
 
@@ -262,8 +240,7 @@ def restore(place: Place, revision: int = REVISION, name: str = NAME) -> Output:
     return _steered(step, f"is again as at revision {revision} (now {step.state.rev})")
 
 
-@command("adopt", "council adopt")
-def adopt(place: Place, name: str = NAME) -> Output:
+def adopt(place: Place, name: str) -> Output:
     """Take the file as it stands, changed contributions included, as a new revision."""
     from council.operations.conversations.steer import adopt as take
 
@@ -271,8 +248,7 @@ def adopt(place: Place, name: str = NAME) -> Output:
     return _steered(step, f"taken as it stands (revision {step.state.rev})")
 
 
-@command("check", "council check", reads=True)
-def check(place: Place, name: str = NAME) -> Output:
+def check(place: Place, name: str) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
     from council.operations.conversations.checking import check as look
 
@@ -286,23 +262,50 @@ def check(place: Place, name: str = NAME) -> Output:
     )
 
 
-@command("prompt", "council prompt turn --as henry --lang fr", reads=True)
-def prompt(
-    place: Place,
-    kind: str = argument(
-        "KIND", "Which prompt: turn, vote, synthesis, orchestrator, worker or research."
-    ),
-    as_: str = AS,
-    name: str = NAME,
-    lang: str = LANG,
+def what_if(
+    place: Place, without: list[str], threshold: str, blind: bool, without_flips: bool, name: str
 ) -> Output:
-    """Print the prompt an agent would get now."""
-    if kind in ("orchestrator", "worker", "research"):
-        from council.operations.protocol.protocol_prompts import protocol_prompt_of
+    """Judge a deliberation again with something changed; say what its verdict hangs on."""
+    from council.operations.conversations.judging import what_if as judge_again
 
-        text = protocol_prompt_of(place, kind, who=as_, lang=lang)
-    else:
-        from council.operations.conversations.prompting import prompt_of
+    found = judge_again(
+        place,
+        name,
+        without=listed(*without),
+        threshold=whole_number(threshold, "--threshold"),
+        blind=blind,
+        without_flips=without_flips,
+    )
+    return Output(record=found.to_record(), text=found.to_text())
 
-        text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
-    return Output(record={"kind": kind, "prompt": text}, text=text, verbatim=True)
+
+def metrics(place: Place) -> Output:
+    """Tell how conversations went: over all minutes, and by procedure."""
+    from council.operations.conversations.metrics import metrics as gather
+
+    found = gather(place)
+    notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    return Output(record=found.to_record(), text=found.to_text(width), notes=notes)
+
+
+def rate(place: Place, which: str, stars: str, as_: str) -> Output:
+    """Say how useful the synthesis of a conversation was; kept with its minutes."""
+    from council.operations.conversations.rating import rate as add
+
+    if not (stars.isascii() and stars.isdigit()):
+        raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")
+    rated = add(place, which, int(stars), as_ or _login(place))
+    many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
+    said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
+    return Output(record=rated.to_record(), text=said)
+
+
+def _login(place: Place) -> str:
+    """Return the name of the person at the keyboard."""
+    import getpass
+
+    try:
+        return place.environ.get("COUNCIL_AGENT") or getpass.getuser()
+    except (OSError, KeyError):  # no such user, as in some containers
+        return "user"

@@ -11,7 +11,6 @@ import sys
 import typer
 
 from council.cli.edge import Output
-from council.cli.parameters import JSON, argument, command, flag, option
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
 from council.operations.place import Place
@@ -30,15 +29,12 @@ _KINDS = {
 }
 
 
-@command("gc", "council gc --dry-run --older-than 90d")
-def gc(
-    place: Place,
-    dry_run: bool = flag("--dry-run", "Say what would go and how much; remove nothing."),
-    older_than: str = option(
-        "--older-than", "DURATION", "How long ago they must have ended.", "30d"
-    ),
-) -> Output:
+def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
     """Prune old history and run logs of what is over; minutes, answers and journals stay."""
+    if artifacts:
+        from council.cli.artifacts import collected
+
+        return collected(place, dry_run, older_than)
     from council.operations.forget import gc as collect
 
     found = collect(place, parse_duration(older_than), dry_run=dry_run)
@@ -79,16 +75,7 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / 1024 / 1024:.1f} MiB"
 
 
-@command("purge", "council purge weather --yes")
-def purge(
-    place: Place,
-    which: str = argument(
-        "NAME|ID|FILE", "A conversation or channel, a context such as S1, or the file of minutes."
-    ),
-    entry: str = option("--entry", "ID", "Take out one contribution; a named hole stays for it."),
-    yes: bool = flag("--yes", "Do not ask."),
-    json: bool = JSON,
-) -> Output:
+def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output:
     """Remove a conversation, channel or context from everywhere in the workspace, for good."""
     from council.operations.forget import doomed, purge_entry
     from council.operations.forget import purge as remove
@@ -174,10 +161,7 @@ def _purged(done: Purged, root: str) -> str:
     return "\n".join(lines)
 
 
-@command("migrate", "council migrate --dry-run", reads=True)
-def migrate(
-    place: Place, dry_run: bool = flag("--dry-run", "Say what would be done; write nothing.")
-) -> Output:
+def migrate(place: Place, dry_run: bool) -> Output:
     """Bring files of older versions forward; say which files need what."""
     from council.operations.migrate import migrate as look
 

@@ -13,26 +13,15 @@ from collections.abc import Callable
 from typing import Any
 
 from council.cli.edge import Output
-from council.cli.message_options import MESSAGE, STRICT, VERSION, forced_version
-from council.cli.parameters import JSON, LANG, argument, command, flag
+from council.cli.message_streams import forced_version
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.operations.place import Place
 
 _INVALID = InvalidInputError.exit_code
 
 
-@command(
-    "msg parse",
-    'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
-    "council msg parse --json <log",
-    reads=True,
-)
-def parse(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    strict: bool = STRICT,
-    json: bool = JSON,
+def msg_parse(
+    place: Place | None, message: str | None, version: str, strict: bool, json: bool
 ) -> int:
     """Read messages of any version; tell their fields, or every fault at once."""
     from council.cli.message_words import fields_page
@@ -40,21 +29,14 @@ def parse(
     return _judged(place, message, version, strict, json, fields_page)
 
 
-@command(
-    "msg validate",
-    'council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',
-    reads=True,
-)
-def validate(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    strict: bool = STRICT,
-    reply: bool = flag("--reply", "Answer the message that replies to the fault."),
-    known: bool = flag(
-        "--known", "Also check that its agents, task, context and references exist here."
-    ),
-    json: bool = JSON,
+def msg_validate(
+    place: Place | None,
+    message: str | None,
+    version: str,
+    strict: bool,
+    reply: bool,
+    known: bool,
+    json: bool,
 ) -> int:
     """Check messages against the checklist of their version."""
     from council.cli.message_words import heading
@@ -120,13 +102,7 @@ def _known(here: Place | None, parsed: Any) -> Any:
     return known_of(here, parsed)
 
 
-@command("msg lint", "council msg lint --version V5 <log", reads=True)
-def lint(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    lang: str = LANG,
-) -> Output:
+def msg_lint(place: Place | None, message: str | None, version: str, lang: str) -> Output:
     """Say what messages of one cycle could save: advice, never a fault."""
     from council.cli.message_streams import batches
     from council.operations.protocol.messages import language_of, most_bytes
@@ -154,13 +130,7 @@ def lint(
     )
 
 
-@command("msg diff", "council msg diff V4 V5", reads=True)
-def diff(
-    place: Place | None = None,
-    before: str = argument("BEFORE", "A version, or a message."),
-    after: str = argument("AFTER", "A later one, or a message."),
-    lang: str = LANG,
-) -> Output:
+def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
     """Tell what changed between two versions, or what differs between two messages."""
     from council.operations.protocol.messages import language_of
     from council.wire.messages import VERSIONS
@@ -214,20 +184,8 @@ def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-@command(
-    "msg explain", "council msg explain E13", "council msg explain --card --lang fr", reads=True
-)
-def explain(
-    place: Place | None = None,
-    what: str | None = argument(
-        "[MESSAGE|CODE|VERSION|WORD|-]",
-        "A message, a code (E13), a version, a word (W_TYPE_Q, CTX), or - for many.",
-        None,
-    ),
-    card: bool = flag("--card", "Print the quick reference card of V5."),
-    version: str = VERSION,
-    lang: str = LANG,
-    json: bool = JSON,
+def msg_explain(
+    place: Place | None, what: str | None, card: bool, version: str, lang: str, json: bool
 ) -> Output | int:
     """Explain a message part by part, a code, a version or a word; print the reference card."""
     from council.cli.message_pages import explained, explained_card

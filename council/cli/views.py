@@ -264,7 +264,7 @@ def beside_councils(overview: Overview) -> list[RenderableType]:
         parts.append(Text('nothing is open; start with: council convene "…"'))
     parts += rooms
     if overview.tasks:
-        from council.cli.task_pages import list_page
+        from council.cli.tasks import list_page
 
         parts += [Text(list_page(overview.tasks[:_MOST_TASKS], overview.now)), Text()]
         if len(overview.tasks) > _MOST_TASKS:
