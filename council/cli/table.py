@@ -494,22 +494,6 @@ msg validate, reads  Check messages against the checklist of their version.
     MESSAGE VERSION STRICT
     --reply  Answer the message that replies to the fault.
     --known  Also check that its agents, task, context and references exist here.
-msg lint, reads  Say what messages of one cycle could save: advice, never a fault.
-    $ council msg lint --version V5 <log
-    MESSAGE VERSION LANG
-msg diff, reads  Tell what changed between two versions, or what differs between two messages.
-    $ council msg diff V4 V5
-    before BEFORE  A version, or a message.
-    after AFTER  A later one, or a message.
-    LANG
-msg explain, reads  Explain a message part by part, a code, a version or a word; print the
-        reference card.
-    $ council msg explain E13
-    $ council msg explain --card --lang fr
-    what [MESSAGE|CODE|VERSION|WORD|-] or-none  A message, a code (E13), a version, a word
-        (W_TYPE_Q, CTX), or - for many.
-    --card  Print the quick reference card of V5.
-    VERSION LANG
 in message_writing
 msg build, reads  Write a message of its fields; what is left out is filled in.
     $ council msg build msg=1 to=W1 type=R tid=1 data=call=plan
@@ -538,6 +522,23 @@ msg sign  Sign V5 messages with the shared key and a nonce that was never used.
 msg verify  Check signatures; each holds once, and a second time is a replay.
     $ council msg verify <inbox
     MESSAGE KEY_FILE
+in messages
+msg lint, reads  Say what messages of one cycle could save: advice, never a fault.
+    $ council msg lint --version V5 <log
+    MESSAGE VERSION LANG
+msg diff, reads  Tell what changed between two versions, or what differs between two messages.
+    $ council msg diff V4 V5
+    before BEFORE  A version, or a message.
+    after AFTER  A later one, or a message.
+    LANG
+msg explain, reads  Explain a message part by part, a code, a version or a word; print the
+        reference card.
+    $ council msg explain E13
+    $ council msg explain --card --lang fr
+    what [MESSAGE|CODE|VERSION|WORD|-] or-none  A message, a code (E13), a version, a word
+        (W_TYPE_Q, CTX), or - for many.
+    --card  Print the quick reference card of V5.
+    VERSION LANG
 in message_sending
 msg send  Send a line to whom it names, or a request of yours to the orchestrator.
     $ council msg send --user "Latest news on AI" --caps web_search --wait
