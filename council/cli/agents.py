@@ -10,7 +10,13 @@ from typing import Any
 
 from council.cli.edge import Output
 from council.core.protocol.protocol_ids import role_word
+from council.operations.agents import add, edit
+from council.operations.agents import register as register_own
+from council.operations.agents import remove as remove_agent
 from council.operations.place import Place
+from council.operations.profiles import profile, profiles
+from council.operations.rooms.scanning import scan as take_over
+from council.operations.rooms.scanning import source_is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,22 +38,16 @@ def _facts(values: dict[str, Any]) -> Any:
 
 def agent_add(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
     """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
-    from council.operations.agents import add
-
     return _changed(place, add(place, agent, _facts(values), account))
 
 
 def agent_edit(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
     """Change what is known of an agent; whatever else you wrote into its SOUL.md stays."""
-    from council.operations.agents import edit
-
     return _changed(place, edit(place, agent, _facts(values), account))
 
 
 def agent_register(place: Place, account: str, name: str, as_: str) -> Output:
     """Register your own account as an agent, or change it; nobody registers another agent."""
-    from council.operations.agents import register as register_own
-
     return _changed(place, register_own(place, as_, account, name))
 
 
@@ -64,9 +64,7 @@ def _changed(place: Place, done: Changed) -> Output:
 
 def agent_list(place: Place, json: bool) -> Output:
     """List all agents with their accounts and how they are run."""
-    from council.cli.views import as_text, rows_view
-    from council.operations.profiles import profiles
-    from council.operations.rooms.scanning import source_is_there
+    from council.cli.views import rows_text
 
     found, faults = profiles(place)
     rows = [
@@ -81,7 +79,7 @@ def agent_list(place: Place, json: bool) -> Output:
         for one in found
     ]
     columns = ("agent", "name", "protocol", "account", "driver", "role")
-    table = as_text(rows_view(columns, rows, whole=("agent", "protocol", "account")))
+    table = rows_text(columns, rows, whole=("agent", "protocol", "account"))
     lines = [table if rows else "no agents yet; next: council agent add ID"]
     if not json and source_is_there(place):
         source = os.path.relpath(place.paths.ego)
@@ -97,8 +95,6 @@ def agent_list(place: Place, json: bool) -> Output:
 
 def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
-    from council.operations.profiles import profile
-
     one = profile(place, agent)
     return Output(
         record=one.to_record(),
@@ -141,8 +137,6 @@ def _protocol(one: Profile) -> str:
 
 def agent_remove(place: Place, agent: str, account: str, folder: bool) -> Output:
     """Take an agent out of the registry; its persona stays, or is moved aside."""
-    from council.operations.agents import remove as remove_agent
-
     done = remove_agent(place, agent, account, folder=folder)
     lines = [f"removed account {one.account} of {agent}" for one in done.identities]
     if done.folder:
@@ -154,8 +148,6 @@ def agent_remove(place: Place, agent: str, account: str, folder: bool) -> Output
 
 def agent_scan(place: Place, file: str) -> Output:
     """Take over accounts from an ego.json; entries that stand are kept."""
-    from council.operations.rooms.scanning import scan as take_over
-
     found = take_over(place, file)
     return Output(record=found.to_record(), text=_scanned(found))
 

@@ -14,7 +14,12 @@ from council.cli.edge import Output
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.delegation.artifacts import collect, listed, pour
+from council.operations.delegation.artifacts import fetch as get
+from council.operations.delegation.artifacts import publish as keep
+from council.operations.delegation.artifacts import verify as read_through
 from council.operations.place import Place
+from council.store.delegation.briefs import briefs, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +77,6 @@ def size_text(size_bytes: int) -> str:
 
 def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -> Output:
     """Keep a file, or what comes in, as an artifact for all; print its id."""
-    from council.operations.delegation.artifacts import publish as keep
-
     if not file and sys.stdin.isatty():
         raise UsageError("what is to be published?", "name a file, or - for what you type")
 
@@ -92,9 +95,6 @@ def artifact_fetch(
     place: Place, artifact: str, out: str, as_: str, trace: str, json: bool
 ) -> Output | None:
     """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
-    from council.operations.delegation.artifacts import fetch as get
-    from council.operations.delegation.artifacts import pour
-
     if not out or out == "-":
         if json:
             return _as_document(place, artifact, as_, trace)
@@ -134,8 +134,6 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     Raises:
         UsageError: It is no text, or too large a one.
     """
-    from council.operations.delegation.artifacts import pour
-
     most = place.settings.max_text_bytes
     pieces: list[bytes] = []
 
@@ -154,8 +152,6 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
 
 def artifact_list(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
-    from council.operations.delegation.artifacts import listed
-
     found, wrong = listed(place)
     record = [one.to_record() for one in found]
     return Output(record=record, text=_table(found), notes=_strange(wrong))
@@ -166,7 +162,7 @@ def _strange(wrong: list[CouncilError]) -> list[str]:
 
 
 def _table(found: list[Artifact]) -> str:
-    from council.cli.views import as_text, rows_view
+    from council.cli.views import rows_text
 
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"
@@ -181,13 +177,11 @@ def _table(found: list[Artifact]) -> str:
         )
         for one in found
     ]
-    return as_text(rows_view(columns, rows, whole=("artifact", "size", "published")))
+    return rows_text(columns, rows, whole=("artifact", "size", "published"))
 
 
 def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
     """Read artifacts through; say which are not what their ids name."""
-    from council.operations.delegation.artifacts import verify as read_through
-
     if bool(artifact) == all:
         raise UsageError("which artifact?", "name one, or say --all")
     return _with_progress(
@@ -209,8 +203,6 @@ def _verdicts(found: list[Verdict]) -> Output:
 
 def collected(place: Place, dry_run: bool, older_than: str) -> Output:
     """Remove the artifacts that nothing in the workspace refers to any more."""
-    from council.operations.delegation.artifacts import collect
-
     age = parse_duration(older_than)
     if place.is_in_run and not dry_run:
         raise RefusedError("a run removes no artifacts", "see what would go: --dry-run")
@@ -234,8 +226,6 @@ def _collected(found: Collected, root: str) -> str:
 
 def brief_show(place: Place, brief: str) -> Output:
     """Show the briefs of hand-offs: all, those of a trace, or one."""
-    from council.store.delegation.briefs import briefs, find
-
     found = find(place.paths, brief) if brief else list(briefs(place.paths))
     record = [{"name": one.name, **one.brief.to_record()} for one in found]
     text = "\n\n".join(map(_shown, found)) or "no briefs yet; a call of an agent writes one"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+from textwrap import wrap
 
 from council.cli.options import ROWS, names
 
@@ -91,21 +92,21 @@ def _draws_boxes() -> bool:
 
 def _plain(sections: Sections, more: str, width: int) -> str:
     lines = [f"Usage: {USAGE}", ""]
-    lines += [f"  {line}" for line in _wrapped(ABOUT, width - 2)]
+    lines += [f"  {line}" for line in wrap(ABOUT, width - 2)]
     for title, rows in sections:
         lines += ["", f"{title}:"]
         beside = max(len(name) for name, _ in rows) + 2
         for name, said in rows:
-            first, *others = _wrapped(said, width - beside - 2)
+            first, *others = wrap(said, width - beside - 2)
             lines.append(f"  {name:<{beside}}{first}")
             lines += [" " * (beside + 2) + line for line in others]
-    return "\n".join([*lines, "", *_wrapped(more, width)]) + "\n"
+    return "\n".join([*lines, "", *wrap(more, width)]) + "\n"
 
 
 def _boxes(sections: Sections, more: str, width: int) -> str:
     dim, bold, name_style, usage, end = _styles()
     lines = [f" {usage}Usage:{end} {bold}{USAGE}{end}", ""]
-    lines += [f" {line}" for line in _wrapped(ABOUT, width - 2)]
+    lines += [f" {line}" for line in wrap(ABOUT, width - 2)]
     for title, rows in sections:
         rule = "─" * (width - len(title) - 5)
         lines.append(f"{dim}╭─ {title} {rule}╮{end}")
@@ -113,12 +114,12 @@ def _boxes(sections: Sections, more: str, width: int) -> str:
         room = width - beside - 6
         for name, said in rows:
             shown = name
-            for line in _wrapped(said, room):
+            for line in wrap(said, room):
                 cell = f"{name_style}{shown:<{beside}}{end}" if shown else " " * beside
                 lines.append(f"{dim}│{end} {cell}  {line:<{room}} {dim}│{end}")
                 shown = ""
         lines.append(f"{dim}╰{'─' * (width - 2)}╯{end}")
-    lines += [f" {line}" for line in _wrapped(more, width - 2)]
+    lines += [f" {line}" for line in wrap(more, width - 2)]
     return "\n".join(lines) + "\n"
 
 
@@ -129,15 +130,3 @@ def _styles() -> tuple[str, str, str, str, str]:
     if os.environ.get("NO_COLOR"):
         return "\x1b[2m", "\x1b[1m", "\x1b[1m", "\x1b[1m", "\x1b[0m"
     return "\x1b[2m", "\x1b[1m", "\x1b[1;36m", "\x1b[1;33m", "\x1b[0m"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return the lines of a text, broken between words."""
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]

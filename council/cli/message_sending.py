@@ -16,9 +16,18 @@ import time
 from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
 from council.core.errors import CouncilError, InvalidInputError, RefusedError, UsageError
-from council.core.plain_text import plain_line
+from council.core.plain_text import indented, plain_line, plain_text
+from council.core.protocol.exchange import DEFAULT_COMPLEXITY
 from council.core.times import parse_duration
+from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
+from council.operations.protocol.asking import choose, request
+from council.operations.protocol.mail import inbox as letters_of
+from council.operations.protocol.mail import log_lines
+from council.operations.protocol.payloads import resolved_in
+from council.operations.protocol.sending import send as send_line
+from council.operations.protocol.waiting import answer_to
+from council.wire.log_lines import parse_log_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,11 +55,6 @@ def msg_send(
     lang: str,
 ) -> Output:
     """Send a line to whom it names, or a request of yours to the orchestrator."""
-    from council.core.protocol.exchange import DEFAULT_COMPLEXITY
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.asking import request
-    from council.operations.protocol.sending import send as send_line
-
     most = place.settings.max_text_bytes
     longest = parse_duration(timeout or _LONGEST_WAIT)
     options = (complexity, caps, priority, ctx, lang)
@@ -79,8 +83,6 @@ def msg_send(
 
 
 def _sent(done: Sent) -> Output:
-    from council.core.plain_text import plain_line
-
     where = "/".join(one for one in (done.context, done.task) if one) or "registry"
     said = f"{where}: {done.outcome}"
     if done.to:
@@ -93,9 +95,6 @@ def _sent(done: Sent) -> Output:
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
-    from council.core.plain_text import plain_line, plain_text
-    from council.operations.protocol.waiting import answer_to
-
     found = answer_to(place, done.context, done.task, longest_s, Person(place).put)
     told = {"answer": found.text, "done": found.is_done, "verdict": found.verdict}
     return Output(
@@ -112,9 +111,6 @@ def msg_answer(place: Place, where: str, choice: str, file: str) -> Output:
 
 def answered(place: Place, where: str, choice: str) -> Output:
     """Give the user's answer to a task, for `msg answer` and `say --to`."""
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.asking import choose
-
     done = choose(place, where, choice)
     wake_next(place)
     return _sent(done)
@@ -122,8 +118,6 @@ def answered(place: Place, where: str, choice: str) -> Output:
 
 def msg_resolve(place: Place, text: str, ctx: str) -> Output:
     """Print what the references in a line mean: values, results, messages, artifacts."""
-    from council.operations.protocol.payloads import resolved_in
-
     given = read_text(text, "", place.settings.max_text_bytes)
     found = resolved_in(place, given, ctx)
     record = {"references": [{"reference": name, "text": told} for name, told in found]}
@@ -134,9 +128,6 @@ def msg_resolve(place: Place, text: str, ctx: str) -> Output:
 
 def msg_inbox(place: Place, as_: str, ctx: str, last: str) -> Output:
     """Show what was sent to somebody: P0 first, then the oldest."""
-    from council.core.plain_text import indented, plain_line
-    from council.operations.protocol.mail import inbox as letters_of
-
     letters = letters_of(place, as_, context=ctx, last=whole_number(last, "--last", _MOST_LETTERS))
     lines = [
         f"{plain_line(f'{one.priority} {one.at} {one.sender}')}: {indented(one.text, '    ')}"
@@ -148,9 +139,6 @@ def msg_inbox(place: Place, as_: str, ctx: str, last: str) -> Output:
 
 def msg_log(place: Place, since: str, ctx: str, task: str, level: str) -> Output:
     """Print the log of messages, one line each: time, level, context, task, route, type."""
-    from council.core.plain_text import plain_line
-    from council.operations.protocol.mail import log_lines
-
     found = list(log_lines(place, since=since, context=ctx, task=task, level=level))
     record = {"lines": [_parts(day, line) for day, line in found]}
     return Output(record=record, text="\n".join(plain_line(line) for _, line in found))
@@ -158,8 +146,6 @@ def msg_log(place: Place, since: str, ctx: str, task: str, level: str) -> Output
 
 def _parts(day: str, line: str) -> dict[str, str]:
     """Return a line of the log as JSON; one that somebody wrote by hand has no parts."""
-    from council.wire.log_lines import parse_log_line
-
     try:
         return {"day": day, "line": line, **parse_log_line(line)}
     except InvalidInputError:
@@ -214,8 +200,6 @@ class Person:
             sys.stderr.flush()
 
     def _take(self, one: Asked) -> None:
-        from council.operations.protocol.asking import choose
-
         line = os.read(sys.stdin.fileno(), _LONGEST_LINE)
         if not line:  # the end of what is typed
             self._is_here, self._shown = False, []

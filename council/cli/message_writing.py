@@ -12,7 +12,18 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from council.cli.message_streams import forced_version
+from council.cli.message_streams import (
+    Given,
+    answer_each,
+    as_json,
+    batches,
+    complain,
+    forced_version,
+    is_alone,
+    numbered,
+    say,
+)
+from council.cli.message_words import fault_line
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,
@@ -22,7 +33,15 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.nesting import read_json
+from council.core.tokens import estimated_tokens
+from council.operations.delegation.permitted import permitted
 from council.operations.place import Place
+from council.operations.protocol.messages import Sidecar, most_bytes
+from council.operations.protocol.messages import sign as sign_one
+from council.operations.protocol.messages import verify as verify_all
+from council.operations.protocol.oversize import publish_all, shortened_fields
+from council.wire.building import build as build_one
+from council.wire.building import build_parts, parent_id
 
 _INVALID = InvalidInputError.exit_code
 _REFUSED = RefusedError.exit_code
@@ -38,10 +57,6 @@ def msg_build(
     json: bool,
 ) -> int:
     """Write a message of its fields; what is left out is filled in."""
-    from council.cli.message_streams import Given, answer_each, batches
-    from council.operations.protocol.messages import most_bytes
-    from council.wire.building import parent_id
-
     if parts and pid:
         raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
     forced = forced_version(version)
@@ -101,8 +116,6 @@ def _built(
     place: Place | None,
 ) -> tuple[list[str], list[str], int]:
     """Build one message; in a workspace, what DATA has no room for is published before."""
-    from council.cli.message_streams import as_json
-
     version = "V5"
     try:
         fields, wanted = told()
@@ -124,15 +137,11 @@ def _texts(
     fields: dict[str, Any], version: str, options: Writing, place: Place | None
 ) -> tuple[list[str], list[str]]:
     """Return the messages that say what the fields say, and the ids of what was published."""
-    from council.wire.building import build as build_one
-    from council.wire.building import build_parts
-
     minimal, pid, parts = options
     if parts:
         return build_parts(fields, version, minimal=minimal), []
     if place is None:
         return [build_one(fields, version, minimal=minimal, pid=pid)], []
-    from council.operations.protocol.oversize import publish_all, shortened_fields
 
     short, moved = shortened_fields(fields, version, pid)
     text = build_one(short, version, minimal=minimal, pid=pid)
@@ -143,9 +152,6 @@ def _failed(
     error: CouncilError, version: str, json: bool, found: Any = None
 ) -> tuple[list[str], list[str], int]:
     """Return an error as the answer to one of many messages; each fault gets its line."""
-    from council.cli.message_streams import as_json
-    from council.cli.message_words import fault_line
-
     if isinstance(error, InvalidMessageError):
         notes = [fault_line(version, fault, found) for fault in error.faults]
     else:
@@ -166,19 +172,6 @@ def msg_convert(
     json: bool,
 ) -> int:
     """Write messages in another version; tell what is lost, or why it cannot be."""
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        complain,
-        is_alone,
-        numbered,
-    )
-    from council.core.tokens import estimated_tokens
-    from council.operations.delegation.permitted import permitted
-    from council.operations.protocol.messages import Sidecar, most_bytes
-
     target, forced = forced_version(to) or "", forced_version(version)
     if target == "V5D":
         raise UsageError("nothing is written in V5D", "it is a draft; write V5")
@@ -220,9 +213,6 @@ def msg_sign(
     place: Place, message: str | None, as_: str, session: str, key_file: str, json: bool
 ) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
-    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
-    from council.operations.protocol.messages import most_bytes
-    from council.operations.protocol.messages import sign as sign_one
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         found = given.read("V5")
@@ -238,10 +228,6 @@ def msg_sign(
 
 def msg_verify(place: Place, message: str | None, key_file: str, json: bool) -> int:
     """Check signatures; each holds once, and a second time is a replay."""
-    from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
-    from council.operations.protocol.messages import most_bytes
-    from council.operations.protocol.messages import verify as verify_all
-
     worst = 0
     for batch in batches(message, most_bytes(place), "V5"):
         readings = [one.read("V5") for one in batch]
@@ -272,8 +258,6 @@ _REASONS = {
 
 
 def _refusal(verdict: Any, found: Any) -> list[str]:
-    from council.cli.message_words import fault_line
-
     lines = [fault_line("V5", fault, found) for fault in verdict.errors]
     return [
         f"{_REASONS[verdict.reason]}; {line}" if verdict.reason in _REASONS else line

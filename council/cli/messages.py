@@ -13,9 +13,25 @@ from collections.abc import Callable
 from typing import Any
 
 from council.cli.edge import Output
-from council.cli.message_streams import forced_version
+from council.cli.message_streams import (
+    Given,
+    answer_each,
+    as_json,
+    batches,
+    forced_version,
+    is_alone,
+    numbered,
+)
+from council.cli.message_words import fault_lines, fields_page, heading, warning_lines
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.operations.place import Place
+from council.operations.protocol.known import known_of
+from council.operations.protocol.messages import language_of, most_bytes
+from council.wire.changes import changes_between
+from council.wire.comparison import compare
+from council.wire.economy import lint as advise
+from council.wire.messages import VERSIONS, parse, validate
+from council.wire.replies import reply_to_fault
 
 _INVALID = InvalidInputError.exit_code
 
@@ -24,8 +40,6 @@ def msg_parse(
     place: Place | None, message: str | None, version: str, strict: bool, json: bool
 ) -> int:
     """Read messages of any version; tell their fields, or every fault at once."""
-    from council.cli.message_words import fields_page
-
     return _judged(place, message, version, strict, json, fields_page)
 
 
@@ -39,7 +53,6 @@ def msg_validate(
     json: bool,
 ) -> int:
     """Check messages against the checklist of their version."""
-    from council.cli.message_words import heading
 
     def said(found: Any) -> str:
         return "" if reply else f"valid: {heading(found)}"
@@ -66,12 +79,6 @@ def _judged(
     Raises:
         NotFoundError: The workspace is asked for, and there is none.
     """
-    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
-    from council.cli.message_words import fault_lines, warning_lines
-    from council.operations.protocol.messages import most_bytes
-    from council.wire.messages import validate
-    from council.wire.replies import reply_to_fault
-
     forced = forced_version(version)
     alone = is_alone(message)
     if known and place is None:
@@ -97,17 +104,12 @@ def _known(here: Place | None, parsed: Any) -> Any:
     """Return what exists in the workspace that was asked for; None leaves it unasked."""
     if here is None or parsed.errors:
         return None
-    from council.operations.protocol.known import known_of
 
     return known_of(here, parsed)
 
 
 def msg_lint(place: Place | None, message: str | None, version: str, lang: str) -> Output:
     """Say what messages of one cycle could save: advice, never a fault."""
-    from council.cli.message_streams import batches
-    from council.operations.protocol.messages import language_of, most_bytes
-    from council.wire.economy import lint as advise
-
     forced = forced_version(version)
     spoken = language_of(place, lang, os.environ)
     unreadable: list[str] = []
@@ -132,9 +134,6 @@ def msg_lint(place: Place | None, message: str | None, version: str, lang: str) 
 
 def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
     """Tell what changed between two versions, or what differs between two messages."""
-    from council.operations.protocol.messages import language_of
-    from council.wire.messages import VERSIONS
-
     given = [one.upper() for one in (before, after)]
     named = [one in VERSIONS for one in given]
     if all(named):
@@ -145,8 +144,6 @@ def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
 
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
-    from council.wire.changes import changes_between
-
     found = changes_between(older, newer, lang)
     words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
     lines = []
@@ -160,10 +157,6 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 
 
 def _messages_compared(before: str, after: str) -> Output:
-    from council.cli.message_words import fault_lines
-    from council.wire.comparison import compare
-    from council.wire.messages import parse
-
     both = [parse(os.fsencode(one)) for one in (before, after)]
     faults = [
         f"council: message {number}: {line}"
@@ -189,7 +182,6 @@ def msg_explain(
 ) -> Output | int:
     """Explain a message part by part, a code, a version or a word; print the reference card."""
     from council.cli.message_pages import explained, explained_card
-    from council.operations.protocol.messages import language_of, most_bytes
 
     forced = forced_version(version)
     spoken = language_of(place, lang, os.environ)

@@ -11,13 +11,22 @@ from datetime import datetime
 
 from council.cli.edge import Output
 from council.cli.options import listed, whole_number
-from council.cli.views import ago, as_text, rows_view
+from council.cli.views import ago, rows_text
 from council.core.errors import NotFoundError, UsageError
 from council.core.plain_text import plain_line
-from council.core.protocol.protocol_ids import role_word
+from council.core.protocol.messages import inline, is_inline
+from council.core.protocol.protocol_ids import is_protocol_id, role_word
+from council.core.protocol.registering import Joining
+from council.core.protocol.registry import CAPABILITIES
 from council.core.protocol.selection import Selection
+from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
-from council.operations.protocol.registry_looks import Found
+from council.operations.protocol.registry import change_group, declare, tell_liveness
+from council.operations.protocol.registry import join as register
+from council.operations.protocol.registry import leave as take_out
+from council.operations.protocol.registry_changes import not_registered, registry_of
+from council.operations.protocol.registry_looks import Found, protocol_id_of, weigh, whom
+from council.operations.protocol.registry_looks import query as look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +48,6 @@ def agent_join(
     fallback: str,
 ) -> Output:
     """Give an agent its protocol id: the one it proposes, or the next free one."""
-    from council.core.protocol.registering import Joining
-    from council.operations.protocol.registry import join as register
-    from council.operations.protocol.registry_looks import whom
-
     proposed, agent = whom(place, who, as_)
     wish = Joining(
         proposed=proposed,
@@ -75,8 +80,6 @@ def _version(word: str, option: str) -> str:
 
 
 def _line(text: str) -> str:
-    from council.core.protocol.messages import inline, is_inline
-
     if text and not is_inline(text):
         raise UsageError(
             "--desc does not fit into a message", f"such as: {inline(text, 60)}; no | > ; or quotes"
@@ -97,10 +100,6 @@ def _done(done: Done, note: str = "") -> Output:
 
 def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
     """Take an agent out of the protocol, and out of all its groups."""
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.registry import leave as take_out
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     done = take_out(place, protocol_id_of(place, who or as_), reason)
     wake_next(place)  # what it was at goes to somebody else
     return _done(done)
@@ -108,11 +107,6 @@ def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
 
 def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
-    from council.core.protocol.protocol_ids import is_protocol_id
-    from council.operations.protocol.registry import declare
-    from council.operations.protocol.registry_changes import not_registered, registry_of
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     if not (who or as_):
         return _standard()
     about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
@@ -128,25 +122,17 @@ def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
 
 
 def _standard() -> Output:
-    from council.core.protocol.registry import CAPABILITIES
-
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
 def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
     """List who takes part in the protocol: ids, agents, status, load, capabilities."""
-    from council.operations.protocol.registry_looks import query as look
-
     found = look(place, filter or pattern, status)
     return Output(record=found.to_record(), text=query_text(found, place.now()))
 
 
 def agent_liveness(place: Place, who: str, load: str, queue: str, as_: str) -> Output:
     """Say that an agent is alive, with load and queue; without --load, show who is."""
-    from council.operations.protocol.registry import tell_liveness
-    from council.operations.protocol.registry_looks import protocol_id_of
-    from council.operations.protocol.registry_looks import query as look
-
     if not load and not queue:
         found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
         return Output(record=found.to_record(), text=liveness_text(found, place.now()))
@@ -167,8 +153,6 @@ def agent_select(
     place: Place, capabilities: str, explain: bool, count: str, depth: str, threshold: str
 ) -> Output:
     """Say which worker would get a task, by capabilities, load and last use."""
-    from council.operations.protocol.registry_looks import weigh
-
     wanted = listed(capabilities)
     if not wanted:
         raise UsageError("no capability was named", "such as: council agent select plan")
@@ -200,9 +184,6 @@ def agent_group_remove(place: Place, group: str, members: list[str]) -> Output:
 
 
 def _change_group(place: Place, group: str, members: list[str], *, add: bool) -> Output:
-    from council.operations.protocol.registry import change_group
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     named = [protocol_id_of(place, one) for one in listed(*members)]
     done = change_group(place, group, named, add=add)
     left = done.registry.groups.get(group, [])
@@ -212,8 +193,6 @@ def _change_group(place: Place, group: str, members: list[str], *, add: bool) ->
 
 def agent_group_list(place: Place) -> Output:
     """List the groups and their members."""
-    from council.operations.protocol.registry_changes import registry_of
-
     groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
     lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]
     none = "no groups yet; make one: council agent group add G1 W1 W2"
@@ -240,7 +219,7 @@ def query_text(found: Found, now: datetime) -> str:
         for one in found.entries
     ]
     columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
-    lines = [as_text(rows_view(columns, rows, whole=("id", "agent", "status"))).rstrip("\n")]
+    lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
     groups = sorted(found.registry.groups.items())
     lines += [plain_line(f"{name}: {' '.join(many)}") for name, many in groups]
     del now
@@ -262,7 +241,7 @@ def liveness_text(found: Found, now: datetime) -> str:
         for one in found.entries
     ]
     columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
-    return as_text(rows_view(columns, rows, whole=("id", "agent", "status")))
+    return rows_text(columns, rows, whole=("id", "agent", "status"))
 
 
 def selection_output(found: Selection, count: int, *, explain: bool, now: datetime) -> Output:
@@ -314,4 +293,4 @@ def explained(found: Selection, count: int, now: datetime) -> str:
             )
         )
     columns = ("", "id", "score", "load", "last used", "has", "note")
-    return as_text(rows_view(columns, rows, whole=("", "id", "score", "load")))
+    return rows_text(columns, rows, whole=("", "id", "score", "load"))

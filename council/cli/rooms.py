@@ -7,6 +7,8 @@ Source: `cli.md` sections 2 and 3 (document 001), DG-136, DG-137.
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from council.cli.edge import Output, read_text
 from council.cli.options import listed
 from council.core.errors import CouncilError, UsageError
@@ -18,7 +20,11 @@ from council.core.rooms.channel_records import message_to_record, shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
-from council.operations.rooms.showing import Standing
+from council.operations.rooms.channels import CREATABLE, change_members, change_mode
+from council.operations.rooms.channels import post as say
+from council.operations.rooms.discussing import complete as close
+from council.operations.rooms.showing import Standing, all_standing, answer_to, standing
+from council.operations.rooms.turns import wake as rouse
 from council.store.rooms.channel_words import cycle_line, floor_line, role_of
 
 TYPE_CHECKING = False
@@ -47,7 +53,6 @@ def channel_create(
     place: Place, mode: str, channel: str, participants: str, members: str, topic: str, as_: str
 ) -> Output:
     """Make a channel; the moderator is always a member."""
-    from council.operations.rooms.channels import CREATABLE
     from council.operations.rooms.channels import create as make
 
     if mode == "discussion":
@@ -64,9 +69,6 @@ def channel_create(
 
 def channel_mode(place: Place, channel: str, mode: str) -> Output:
     """Show or set the mode of a channel; work and discussion are locked for ever."""
-    from council.operations.rooms.channels import change_mode
-    from council.operations.rooms.showing import standing
-
     if not mode:
         found = standing(place, channel).channel
         return channel_output(found, f"{channel}: {found.mode}")
@@ -76,15 +78,11 @@ def channel_mode(place: Place, channel: str, mode: str) -> Output:
 
 def channel_show(place: Place, channel: str, last: int) -> Output:
     """Show a channel: who is in it, who has the floor and why, what was said last."""
-    from council.operations.rooms.showing import standing
-
     return shown_output(standing(place, channel, messages=last))
 
 
 def channel_list(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
-    from council.operations.rooms.showing import all_standing
-
     return list_output(*all_standing(place))
 
 
@@ -92,9 +90,6 @@ def channel_post(
     place: Place, channel: str, text: str, file: str, run_id: str, key: str, as_: str
 ) -> Output:
     """Post a message; it may wake the room, and never ends a turn."""
-    from council.operations.rooms.channels import post as say
-    from council.operations.rooms.showing import answer_to
-
     words = read_text(text, file, place.settings.max_text_bytes)
     run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
     said, step = say(place, channel, _poster(place, as_), words, run=run, key=key)
@@ -104,9 +99,6 @@ def channel_post(
 
 def channel_members(place: Place, channel: str, action: str, names: list[str]) -> Output:
     """Show the members of a channel, let some in or take some out."""
-    from council.operations.rooms.channels import change_members
-    from council.operations.rooms.showing import standing
-
     if not action:
         return members_output(standing(place, channel).channel)
     who = listed(*(names or ()))
@@ -119,15 +111,11 @@ def channel_members(place: Place, channel: str, action: str, names: list[str]) -
 
 def turn_status(place: Place, channel: str) -> Output:
     """Show who has the floor of a channel and why, without changing anything."""
-    from council.operations.rooms.showing import standing
-
     return status_output(standing(place, channel).channel)
 
 
 def turn_wake(place: Place, channel: str, as_: str) -> Output:
     """Wake a room that fell asleep."""
-    from council.operations.rooms.turns import wake as rouse
-
     step = rouse(place, channel, _who(place, as_))
     return status_output(step.channel, outcome=step.outcome)
 
@@ -148,8 +136,6 @@ def discussion_create(
 
 def discussion_complete(place: Place, channel: str, summary: str, as_: str) -> Output:
     """Complete a discussion with a summary: it is sealed, told and minuted."""
-    from council.operations.rooms.discussing import complete as close
-
     if not summary:
         raise UsageError("which summary?", "give it with --summary FILE")
     return completed_output(*close(place, channel, speaker(place, as_), summary))
@@ -304,10 +290,13 @@ def members_output(channel: Channel) -> Output:
 def _wrapped(label: str, text: str) -> list[str]:
     """Return `label: text` in lines that fit, cut at blanks."""
     lead = f"{label}:".ljust(9)
-    lines, line = [], lead
-    for word in text.split():
-        if len(line) + 1 + len(word) > _WIDTH and line.strip() and line != lead:
-            lines.append(line.rstrip())
-            line = " " * len(lead)
-        line += word + " "
-    return [*lines, line.rstrip()]
+    line = " ".join(text.split())
+    indented = wrap(
+        line,
+        _WIDTH - 1,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return indented or [lead.rstrip()]

@@ -231,7 +231,7 @@ vote  Vote as an agent; only in the voting phase of a deliberation.
 synthesize  Write the synthesis; only in the synthesis phase.
     $ council synthesize --as henry --file synthesis.md
     ANSWER
-in conversations
+in steering
 say  Say something as a person: to a conversation, a channel, an agent, or a task.
     $ council say "Mind the deadline." --to active
     SAID
@@ -253,6 +253,14 @@ extend  Move the deadline of the phase under way.
     $ council extend 30m
     duration DURATION  Such as 30m or 1h.
     NAMED
+restore  Put a conversation back as it was at a revision, as a new revision.
+    $ council restore 4
+    REVISION NAME
+adopt  Take the file as it stands, changed contributions included, as a new revision.
+    NAME
+archive  End a conversation now and write its minutes.
+    NAME
+in conversations
 show, reads  Print a conversation: for people, or as JSON with all its texts.
     $ council show --json
     --format md|json|debate-session else=md  How to print it.
@@ -265,14 +273,7 @@ list, reads  List open conversations, or with --archived the minutes.
     --search WORDS  Only those that hold all words.
 history, reads  List the revisions of a conversation: who changed what, when.
     NAME
-restore  Put a conversation back as it was at a revision, as a new revision.
-    $ council restore 4
-    REVISION NAME
-adopt  Take the file as it stands, changed contributions included, as a new revision.
-    NAME
 check, reads  Say whether the file is well formed, was edited, and agents set their status.
-    NAME
-archive  End a conversation now and write its minutes.
     NAME
 what-if, reads  Judge a deliberation again with something changed; say what its verdict hangs on.
     $ council what-if --without gpt
@@ -644,7 +645,7 @@ prompt = context  Print the prompt an agent would get now.
     kind KIND  Which prompt: turn, vote, synthesis, orchestrator, worker or research.
     AS NAME LANG
 artifact gc = gc --artifacts  Remove the artifacts that nothing refers to any more.
-in conversations
+in steering
 inject, hidden  Add guidance that the agents read in their next prompt.
     $ council inject "The budget is fixed." --to henry
     SAID

@@ -8,8 +8,13 @@ from __future__ import annotations
 from council.cli.edge import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.plain_text import plain_line, plain_text
+from council.core.protocol.exchange_records import exchange_to_record, task_to_record
 from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
+from council.operations.protocol.exchanging import contexts
+from council.operations.protocol.payloads import spelled_out
+from council.operations.protocol.tasks import close_context, find, listed, open_context, set_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +28,6 @@ if TYPE_CHECKING:
 
 def task_list(place: Place, all: bool) -> Output:
     """List the tasks that are open, in the order in which they are served."""
-    from council.operations.protocol.tasks import listed
-
     rows, wrong = listed(place, with_closed=all)
     record = {
         "tasks": [row.to_record() for row in rows],
@@ -37,11 +40,6 @@ def task_list(place: Place, all: bool) -> Output:
 
 def task_show(place: Place, target: str) -> Output:
     """Show how a task goes: who works on it since when, why this worker, what failed."""
-    from council.core.protocol.exchange_records import task_to_record
-    from council.operations.protocol.exchanging import contexts
-    from council.operations.protocol.payloads import spelled_out
-    from council.operations.protocol.tasks import find
-
     kept, task = find(place, target, or_closed=True)
     exchange = kept.exchange
     answer = contexts(place).answer(exchange.context)
@@ -59,7 +57,6 @@ def task_show(place: Place, target: str) -> Output:
 
 def task_cancel(place: Place, target: str, reason: str) -> Output:
     """Cancel a task, or all that are open in a context; who works on it is told."""
-    from council.operations.conversations.answer import wake_next
     from council.operations.protocol.tasks import cancel as end
 
     context, done = end(place, target, reason)
@@ -70,8 +67,6 @@ def task_cancel(place: Place, target: str, reason: str) -> Output:
 
 def ctx_open(place: Place, context: str, for_: str, lang: str) -> Output:
     """Open a context for lines of your own; it stays open until you close it."""
-    from council.operations.protocol.tasks import open_context
-
     span = parse_duration(for_) if for_ else None
     kept = open_context(place, context=context, longest=span, lang=lang)
     return _shown(kept, f"opened {kept.exchange.context}")
@@ -79,9 +74,6 @@ def ctx_open(place: Place, context: str, for_: str, lang: str) -> Output:
 
 def ctx_close(place: Place, context: str, reason: str) -> Output:
     """Close a context; tasks that are open in it are cancelled."""
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.tasks import close_context
-
     kept = close_context(place, context, reason)
     wake_next(place)
     return _shown(kept, f"closed {context}")
@@ -89,9 +81,6 @@ def ctx_close(place: Place, context: str, reason: str) -> Output:
 
 def ctx_set(place: Place, context: str, pairs: list[str]) -> Output:
     """Let #CTX:key mean something in a context."""
-    from council.core.plain_text import plain_line
-    from council.operations.protocol.tasks import set_values
-
     told: dict[str, str] = {}
     for one in pairs:
         key, equals, value = one.partition("=")
@@ -105,16 +94,11 @@ def ctx_set(place: Place, context: str, pairs: list[str]) -> Output:
 
 def ctx_show(place: Place, context: str) -> Output:
     """Show a context: its request, its tasks, its values, its last messages."""
-    from council.operations.protocol.exchanging import contexts
-    from council.operations.protocol.payloads import spelled_out
-
     kept = contexts(place).read(context)
     return _shown(kept, context_page(spelled_out(place, kept.exchange), place.now()))
 
 
 def _shown(kept: Kept, text: str) -> Output:
-    from council.core.protocol.exchange_records import exchange_to_record
-
     return Output(record=exchange_to_record(kept.exchange), text=text)
 
 

@@ -305,6 +305,13 @@ def rows_view(
     return table
 
 
+def rows_text(
+    columns: tuple[str, ...], rows: list[tuple[Any, ...]], whole: tuple[str, ...] = ()
+) -> str:
+    """Return the same as a text."""
+    return as_text(rows_view(columns, rows, whole))
+
+
 def minutes_view(rows: list[tuple[Any, ...]]) -> RenderableType:
     """Return the list of minutes; where a row does not fit, each path has a line of its own."""
     shown = [[plain_line(str(cell or "")) for cell in row] for row in rows]
