@@ -9,79 +9,45 @@ import os
 from typing import Any
 
 from council.cli.edge import Output
-from council.cli.parameters import AS, JSON, argument, command, flag, option
 from council.core.protocol.protocol_ids import role_word
+from council.operations.agents import add, edit
+from council.operations.agents import register as register_own
+from council.operations.agents import remove as remove_agent
 from council.operations.place import Place
+from council.operations.profiles import profile, profiles
+from council.operations.rooms.scanning import scan as take_over
+from council.operations.rooms.scanning import source_is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.agents import Changed
     from council.operations.profiles import Profile
     from council.operations.rooms.scanning import Scan
-    from council.store.souls import Facts
-
-AGENT = argument("ID", "The agent.")
-TITLE = option("--name", "NAME", "The name to show.")
 
 
-def _told(
-    place: Place,
-    agent: str = AGENT,
-    name: str = TITLE,
-    emoji: str = option("--emoji", "EMOJI", "Stands before the name."),
-    role: str = option("--role", "ROLE", "What it is there for."),
-    model: str = option("--model", "MODEL", "The model it runs on."),
-    driver: str = option("--driver", "DRIVER", "How it is run: manual, command, scripted."),
-    preset: str = option("--preset", "PRESET", "A ready-made command, such as claude."),
-    capabilities: list[str] = option("--capability", "WORD", "What it can do; once for each.", []),
-    handles: list[str] = option(
-        "--handle", "HANDLE", "What else it is called, such as W3; each.", []
-    ),
-    account: str = option("--account", "ACCOUNT", "Its account in channels."),
-) -> tuple[str, Facts, str]:
-    """Return an agent, what was given of the facts that `SOUL.md` holds, and its account."""
-    del place
-    facts: Facts = {
-        "name": name,
-        "emoji": emoji,
-        "role": role,
-        "model": model,
-        "driver": driver,
-        "preset": preset,
-        "capabilities": capabilities,
-        "handles": handles,
-    }
-    return agent, {fact: given for fact, given in facts.items() if given}, account
+# What `SOUL.md` holds of an agent, and the options that say it.
+_FACTS = {
+    **{fact: fact for fact in ("name", "emoji", "role", "model", "driver", "preset")},
+    **{"capabilities": "capability", "handles": "handle"},
+}
 
 
-@command(
-    "agent add", "council agent add henry --name Henry --role Skeptic --preset claude", takes=_told
-)
-def add(place: Place, told: tuple[str, Facts, str]) -> Output:
+def _facts(values: dict[str, Any]) -> Any:
+    return {fact: values[option] for fact, option in _FACTS.items() if values[option]}
+
+
+def agent_add(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
     """Add an agent: its SOUL.md, and its account if you give one; never overwrites."""
-    from council.operations.agents import add as add_agent
-
-    return _changed(place, add_agent(place, *told))
+    return _changed(place, add(place, agent, _facts(values), account))
 
 
-@command("agent edit", "council agent edit henry --account 123456789012345678", takes=_told)
-def edit(place: Place, told: tuple[str, Facts, str]) -> Output:
+def agent_edit(place: Place, agent: str, account: str, values: dict[str, Any]) -> Output:
     """Change what is known of an agent; whatever else you wrote into its SOUL.md stays."""
-    from council.operations.agents import edit as edit_agent
-
-    return _changed(place, edit_agent(place, *told))
+    return _changed(place, edit(place, agent, _facts(values), account))
 
 
-@command("agent register", "council agent register 123456789012345678 --as henry")
-def register(
-    place: Place,
-    account: str = argument("ACCOUNT", "Your account in channels."),
-    name: str = TITLE,
-    as_: str = AS,
-) -> Output:
+def agent_register(place: Place, account: str, name: str, as_: str) -> Output:
     """Register your own account as an agent, or change it; nobody registers another agent."""
-    from council.operations.agents import register as register_own
-
     return _changed(place, register_own(place, as_, account, name))
 
 
@@ -96,12 +62,9 @@ def _changed(place: Place, done: Changed) -> Output:
     return Output(record=done.to_record(), text="\n".join(lines))
 
 
-@command("agent list", "council agent list --json", reads=True)
-def list_(place: Place, json: bool = JSON) -> Output:
+def agent_list(place: Place, json: bool) -> Output:
     """List all agents with their accounts and how they are run."""
-    from council.cli.views import as_text, rows_view
-    from council.operations.profiles import profiles
-    from council.operations.rooms.scanning import source_is_there
+    from council.cli.views import rows_text
 
     found, faults = profiles(place)
     rows = [
@@ -116,7 +79,7 @@ def list_(place: Place, json: bool = JSON) -> Output:
         for one in found
     ]
     columns = ("agent", "name", "protocol", "account", "driver", "role")
-    table = as_text(rows_view(columns, rows, whole=("agent", "protocol", "account")))
+    table = rows_text(columns, rows, whole=("agent", "protocol", "account"))
     lines = [table if rows else "no agents yet; next: council agent add ID"]
     if not json and source_is_there(place):
         source = os.path.relpath(place.paths.ego)
@@ -130,11 +93,8 @@ def list_(place: Place, json: bool = JSON) -> Output:
     )
 
 
-@command("agent show", "council agent show henry", reads=True)
-def show(place: Place, agent: str = AGENT) -> Output:
+def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
-    from council.operations.profiles import profile
-
     one = profile(place, agent)
     return Output(
         record=one.to_record(),
@@ -175,16 +135,8 @@ def _protocol(one: Profile) -> str:
     return f"{one.entry.id} ({role_word(one.entry.id)}, {one.entry.status}, {one.entry.version})"
 
 
-@command("agent remove", "council agent remove henry --folder")
-def remove(
-    place: Place,
-    agent: str = AGENT,
-    account: str = option("--account", "ACCOUNT", "Only this one of its accounts."),
-    folder: bool = flag("--folder", "Move its folder aside, too; nothing in it is lost."),
-) -> Output:
+def agent_remove(place: Place, agent: str, account: str, folder: bool) -> Output:
     """Take an agent out of the registry; its persona stays, or is moved aside."""
-    from council.operations.agents import remove as remove_agent
-
     done = remove_agent(place, agent, account, folder=folder)
     lines = [f"removed account {one.account} of {agent}" for one in done.identities]
     if done.folder:
@@ -194,13 +146,8 @@ def remove(
     return Output(record=done.to_record(), text="\n".join(lines))
 
 
-@command("agent scan", "council agent scan --file ~/.openclaw/ego.json")
-def scan(
-    place: Place, file: str = option("--file", "PATH", "The ego.json; else `[paths] ego`.")
-) -> Output:
+def agent_scan(place: Place, file: str) -> Output:
     """Take over accounts from an ego.json; entries that stand are kept."""
-    from council.operations.rooms.scanning import scan as take_over
-
     found = take_over(place, file)
     return Output(record=found.to_record(), text=_scanned(found))
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli import front_page, table
+from council.cli import front_page, options
 from council.cli.edge import INTERRUPTED, refuse
-from council.cli.options import BY_NAME, QUOTES, is_for_every_command
+from council.cli.options import is_for_every_command, too_many
 from council.core.errors import UsageError
 
 
@@ -29,6 +29,12 @@ def run(argv: list[str]) -> int:
     if argv in ([], ["--help"], ["-h"]) and not completing:
         sys.stdout.write(front_page.page())
         return 0 if argv else UsageError.exit_code
+    if argv[:1] == ["help"] and not completing:
+        shown = front_page.all_page(" ".join(argv[1:]))
+        if shown:
+            sys.stdout.write(shown)
+            return 0
+        argv = [*argv[1:], "--help"]
     return _run(argv, as_json=as_json)
 
 
@@ -49,6 +55,8 @@ def _run(argv: list[str], *, as_json: bool) -> int:
             return UsageError.exit_code
         hint = _hint(error, _command_of(argv))
         return refuse(UsageError(error.format_message(), hint), as_json=as_json)
+    except UsageError as error:
+        return refuse(error, as_json=as_json)
     except (Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
@@ -61,19 +69,14 @@ def _hint(error: Exception, command: str) -> str:
     context = getattr(error, "ctx", None)
     if context is None or "unexpected extra argument" not in str(error):
         return see
-    taken = {one.name for one in context.command.params}
-    if taken & {"text", "message", "topic"}:
-        return f"{QUOTES}; {see}"
-    return f"{BY_NAME}; {see}" if "name" in taken else see
+    return too_many([one.name for one in context.command.params]) + see
 
 
 def _command_of(argv: list[str]) -> str:
     """Return the words of a command line that name its command, such as `council events tail`."""
     name = ""
     for word in argv:
-        if word not in table.names(name):
+        if word not in options.names(name, hidden=True):
             break
         name = f"{name} {word}".strip()
-        if name not in table.GROUPS:
-            break
     return f"council {name}".strip()

@@ -11,11 +11,15 @@ import time
 from collections.abc import Callable
 
 from council.cli.edge import Output
-from council.cli.parameters import AS, JSON, argument, command, flag, option
 from council.core.errors import CouncilError, DamagedArtifactError, RefusedError, UsageError
 from council.core.plain_text import indented, plain_line, plain_text
 from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.delegation.artifacts import collect, listed, pour
+from council.operations.delegation.artifacts import fetch as get
+from council.operations.delegation.artifacts import publish as keep
+from council.operations.delegation.artifacts import verify as read_through
 from council.operations.place import Place
+from council.store.delegation.briefs import briefs, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +31,6 @@ _TOLD_AFTER_S = 1.0
 _TOLD_EVERY_S = 0.25
 _SHORT_CHARS = 16
 _USUAL_AGE = "30d"
-
-TRACE = option("--trace", "ID", "What it belongs to; else the trace around.")
-ARTIFACT = argument("ID", "The artifact, or the beginning of its id.")
 
 
 class _Progress:
@@ -74,23 +75,14 @@ def size_text(size_bytes: int) -> str:
     return f"{size:.1f} {unit}"
 
 
-@command("artifact publish", "council artifact publish forecast.csv --as owl")
-def publish(
-    place: Place,
-    file: str = argument("[FILE|-]", "The file; without, or -: stdin."),
-    as_: str = AS,
-    content_type: str = option("--type", "TYPE", "What it is, such as text/markdown."),
-    trace: str = TRACE,
-) -> Output:
+def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -> Output:
     """Keep a file, or what comes in, as an artifact for all; print its id."""
-    from council.operations.delegation.artifacts import publish as keep
-
     if not file and sys.stdin.isatty():
         raise UsageError("what is to be published?", "name a file, or - for what you type")
 
     def work(seen: _Progress) -> Output:
         given = file or "-"
-        made = keep(place, given, publisher=as_, content_type=content_type, trace=trace, seen=seen)
+        made = keep(place, given, publisher=as_, content_type=type, trace=trace, seen=seen)
         one = made.artifact
         told = size_text(one.size_bytes)
         said = f"published, {told}" if made.is_new else f"was published already, {told}"
@@ -99,19 +91,10 @@ def publish(
     return _with_progress("publishing", work)
 
 
-@command("artifact fetch", "council artifact fetch art_5891b5b522d5 --out forecast.csv")
-def fetch(
-    place: Place,
-    artifact: str = ARTIFACT,
-    out: str = option("--out", "FILE", "Write it there; else to stdout."),
-    as_: str = AS,
-    trace: str = TRACE,
-    json: bool = JSON,
+def artifact_fetch(
+    place: Place, artifact: str, out: str, as_: str, trace: str, json: bool
 ) -> Output | None:
     """Get an artifact, verified: to a file, whole or not at all, or to standard output."""
-    from council.operations.delegation.artifacts import fetch as get
-    from council.operations.delegation.artifacts import pour
-
     if not out or out == "-":
         if json:
             return _as_document(place, artifact, as_, trace)
@@ -151,8 +134,6 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     Raises:
         UsageError: It is no text, or too large a one.
     """
-    from council.operations.delegation.artifacts import pour
-
     most = place.settings.max_text_bytes
     pieces: list[bytes] = []
 
@@ -169,11 +150,8 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
     return Output(record={**done.to_record(), "text": text}, notes=_untold(done.untold))
 
 
-@command("artifact list", "council artifact list --json", reads=True)
-def list_(place: Place) -> Output:
+def artifact_list(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
-    from council.operations.delegation.artifacts import listed
-
     found, wrong = listed(place)
     record = [one.to_record() for one in found]
     return Output(record=record, text=_table(found), notes=_strange(wrong))
@@ -184,7 +162,7 @@ def _strange(wrong: list[CouncilError]) -> list[str]:
 
 
 def _table(found: list[Artifact]) -> str:
-    from council.cli.views import as_text, rows_view
+    from council.cli.views import rows_text
 
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"
@@ -199,19 +177,12 @@ def _table(found: list[Artifact]) -> str:
         )
         for one in found
     ]
-    return as_text(rows_view(columns, rows, whole=("artifact", "size", "published")))
+    return rows_text(columns, rows, whole=("artifact", "size", "published"))
 
 
-@command("artifact verify", "council artifact verify --all")
-def verify(
-    place: Place,
-    artifact: str = argument("[ID]", "The artifact, or the beginning of its id."),
-    all_: bool = flag("--all", "Look at every one."),
-) -> Output:
+def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
     """Read artifacts through; say which are not what their ids name."""
-    from council.operations.delegation.artifacts import verify as read_through
-
-    if bool(artifact) == all_:
+    if bool(artifact) == all:
         raise UsageError("which artifact?", "name one, or say --all")
     return _with_progress(
         "reading", lambda seen: _verdicts(read_through(place, artifact, seen=seen))
@@ -230,17 +201,8 @@ def _verdicts(found: list[Verdict]) -> Output:
     )
 
 
-@command("artifact gc", "council artifact gc --dry-run --older-than 90d")
-def gc(
-    place: Place,
-    dry_run: bool = flag("--dry-run", "Say what would go and how much; remove nothing."),
-    older_than: str = option(
-        "--older-than", "DURATION", "How long ago they were used last.", _USUAL_AGE
-    ),
-) -> Output:
+def collected(place: Place, dry_run: bool, older_than: str) -> Output:
     """Remove the artifacts that nothing in the workspace refers to any more."""
-    from council.operations.delegation.artifacts import collect
-
     age = parse_duration(older_than)
     if place.is_in_run and not dry_run:
         raise RefusedError("a run removes no artifacts", "see what would go: --dry-run")
@@ -262,13 +224,8 @@ def _collected(found: Collected, root: str) -> str:
     return "\n".join([*lines, f"{would} {size_text(found.total_bytes)} in all"])
 
 
-@command("brief show", "council brief show t1-owl-to-gecko", reads=True)
-def brief_show(
-    place: Place, brief: str = argument("[NAME|TRACE]", "One brief, or all those of a trace.")
-) -> Output:
+def brief_show(place: Place, brief: str) -> Output:
     """Show the briefs of hand-offs: all, those of a trace, or one."""
-    from council.store.delegation.briefs import briefs, find
-
     found = find(place.paths, brief) if brief else list(briefs(place.paths))
     record = [{"name": one.name, **one.brief.to_record()} for one in found]
     text = "\n\n".join(map(_shown, found)) or "no briefs yet; a call of an agent writes one"

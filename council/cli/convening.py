@@ -10,133 +10,58 @@ import os
 import sys
 
 from council.cli.edge import Output, read_text
-from council.cli.parameters import (
-    JSON,
-    LANG,
-    NOW,
-    argument,
-    command,
-    flag,
-    listed,
-    option,
-    whole_number,
-)
+from council.cli.options import listed, whole_number
 from council.core.bounds import Ceiling
-from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
+from council.core.conversations.procedures import MODES
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.times import parse_duration
 from council.operations.place import Place, open_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.operations.conversations.convene import Convened, Invitation
 
 
-TOPIC = argument("TOPIC", "What is to be decided, in a line.")
 # What `ask` may use up at most where neither option nor settings say (OP-018).
 _USUAL = Ceiling(runs=40, tokens=1_000_000, usd=5.0)
 _MOST_RUNS, _MOST_TOKENS, _MOST_USD = 10_000, 10**9, 10_000.0
 
 
-def invitation(
-    place: Place | None,
-    topic: str = TOPIC,
-    brief: str = option("--brief", "TEXT", "The brief; else the topic."),
-    brief_file: str = option(
-        "--brief-file", "PATH|-", "Read the brief from a file, or - for stdin."
-    ),
-    name: str = option("--name", "NAME", "The conversation's name; else `active`."),
-    procedure: str = option(
-        "--procedure",
-        "|".join(PROCEDURES),
-        "How to decide: by phases (council, default) or by stances, rounds and a vote.",
-    ),
-    mode: str = option(
-        "--mode",
-        "MODE",
-        f"Of a council: {MODES[0]} (default), {', '.join(MODES[1:-1])} or {MODES[-1]}.",
-    ),
-    agents: str = option("--agents", "a,b,c", "Who takes part; else all known agents."),
-    people: str = option("--people", "a,b", "People who take part and answer by hand."),
-    role: list[str] = option("--role", "ID=ROLE", "Give a role.", []),
-    model: list[str] = option("--model", "ID=MODEL", "Declare a model.", []),
-    order: str = option(
-        "--order",
-        "|".join(ORDERS),
-        "Who speaks when; else all at once (council), rotate (deliberation).",
-        choices=ORDERS,
-    ),
-    phases: str = option(
-        "--phases", "a,b", "Take only these phases, such as collect,synthesize; else all."
-    ),
-    timeout: str = option(
-        "--timeout",
-        "DURATION",
-        "How long each phase, or each turn, may take; else phase_timeout (1h).",
-    ),
-    max_rounds: str = option(
-        "--max-rounds", "N", "Deliberation: most rounds before the vote; else 5."
-    ),
-    threshold: str = option(
-        "--threshold", "N", "Deliberation: how many must agree; else two thirds."
-    ),
-    coordinator: str = option(
-        "--coordinator", "ID", "Is told what happens, and writes the synthesis."
-    ),
-    synthesizer: str = option(
-        "--synthesizer", "ID", "Writes the synthesis; may be nobody who takes part."
-    ),
-    sealed: bool = flag(
-        "--sealed", "Keep first answers sealed until their round closes (council: default)."
-    ),
-    open: bool = flag("--open", "Show first answers at once (deliberation: default)."),
-    anonymous: bool = flag("--anonymous", "Deliberation: peers stand under pseudonyms in prompts."),
-    advocate: str = option(
-        "--advocate", "ID", "Deliberation: always contradicts, counts for no consensus."
-    ),
-    max_runs: str = option("--max-runs", "N", "Most runs of programs; ask: 40."),
-    max_tokens: str = option(
-        "--max-tokens", "N", "Most tokens, as reported, else estimated; ask: 1000000."
-    ),
-    max_cost: str = option("--max-cost", "USD", "Most dollars, as far as reported; ask: 5."),
-    lang: str = LANG,
-    cwd: str = option("--cwd", "DIR", "Where runs work; else the current directory."),
-) -> Invitation:
-    """Make an invitation of the options of `convene` and `ask`."""
+def _invitation(place: Place | None, values: dict[str, Any]) -> Invitation:
+    """Return what the options of `convene` and `ask` say."""
     from council.operations.conversations.convene import Invitation
     from council.operations.protocol.messages import most_bytes
 
-    if brief_file:
+    brief, sealed, timeout = values["brief"], values["sealed"], values["timeout"]
+    if values["brief_file"]:
         if brief:
             raise UsageError("the brief was given twice", "use --brief or --brief-file")
-        brief = read_text("", brief_file, most_bytes(place))
+        brief = read_text("", values["brief_file"], most_bytes(place))
         if not brief.strip():
-            raise InvalidInputError(f"the brief in {brief_file} is empty", "write it first")
-    if sealed and open:
+            raise InvalidInputError(
+                f"the brief in {values['brief_file']} is empty", "write it first"
+            )
+    if sealed and values["open"]:
         raise UsageError("--sealed and --open exclude each other", "leave one of them out")
+    same = "topic name order coordinator synthesizer anonymous advocate lang"
     return Invitation(
-        topic=topic,
+        **{name: values[name] for name in same.split()},
         brief=brief,
-        name=name,
-        procedure=procedure or "council",
-        mode=mode or MODES[0],
-        agents=tuple(listed(agents)),
-        people=tuple(listed(people)),
-        roles=_pairs(role, "--role"),
-        models=_pairs(model, "--model"),
-        order=order,
-        phases=tuple(listed(phases)),
+        procedure=values["procedure"] or "council",
+        mode=values["mode"] or MODES[0],
+        agents=tuple(listed(values["agents"])),
+        people=tuple(listed(values["people"])),
+        roles=_pairs(values["role"], "--role"),
+        models=_pairs(values["model"], "--model"),
+        phases=tuple(listed(values["phases"])),
         timeout=parse_duration(timeout) if timeout else None,
-        max_rounds=whole_number(max_rounds, "--max-rounds"),
-        threshold=whole_number(threshold, "--threshold"),
-        coordinator=coordinator,
-        synthesizer=synthesizer,
-        sealed=True if sealed else False if open else None,
-        anonymous=anonymous,
-        advocate=advocate,
-        lang=lang,
-        cwd=os.path.abspath(cwd or os.getcwd()),
-        ceiling=_ceiling(max_runs, max_tokens, max_cost),
+        max_rounds=whole_number(values["max_rounds"], "--max-rounds"),
+        threshold=whole_number(values["threshold"], "--threshold"),
+        sealed=True if sealed else False if values["open"] else None,
+        cwd=os.path.abspath(values["cwd"] or os.getcwd()),
+        ceiling=_ceiling(values["max_runs"], values["max_tokens"], values["max_cost"]),
     )
 
 
@@ -167,23 +92,12 @@ def _pairs(given: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-@command(
-    "convene",
-    'council convene "Should we build a weather bot?" --agents henry,sage',
-    takes=invitation,
-)
-def convene(
-    place: Place,
-    invited: Invitation,
-    dry_run: bool = flag("--dry-run", "Show runs and prompt sizes; open nothing."),
-    run: bool = flag("--run", "Stay and work until the minutes are written."),
-    json: bool = JSON,
-) -> Output:
+def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json: bool) -> Output:
     """Open a conversation and wake its agents at once."""
-    from council.cli.following import watch_to_the_end
+    from council.cli.stage import watch_to_the_end
     from council.operations.conversations.convene import convene as open_conversation
 
-    made = open_conversation(place, invited, dry_run=dry_run)
+    made = open_conversation(place, _invitation(place, values), dry_run=dry_run)
     notes = [f"council: {warning}" for warning in made.warnings]
     if run and not dry_run:
         ended = watch_to_the_end(place, made.state, quiet=json)
@@ -228,32 +142,15 @@ _PLAN = {
 }
 
 
-@command(
-    "ask",
-    'council ask "Which database should we use?" --agents claude,codex',
-    "council ask --resume",
-    takes=invitation,
-    last="Exits with 0 where anybody was heard in time, agreed or not; 7 where the time ran out on "
-    "all; 1 where all failed, or a person ended it; 130 after Ctrl-C, which leaves it open.",
-)
 def ask(
-    place: Place | None = None,
-    invited: Invitation | None = None,
-    topic: str = argument(
-        "[TOPIC]", "What is to be decided, in a line; with --resume a conversation."
-    ),
-    resume: bool = flag("--resume", "Go on with the last one of this folder, or the one named."),
-    dry_run: bool = flag("--dry-run", "Show the plan and the ceiling; make nothing."),
-    yes: bool = flag("--yes", "Make a workspace here with the agents found, where none is."),
-    now: str = NOW,
-    json: bool = JSON,
+    place: Place | None, values: dict[str, Any], topic: str, resume: bool, dry_run: bool, json: bool
 ) -> Output:
     """Convene, wait, and print the verdict: the one command for an answer."""
-    from council.cli.following import watch_to_the_end
+    from council.cli.stage import watch_to_the_end
     from council.operations.conversations.convene import convene as open_conversation
     from council.operations.conversations.follow import ceiling_words, resumed
 
-    assert invited is not None
+    invited = _invitation(place, values)
     if resume:
         if place is None:
             raise NotFoundError("no council workspace here or above", 'ask first: council ask "…"')
@@ -262,7 +159,7 @@ def ask(
     if not topic:
         raise UsageError("nothing was asked", 'say it: council ask "…"')
     if place is None:
-        place, invited = _place_for(invited, now, yes=yes, dry_run=dry_run)
+        place, invited = _place_for(invited, values)
     given = invited.ceiling or Ceiling()
     bounds = Ceiling(
         runs=given.runs or place.settings.limits.get("max_runs_per_council") or _USUAL.runs,
@@ -284,9 +181,7 @@ def ask(
     return output
 
 
-def _place_for(
-    invited: Invitation, now: str, *, yes: bool, dry_run: bool
-) -> tuple[Place, Invitation]:
+def _place_for(invited: Invitation, values: dict[str, Any]) -> tuple[Place, Invitation]:
     """Make a workspace in the current folder with the agent programs that are there.
 
     Raises:
@@ -298,7 +193,7 @@ def _place_for(
     from council.operations.conversations.convene import convene as open_conversation
     from council.operations.setup import found_programs, set_up
 
-    here, found = os.getcwd(), found_programs(os.environ)
+    here, now, found = os.getcwd(), values["now"], found_programs(os.environ)
     named = tuple(one for one in invited.agents if one not in invited.people)
     wanted = invited.copy(agents=named or tuple(found))
     who = ", ".join((*wanted.agents, *wanted.people))
@@ -312,9 +207,9 @@ def _place_for(
     place = open_place(here, now, os.environ)
     place.settings = place.settings.copy(agents={one: AgentSettings(preset=one) for one in found})
     open_conversation(place, wanted, dry_run=True)  # what it refuses leaves no workspace behind
-    if dry_run:
+    if values["dry_run"]:
         return place, wanted
-    if not (named or yes):
+    if not (named or values["yes"]):
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise NotFoundError(
                 f"{none}; ask would make one in {here} with {who}",

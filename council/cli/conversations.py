@@ -1,177 +1,23 @@
-"""The commands on conversations.
+"""The commands that show and judge conversations.
 
-Source: `cli.md` section 2 (documents 000 and 003).
+Source: `cli.md` section 2 (documents 000 and 003), DL-091 to DL-094, DL-104.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 
-from council.cli.edge import Output, read_text
-from council.cli.parameters import (
-    AS,
-    JSON,
-    LANG,
-    NAME,
-    NAME_OPTION,
-    REVISION,
-    argument,
-    command,
-    flag,
-    option,
-)
+from council.cli.edge import Output
+from council.cli.options import listed, whole_number
 from council.core.errors import InvalidStateError, UsageError
-from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.place import Place, conversation_name
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.operations.conversations.steer import Steered
-
-TEXT = argument("[TEXT|-]", "The text, or - for stdin.")
-FILE = option("--file", "PATH", "Read the text from a file.")
+_WIDEST = 100
 
 
-@command("inject", 'council inject "The budget is fixed." --to henry')
-def inject(
-    place: Place,
-    message: str = TEXT,
-    file: str = FILE,
-    to: str = option("--to", "ID", "This agent is to answer it; all read it."),
-    as_: str = AS,
-    name: str = NAME_OPTION,
-) -> Output:
-    """Add guidance that the agents read in their next prompt."""
-    from council.operations.conversations.steer import inject as add
-
-    text = read_text(message, file, place.settings.max_text_bytes)
-    step = add(place, conversation_name(place, name), text, author=as_, target=to)
-    return _steered(step, f"guidance added; {_readers(to)}")
-
-
-def _readers(target: str) -> str:
-    return "all will read it" + (f", {target} is to answer it" if target else "")
-
-
-@command("say", 'council say "Mind the deadline." --to active')
-def say(
-    place: Place,
-    message: str = TEXT,
-    file: str = FILE,
-    to: str = option("--to", "TARGET", "A conversation, a channel, an agent, or a task S1/T1."),
-    as_: str = AS,
-    name: str = NAME_OPTION,
-) -> Output:
-    """Say something as a person: to a conversation, a channel, an agent, or a task."""
-    from council.operations.conversations.steer import Steered
-    from council.operations.conversations.steer import say as tell
-
-    text = read_text(message, file, place.settings.max_text_bytes)
-    if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
-        from council.cli.message_sending import answered
-
-        return answered(place, to, text)
-    done, whom = tell(place, text, to=to, name=name, author=as_)
-    if isinstance(done, Steered):
-        return _steered(done, f"said; {_readers(whom)}")
-    from council.cli.room_views import posted_output
-
-    return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)
-
-
-def _steered(step: Steered, said: str, minutes: str = "") -> Output:
-    state = step.state
-    record = {
-        **state.as_json("name conversation_id status phase tour timeout_at"),
-        "paused": state.paused_at is not None,
-        "changed": step.changed,
-    }
-    if step.stood:
-        record["outcome"] = "already-recorded"
-    text = f"{state.name}: {step.stood or said}"
-    if minutes:
-        record["minutes"] = minutes
-        text += f"; minutes in {minutes}"
-    return Output(record=record, text=text)
-
-
-@command("stop", "council stop")
-def stop(place: Place, name: str = NAME) -> Output:
-    """End the rounds now; the vote or the synthesis is next."""
-    from council.operations.conversations.steer import stop as end_rounds
-
-    step = end_rounds(place, conversation_name(place, name))
-    return _steered(step, f"stopped; {step.state.phase} (round {step.state.tour})")
-
-
-@command("pause", "council pause")
-def pause(place: Place, name: str = NAME) -> Output:
-    """Let a conversation stand still: nobody is woken, no deadline passes."""
-    from council.operations.conversations.steer import pause as stand_still
-
-    return _steered(stand_still(place, conversation_name(place, name)), "paused")
-
-
-@command("resume", "council resume")
-def resume(
-    place: Place,
-    all_: bool = flag("--all", "End the halt of the whole workspace."),
-    name: str = NAME,
-) -> Output:
-    """Let a paused conversation go on; its deadline moves by the pause."""
-    if all_:
-        from council.cli.running import resume_all
-
-        if name:
-            raise UsageError("--all and --name contradict each other", "choose one")
-        return resume_all(place)
-    from council.operations.conversations.steer import resume as go_on
-
-    step = go_on(place, conversation_name(place, name))
-    return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
-
-
-@command("cancel", "council cancel")
-def cancel(place: Place, name: str = NAME) -> Output:
-    """End a conversation without a synthesis; what was said goes to the minutes."""
-    from council.operations.conversations.steer import cancel as end
-
-    step, path = end(place, conversation_name(place, name))
-    return _steered(step, "cancelled", path)
-
-
-@command("extend", "council extend 30m")
-def extend(
-    place: Place,
-    duration: str = argument("DURATION", "Such as 30m or 1h."),
-    name: str = NAME_OPTION,
-) -> Output:
-    """Move the deadline of the phase under way."""
-    from council.operations.conversations.steer import extend as move
-
-    by = parse_duration(duration)
-    step = move(place, conversation_name(place, name), by)
-    deadline = render_instant(step.state.timeout_at)
-    return _steered(step, f"{render_duration(by)} more, until {deadline}")
-
-
-@command("archive", "council archive")
-def archive(place: Place, name: str = NAME) -> Output:
-    """End a conversation now and write its minutes."""
-    from council.operations.conversations.steer import archive as finish
-
-    step, path = finish(place, conversation_name(place, name))
-    return _steered(step, "archived", path)
-
-
-@command("show", "council show --json", reads=True)
 def show(
-    place: Place,
-    format: str = option("--format", "md|json|debate-session", "How to print it.", "md"),
-    consensus: bool = flag("--consensus", "Only where the consensus stands, by round."),
-    open_questions: bool = flag("--open-questions", "Only what was asked and is not answered."),
-    name: str = NAME,
-    json: bool = JSON,
+    place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
     from council.cli.views import as_text, markdown_view
@@ -199,14 +45,9 @@ def show(
     return Output(text=as_text(markdown_view(text_of(found))))
 
 
-@command("list", "council list --archived --search weather", reads=True)
-def list_(
-    place: Place,
-    archived: bool = flag("--archived", "List the minutes instead of what is open."),
-    search: str = option("--search", "WORDS", "Only those that hold all words."),
-) -> Output:
+def list_(place: Place, archived: bool, search: str) -> Output:
     """List open conversations, or with --archived the minutes."""
-    from council.cli.views import as_text, minutes_view, rows_view
+    from council.cli.views import as_text, minutes_view, rows_text
     from council.operations import view
 
     if archived:
@@ -228,19 +69,18 @@ def list_(
         (one.state.name, one.state.phase, one.state.tour, ", ".join(one.owing), one.state.topic)
         for one in standings
     ]
-    table = rows_view(("name", "phase", "round", "waiting for", "topic"), rows)
+    table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
     notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
     return Output(
         record=[one.to_record() for one in standings],
-        text=as_text(table) if rows else "nothing is open",
+        text=table if rows else "nothing is open",
         notes=notes,
     )
 
 
-@command("history", "council history", reads=True)
-def history(place: Place, name: str = NAME) -> Output:
+def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
-    from council.cli.views import as_text, rows_view
+    from council.cli.views import rows_text
     from council.operations.conversations.recalling import history_of
 
     _, revisions = history_of(place, conversation_name(place, name))
@@ -249,30 +89,11 @@ def history(place: Place, name: str = NAME) -> Output:
         for one in revisions
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
-    table = rows_view(("rev", "at", "by", "what"), rows)
-    return Output(record=[one.to_record() for one in revisions], text=as_text(table))
+    table = rows_text(("rev", "at", "by", "what"), rows)
+    return Output(record=[one.to_record() for one in revisions], text=table)
 
 
-@command("restore", "council restore 4")
-def restore(place: Place, revision: int = REVISION, name: str = NAME) -> Output:
-    """Put a conversation back as it was at a revision, as a new revision."""
-    from council.operations.conversations.steer import restore as put_back
-
-    step = put_back(place, conversation_name(place, name), revision)
-    return _steered(step, f"is again as at revision {revision} (now {step.state.rev})")
-
-
-@command("adopt", "council adopt")
-def adopt(place: Place, name: str = NAME) -> Output:
-    """Take the file as it stands, changed contributions included, as a new revision."""
-    from council.operations.conversations.steer import adopt as take
-
-    step = take(place, conversation_name(place, name))
-    return _steered(step, f"taken as it stands (revision {step.state.rev})")
-
-
-@command("check", "council check", reads=True)
-def check(place: Place, name: str = NAME) -> Output:
+def check(place: Place, name: str) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
     from council.operations.conversations.checking import check as look
 
@@ -286,23 +107,50 @@ def check(place: Place, name: str = NAME) -> Output:
     )
 
 
-@command("prompt", "council prompt turn --as henry --lang fr", reads=True)
-def prompt(
-    place: Place,
-    kind: str = argument(
-        "KIND", "Which prompt: turn, vote, synthesis, orchestrator, worker or research."
-    ),
-    as_: str = AS,
-    name: str = NAME,
-    lang: str = LANG,
+def what_if(
+    place: Place, without: list[str], threshold: str, blind: bool, without_flips: bool, name: str
 ) -> Output:
-    """Print the prompt an agent would get now."""
-    if kind in ("orchestrator", "worker", "research"):
-        from council.operations.protocol.protocol_prompts import protocol_prompt_of
+    """Judge a deliberation again with something changed; say what its verdict hangs on."""
+    from council.operations.conversations.judging import what_if as judge_again
 
-        text = protocol_prompt_of(place, kind, who=as_, lang=lang)
-    else:
-        from council.operations.conversations.prompting import prompt_of
+    found = judge_again(
+        place,
+        name,
+        without=listed(*without),
+        threshold=whole_number(threshold, "--threshold"),
+        blind=blind,
+        without_flips=without_flips,
+    )
+    return Output(record=found.to_record(), text=found.to_text())
 
-        text = prompt_of(place, kind, name=name, agent=as_, lang=lang)
-    return Output(record={"kind": kind, "prompt": text}, text=text, verbatim=True)
+
+def metrics(place: Place) -> Output:
+    """Tell how conversations went: over all minutes, and by procedure."""
+    from council.operations.conversations.metrics import metrics as gather
+
+    found = gather(place)
+    notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    return Output(record=found.to_record(), text=found.to_text(width), notes=notes)
+
+
+def rate(place: Place, which: str, stars: str, as_: str) -> Output:
+    """Say how useful the synthesis of a conversation was; kept with its minutes."""
+    from council.operations.conversations.rating import rate as add
+
+    if not (stars.isascii() and stars.isdigit()):
+        raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")
+    rated = add(place, which, int(stars), as_ or _login(place))
+    many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
+    said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
+    return Output(record=rated.to_record(), text=said)
+
+
+def _login(place: Place) -> str:
+    """Return the name of the person at the keyboard."""
+    import getpass
+
+    try:
+        return place.environ.get("COUNCIL_AGENT") or getpass.getuser()
+    except (OSError, KeyError):  # no such user, as in some containers
+        return "user"

@@ -1,4 +1,4 @@
-"""What `agent message` and `agent call` do, for both parsers: agents call them in their turns.
+"""What `agent message` and `agent call` do: agents call them in their turns.
 
 Options and one JSON document (`--input`) say the same; an option counts before
 the document. A refusal is an answer like any other, with its code.
@@ -8,7 +8,7 @@ Source: P8-011, P8-021, P8-024, P8-026, P8-061, `cli.md` sections 1 and 2.
 
 from __future__ import annotations
 
-from council.cli.edge import Output, open_workspace, read_text
+from council.cli.edge import Output, read_text
 from council.core.delegation.delegation import DEFAULTS, ERROR, FORM, OK, REJECTED, TIMED_OUT
 from council.core.errors import (
     CouncilError,
@@ -24,7 +24,6 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _CODES = {
@@ -45,11 +44,10 @@ _FIELDS_OF_MESSAGE = {*_TEXTS, "artifactRefs", "priority"}
 _FIELDS_OF_CALL = {*_TEXTS, "artifactRefs", "limits", "expectedSchema"}
 
 
-def message(values: dict[str, Any]) -> Output:
+def agent_message(place: Place, values: dict[str, Any]) -> Output:
     """Leave an agent a message."""
     from council.operations.delegation.delegating import message as leave
 
-    place = _place(values)
     given = _document(place, values, _FIELDS_OF_MESSAGE)
     request = _request(place, values, given)
     request.priority = values["priority"] or _text(given, "priority") or "P1"
@@ -63,11 +61,10 @@ def message(values: dict[str, Any]) -> Output:
     return Output(record=record, text=said + _named(done.artifacts), notes=notes)
 
 
-def call(values: dict[str, Any]) -> Output:
+def agent_call(place: Place, values: dict[str, Any]) -> Output:
     """Have an agent do something, and wait for its answer."""
     from council.operations.delegation.delegating import call as ask
 
-    place = _place(values)
     given = _document(place, values, _FIELDS_OF_CALL)
     request = _request(place, values, given)
     request.limits = {**_limits_of(given), **dict(map(_limit, values["limit"]))}
@@ -77,12 +74,6 @@ def call(values: dict[str, Any]) -> Output:
         request.schema = _json(text, f"the schema in {values['schema']}")
     done = ask(place, request)
     return _answer(done)
-
-
-def _place(values: dict[str, Any]) -> Place:
-    place = open_workspace(values["root"], values["now"])
-    place.refuse_newer_settings()
-    return place
 
 
 def _document(place: Place, values: dict[str, Any], known: set[str]) -> dict[str, Any]:
@@ -209,9 +200,3 @@ def _answer(done: Answered) -> Output:
 
 def _named(artifacts: list[str]) -> str:
     return "".join(f"\nartifact {one}" for one in artifacts)
-
-
-RUN: dict[str, Callable[[dict[str, Any]], Output]] = {
-    "agent message": message,
-    "agent call": call,
-}

@@ -12,7 +12,6 @@ import sys
 from types import FrameType
 
 from council.cli.edge import Output
-from council.cli.parameters import JSON, NAME, REVISION, argument, command, flag
 from council.core.errors import NotFoundError, UsageError
 from council.operations.place import Place, conversation_name
 
@@ -22,8 +21,7 @@ _TELL_IT_TO_WAIT = (
 )
 
 
-@command("edit", "EDITOR=vim council edit")
-def edit(place: Place, name: str = NAME, json: bool = JSON) -> Output:
+def edit(place: Place, name: str, json: bool) -> Output:
     """Open the file in your editor, then take in at once what you saved."""
     from council.operations.conversations.editing import edit as take_part
     from council.operations.conversations.editing import sentences
@@ -88,14 +86,7 @@ def _opened(words: list[str], path: str, *, quiet: bool) -> int:
     return done.returncode
 
 
-@command("diff", "council diff 3 5", reads=True)
-def diff(
-    place: Place,
-    revision: int = REVISION,
-    other: int | None = argument("[REV]", "Up to this one; else the live file.", None),
-    whole: bool = flag("--whole", "Compare marks and the state block, too."),
-    name: str = NAME,
-) -> Output:
+def diff(place: Place, revision: int, other: int | None, whole: bool, name: str) -> Output:
     """Show what differs between two revisions, or a revision and the file as it is."""
     from council.operations.conversations.editing import difference
 

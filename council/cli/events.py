@@ -14,7 +14,6 @@ from textwrap import wrap
 from typing import Any
 
 from council.cli.edge import Output
-from council.cli.parameters import JSON, LANG, argument, command, flag, option
 from council.core.errors import UsageError
 from council.core.plain_text import json_text, plain_line
 from council.core.times import parse_instant, render_instant
@@ -115,26 +114,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-@command("events tail", "council events tail --follow", reads=True)
-def events_tail(
-    place: Place,
-    follow: bool = flag("--follow", "Go on and print events as they happen."),
-    lines: int = option("--lines", "N", "How many of the newest events.", 20, least=0),
-    json: bool = JSON,
-) -> None:
+def events_tail(place: Place, follow: bool, lines: int, json: bool) -> None:
     """Print the newest events, one a line."""
     _print_tail(place, lines, follow=follow, as_json=json)
 
 
-@command("events story", "council events story active", reads=True)
-def story(
-    place: Place,
-    wanted: str = argument(
-        "ID", "A conversation, channel, context, task, turn, agent, trace or artifact."
-    ),
-    lines: int = option("--lines", "N", "Only the newest; 0 for all.", 0, least=0),
-    lang: str = LANG,
-) -> Output:
+def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
     """Tell everything that happened to something, in order: when, who, what and why."""
     from council.operations.reporting.story import story as tell
     from council.store.settings import language
@@ -145,23 +130,15 @@ def story(
     return Output(record=found.to_record(), text=_as_lines(found, min(width, 120), spoken))
 
 
-@command(
-    "events export", "council events export --format cloudevents --since 2026-02-08", reads=True
-)
-def export(
-    place: Place,
-    form: str = option("--format", "FORMAT", "Which: cloudevents, one a line, or otlp-json.", ...),
-    since: str = option("--since", "DAY", "The first day wanted, as 2026-02-08."),
-    about: str = option("--about", "ID", "Only the story of this; see events story."),
-) -> Output | None:
+def events_export(place: Place, format: str, since: str, about: str) -> Output | None:
     """Print the events for other tools: as CloudEvents, or as spans of OpenTelemetry."""
     from council.operations.reporting import exporting
 
-    if form not in exporting.FORMATS:
+    if format not in exporting.FORMATS:
         known = ", ".join(exporting.FORMATS)
-        raise UsageError(f"no format {form!r}", f"choose one of: {known}")
+        raise UsageError(f"no format {format!r}", f"choose one of: {known}")
     day = render_instant(parse_instant(since))[:10] if since else ""
-    if form == exporting.OTLP:
+    if format == exporting.OTLP:
         made = exporting.otlp(place, since=day, about=about)
         return Output(record=made, text=as_json(made))
     for one in exporting.cloud_events(place, since=day, about=about):
@@ -175,8 +152,7 @@ def as_json(record: object) -> str:
     return json_text(record)
 
 
-@command("events schema", "council events schema > event.json", reads=True)
-def schema() -> Output:
+def events_schema() -> Output:
     """Print the JSON Schema that every line of the event log keeps to."""
     from council.core.event_types import event_schema, schema_text
 

@@ -10,7 +10,6 @@ from shutil import get_terminal_size
 from textwrap import wrap
 
 from council.cli.edge import Output
-from council.cli.parameters import LANG, VERBOSE, argument, command
 from council.core.plain_text import plain_line, plain_text
 from council.core.times import render_duration, render_instant
 from council.operations.place import Place
@@ -23,15 +22,7 @@ _WIDEST = 100
 _LEAST = timedelta(seconds=1)
 
 
-@command("explain", "council explain active", reads=True)
-def explain(
-    place: Place,
-    wanted: str = argument(
-        "NAME", "A conversation, channel, context, task or trace; without, the open one.", ""
-    ),
-    verbose: bool = VERBOSE,
-    lang: str = LANG,
-) -> Output:
+def explain(place: Place, wanted: str, verbose: bool, lang: str) -> Output:
     """Say what something waits for, why, what was tried, and what happens next and when."""
     from council.operations.reporting.explaining import explain as explained
     from council.store.settings import language

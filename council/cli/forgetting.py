@@ -10,10 +10,14 @@ import sys
 
 import typer
 
+from council.cli.artifacts import collected, size_text
 from council.cli.edge import Output
-from council.cli.parameters import JSON, argument, command, flag, option
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
+from council.operations.forget import doomed, purge_entry
+from council.operations.forget import gc as collect
+from council.operations.forget import purge as remove
+from council.operations.migrate import migrate as look
 from council.operations.place import Place
 
 TYPE_CHECKING = False
@@ -30,16 +34,10 @@ _KINDS = {
 }
 
 
-@command("gc", "council gc --dry-run --older-than 90d")
-def gc(
-    place: Place,
-    dry_run: bool = flag("--dry-run", "Say what would go and how much; remove nothing."),
-    older_than: str = option(
-        "--older-than", "DURATION", "How long ago they must have ended.", "30d"
-    ),
-) -> Output:
+def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
     """Prune old history and run logs of what is over; minutes, answers and journals stay."""
-    from council.operations.forget import gc as collect
+    if artifacts:
+        return collected(place, dry_run, older_than)
 
     found = collect(place, parse_duration(older_than), dry_run=dry_run)
     return Output(
@@ -56,43 +54,23 @@ def _collected(found: Collected) -> str:
     for one in found.conversations:
         parts = [f"{len(paths)} {_KINDS[kind]}" for kind, paths in one.files.items() if paths]
         if parts:
-            told = f"{', '.join(parts)} ({_size(one.total_bytes)})"
+            told = f"{', '.join(parts)} ({size_text(one.total_bytes)})"
             lines.append(f"{one.name} {one.conversation_id}: {would} {told}")
         lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
     for over in found.contexts:
         runs = len(over.files["runs"])
         told = "its history" + (f", {runs} run file{'s' * (runs != 1)}" if runs else "")
-        lines.append(f"{over.context}: {would} {told} ({_size(over.total_bytes)})")
+        lines.append(f"{over.context}: {would} {told} ({size_text(over.total_bytes)})")
     if found.orphaned:
         lines.append(f"{would} {len(found.orphaned)} run files of conversations that are gone")
-    total = f"{would} {found.count} files, {_size(found.total_bytes)}"
+    total = f"{would} {found.count} files, {size_text(found.total_bytes)}"
     if not found.count:
         total = f"nothing to prune that ended over {render_duration(found.older_than)} ago"
     return "\n".join([*lines, total])
 
 
-def _size(size_bytes: int) -> str:
-    if size_bytes < 1024:
-        return f"{size_bytes} bytes"
-    if size_bytes < 1024 * 1024:
-        return f"{size_bytes / 1024:.1f} KiB"
-    return f"{size_bytes / 1024 / 1024:.1f} MiB"
-
-
-@command("purge", "council purge weather --yes")
-def purge(
-    place: Place,
-    which: str = argument(
-        "NAME|ID|FILE", "A conversation or channel, a context such as S1, or the file of minutes."
-    ),
-    entry: str = option("--entry", "ID", "Take out one contribution; a named hole stays for it."),
-    yes: bool = flag("--yes", "Do not ask."),
-    json: bool = JSON,
-) -> Output:
+def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output:
     """Remove a conversation, channel or context from everywhere in the workspace, for good."""
-    from council.operations.forget import doomed, purge_entry
-    from council.operations.forget import purge as remove
-
     one = doomed(place, which)
     if not yes:
         _confirm(one, which, entry, as_json=json)
@@ -168,19 +146,14 @@ def _purged(done: Purged, root: str) -> str:
         "events": done.events,
     }
     lines += [f"removed {count} {what}" for what, count in counted.items() if count]
-    lines.append(f"{done.conversation_id} is forgotten ({_size(done.size_bytes)})")
+    lines.append(f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})")
     lines += [f"left, others wrote it: {path}" for path in done.left]
     lines.append("copies elsewhere (version control, backups, editors) are not touched")
     return "\n".join(lines)
 
 
-@command("migrate", "council migrate --dry-run", reads=True)
-def migrate(
-    place: Place, dry_run: bool = flag("--dry-run", "Say what would be done; write nothing.")
-) -> Output:
+def migrate(place: Place, dry_run: bool) -> Output:
     """Bring files of older versions forward; say which files need what."""
-    from council.operations.migrate import migrate as look
-
     verdicts = look(place, dry_run=dry_run)
     well = all(one.ok for one in verdicts)
     moved = sum(one.moved for one in verdicts)

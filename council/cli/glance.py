@@ -1,22 +1,32 @@
-"""Many councils at a glance: one line each, and what is wrong grouped by what to do.
+"""Many councils at a glance, live if wanted: one line each, and what is wrong by what to do.
 
 Source: `cli.md` section 2 (`status`).
 """
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from datetime import timedelta
 
 from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from council.cli.views import ago, beside_councils, console, left, overview_view
+from council.cli.edge import shown
+from council.cli.views import ago, as_text, beside_councils, console, left, overview_view
+from council.core.errors import NotFoundError
+from council.core.ids import folded
 from council.core.plain_text import plain_text
+from council.operations.conversations.ended import explained
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause
-from council.operations.examining.problems import Problems
+from council.operations.examining.problems import Problems, find_problems
+from council.operations.place import Place
+from council.operations.schedule import clocks
 from council.operations.view import Overview, Standing
+from council.operations.watch import watch
 
 _FEW = 6
 _DETAILED = 8
@@ -45,6 +55,72 @@ def glance(overview: Overview, problems: Problems, *, verbose: bool = False) -> 
         table.add_row(*(Text(cell, style=style) for cell in cells))
     count = Text(_count(overview, problems), style="bold")
     return Group(*parts, count, table, *beside_councils(overview))
+
+
+def only(
+    place: Place, name: str, overview: Overview, problems: Problems
+) -> tuple[Overview, Problems]:
+    """Return how one conversation or room stands, and what is wrong with it; "" means all.
+
+    Raises:
+        NotFoundError: Nothing that is open is called so.
+    """
+    if not name:
+        return overview, problems
+    wanted = folded(name)
+    overview.standings = [one for one in overview.standings if one.state.name == wanted]
+    overview.errors = [one for one in overview.errors if one[0] == wanted]
+    overview.rooms = [one for one in overview.rooms if one.channel.channel_id == wanted]
+    overview.tasks = []
+    problems.found = [one for one in problems.found if one.where in ("", wanted)]
+    if not (overview.standings or overview.errors or overview.rooms):
+        unknown = NotFoundError(f"nothing open is called {name!r}", "see: council status")
+        raise explained(place, wanted, unknown)
+    return overview, problems
+
+
+def show_live(
+    place: Place,
+    name: str,
+    interval: timedelta,
+    active_interval: timedelta,
+    *,
+    advance: bool,
+    problems: bool,
+) -> None:
+    """Show what is open until the user stops; a pipe gets a view at each change.
+
+    Args:
+        place: The workspace.
+        name: The conversation or room, "" for all.
+        interval: The time between heartbeats when nothing is open.
+        active_interval: The same while something is.
+        advance: Run the heartbeat, too.
+        problems: Show only what is wrong.
+    """
+    known_clocks = clocks(place)
+
+    def drawn(overview: Overview) -> str:
+        found = find_problems(place, overview, known_clocks)
+        overview, found = only(place, name, overview, found)
+        return shown(problems_text(found) if problems else as_text(glance(overview, found)))
+
+    overviews = watch(place, advance=advance, interval=interval, active_interval=active_interval)
+    if not sys.stdout.isatty():
+        last = ""
+        for overview in overviews:
+            phases = [(one.state.name, one.state.rev) for one in overview.standings]
+            phases += [(one.channel.channel_id, one.channel.rev) for one in overview.rooms]
+            if repr(phases) != last:
+                last = repr(phases)
+                sys.stdout.write(drawn(overview) + "\n")
+                sys.stdout.flush()
+        return
+    with Live(console=console(), auto_refresh=False, screen=True) as live:
+        for overview in overviews:
+            # Folded, as what is too wide for a live view is cut: paths of logs must be whole.
+            view = Text.from_ansi(drawn(overview), overflow="fold")
+            live.update(view, refresh=True)
 
 
 def _mark(one: Standing, problems: Problems) -> tuple[str, str]:

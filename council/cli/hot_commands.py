@@ -1,4 +1,4 @@
-"""What `respond`, `vote`, `synthesize`, `context`, `wait` and `heartbeat` do, for both parsers.
+"""What `respond`, `vote`, `synthesize`, `context`, `wait` and `heartbeat` do.
 
 Source: `cli.md` sections 2 and 3.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sys
 
-from council.cli.edge import Output, open_workspace, read_text, shown
+from council.cli.edge import Output, read_text, shown
 from council.core.errors import ConflictError, CouncilError, NotFoundError
+from council.core.trust import permit
 from council.operations.place import Place, conversation_name, speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from council.operations.conversations.recording import Answered
@@ -26,16 +26,10 @@ _AS_LONG_AS_IT_TAKES = "3650d"
 NOTHING_OPEN = "nothing is open; start with: council convene"
 
 
-def _place(values: dict[str, Any]) -> Place:
-    return open_workspace(values["root"], values["now"])
-
-
-def respond(values: dict[str, Any], *, only: str = "") -> Output:
+def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
     """Record an answer and say what became of it; `only` refuses all other phases."""
     from council.operations.conversations.answer import respond as record
 
-    place = _place(values)
-    place.refuse_newer_settings()
     agent = speaker(place, values["as_"])
     # Read before anything is looked at: what is refused must not be lost with the input.
     given = values["text"] or values["file"] or not _states(values)
@@ -171,84 +165,97 @@ def _lacks(answered: Answered) -> list[str]:
     return notes
 
 
-def synthesize(values: dict[str, Any]) -> Output:
+def synthesize(place: Place, values: dict[str, Any]) -> Output:
     """Record the synthesis."""
-    return respond(values, only="synthesis")
+    return respond(place, values, only="synthesis")
 
 
-def vote(values: dict[str, Any]) -> Output:
+def vote(place: Place, values: dict[str, Any]) -> Output:
     """Record a vote."""
-    return respond(values, only="vote")
+    return respond(place, values, only="vote")
 
 
-def context(values: dict[str, Any]) -> Output:
+def context(place: Place, as_: str, name: str, lang: str, kind: str, json: bool) -> Output:
     """Show what an agent may see now."""
+    if kind:
+        return _prompt(place, kind, as_, name, lang)
     from council.operations.conversations.context import context as see
 
-    place = _place(values)
-    name = conversation_name(place, values["name"])
-    seen = see(place, name, speaker(place, values["as_"]), values["lang"], parts=values["json"])
+    name = conversation_name(place, name)
+    seen = see(place, name, speaker(place, as_), lang, parts=json)
     return Output(record=seen.parts, text=seen.prompt, verbatim=True)
 
 
-def wait(values: dict[str, Any]) -> Output:
+def _prompt(place: Place, kind: str, agent: str, name: str, lang: str) -> Output:
+    """Return a prompt as an agent would get it now; no run may look at those of others."""
+    permit("prompt", in_run=place.is_in_run)
+    if kind in ("orchestrator", "worker", "research"):
+        from council.operations.protocol.protocol_prompts import protocol_prompt_of
+
+        text = protocol_prompt_of(place, kind, who=agent, lang=lang)
+    else:
+        from council.operations.conversations.prompting import prompt_of
+
+        text = prompt_of(place, kind, name=name, agent=agent, lang=lang)
+    return Output(record={"kind": kind, "prompt": text}, text=text, verbatim=True)
+
+
+def wait(place: Place, as_: str, name: str, timeout: str, root: str) -> Output:
     """Wait until it is an agent's turn, or the conversation is over."""
     from council.core.times import parse_duration
     from council.operations.conversations import waiting
 
-    place = _place(values)
-    given = values["name"]
-    name = conversation_name(place, given)
-    agent = speaker(place, values["as_"])
-    longest = parse_duration(values["timeout"] or _AS_LONG_AS_IT_TAKES)
-    named = bool(given or place.environ.get("COUNCIL_NAME"))
-    found = waiting.wait(place, name, agent, longest, named=named)
+    wanted, agent = conversation_name(place, name), speaker(place, as_)
+    longest = parse_duration(timeout or _AS_LONG_AS_IT_TAKES)
+    named = bool(name or place.environ.get("COUNCIL_NAME"))
+    found = waiting.wait(place, wanted, agent, longest, named=named)
     where = f"{found.phase} (round {found.tour}) of {found.name}"
     if found.outcome == waiting.TURN:
         text = f"{agent}: your turn in {where}; next: council context --as {agent}"
-        text, code = f"{text} --name {found.name}{_root_again(values)}", 0
+        text, code = f"{text} --name {found.name}{_root_again(root)}", 0
     elif found.outcome == waiting.OVER:
         minutes = f"the minutes: {found.minutes}" if found.minutes else "no minutes are there yet"
         text, code = f"{found.name} is over; {minutes}", OVER_CODE
     else:
-        given = f" --timeout {values['timeout']}" if values["timeout"] else ""
+        given = f" --timeout {timeout}" if timeout else ""
         text = f"{agent}: not your turn in {where}, which has time until {found.deadline}"
         text = f"{text}; to go on waiting: council wait --name {found.name} --as {agent}{given}"
-        text += _root_again(values)
+        text += _root_again(root)
         code = TIMEOUT_CODE
     return Output(record=found.to_record(), text=text, code=code)
 
 
-def _root_again(values: dict[str, Any]) -> str:
+def _root_again(root: str) -> str:
     """Return `--root` as it was given, for a command that is to be copied; "" without one."""
-    if not values["root"]:
+    if not root:
         return ""
     from council.core.plain_text import shell_word
 
-    return f" --root {shell_word(os.path.abspath(values['root']))}"
+    return f" --root {shell_word(os.path.abspath(root))}"
 
 
-def heartbeat(values: dict[str, Any]) -> Output:
+def heartbeat(
+    place: Place, name: str, wait: str, dry_run: bool, reply_token: str, json: bool
+) -> Output:
     """Advance what is due, wake who is owed a start."""
-    from council.operations.heartbeat.beat import beat, wait
+    from council.operations.heartbeat.beat import beat
+    from council.operations.heartbeat.beat import wait as stay
 
-    place = _place(values)
-    if not values["dry_run"]:
+    if not dry_run:
         place.refuse_newer_settings()
-    only = values["name"]
-    if values["wait"]:
+    if wait:
         from council.core.times import parse_duration
 
-        report, timed_out = wait(place, only, parse_duration(values["wait"]), _tell)
+        report, timed_out = stay(place, name, parse_duration(wait), _tell)
     else:
-        report, timed_out = beat(place, only, dry_run=values["dry_run"]), False
-    if values["reply_token"] and not report.changed and not report.errors:
-        record = report.to_record() if values["json"] else None
-        return Output(record=record, text=values["reply_token"])
-    notes = [f"council: {name}: {error.message}" for name, error in report.errors]
+        report, timed_out = beat(place, name, dry_run=dry_run), False
+    if reply_token and not report.changed and not report.errors:
+        record = report.to_record() if json else None
+        return Output(record=record, text=reply_token)
+    notes = [f"council: {one}: {error.message}" for one, error in report.errors]
     return Output(
-        record=report.to_record() if values["json"] else None,
-        text="" if values["json"] else report.to_text() or ("" if report.errors else NOTHING_OPEN),
+        record=report.to_record() if json else None,
+        text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),
         notes=notes,
         code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,
     )
@@ -256,13 +263,3 @@ def heartbeat(values: dict[str, Any]) -> Output:
 
 def _tell(line: str) -> None:
     sys.stderr.write(shown(line) + "\n")
-
-
-RUN: dict[str, Callable[[dict[str, Any]], Output]] = {
-    "respond": respond,
-    "synthesize": synthesize,
-    "vote": vote,
-    "context": context,
-    "wait": wait,
-    "heartbeat": heartbeat,
-}

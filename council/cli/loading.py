@@ -1,26 +1,28 @@
 """Makes Typer's commands of the table, each when it is asked for.
 
 Typer reads the signatures of all commands before it looks at the command
-line. Here a group is given a mapping that loads the module of a command when
-that command is looked up, so what nobody named costs nothing.
+line. Here a group is given a mapping that makes a command when that command
+is looked up, and the module of a command is loaded when the command is run.
 
 Source: `cli.md` section 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
-from importlib import import_module
+import os
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
-from typer.models import CommandInfo
+from typer import _click
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from council import __version__
-from council.cli import front_page, table
-from council.cli.options import HOT
-from council.cli.parameters import COMMANDS, hot_function
+from council.cli import front_page, options
+from council.cli.calling import call
+from council.cli.options import Command, Option
+from council.core.errors import CouncilError
+from council.core.trust import is_inside
 
 # --- The help of a group where nobody sees colours, and of `council` itself
 
@@ -29,7 +31,7 @@ class PanelGroup(TyperGroup):
     """A group of commands that lists them with whole summaries in plain help."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names alone; Typer would load every command for them."""
+        """Return the names alone; Typer would make every command for them."""
         del ctx
         return list(self.commands)
 
@@ -42,7 +44,7 @@ class PanelGroup(TyperGroup):
 
 
 class FrontGroup(PanelGroup):
-    """`council` itself: its help is drawn from the table, with nothing loaded."""
+    """`council` itself: its help is drawn from the table."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the front page."""
@@ -51,11 +53,11 @@ class FrontGroup(PanelGroup):
 
 
 def whole() -> FrontGroup:
-    """Return the command `council`, with its commands loaded as they are looked up."""
+    """Return the command `council`, with its commands made as they are looked up."""
     made = typer.Typer(
         name="council",
         cls=FrontGroup,
-        help=table.ABOUT,
+        help=front_page.ABOUT,
         no_args_is_help=True,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
@@ -67,7 +69,10 @@ def whole() -> FrontGroup:
 
 
 class Commands(MutableMapping[str, Any]):
-    """The commands of one group, by their last words; "" is `council` itself."""
+    """The commands of one group, by their last words; "" is `council` itself.
+
+    Old names are found, and not listed.
+    """
 
     def __init__(self, group: str) -> None:
         self._group = group
@@ -75,19 +80,19 @@ class Commands(MutableMapping[str, Any]):
 
     def __getitem__(self, word: str) -> Any:
         if word not in self._made:
-            if word not in table.names(self._group):
+            if word not in self:
                 raise KeyError(word)
             self._made[word] = _made(f"{self._group} {word}".strip())
         return self._made[word]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(table.names(self._group))
+        return iter(options.names(self._group))
 
     def __len__(self) -> int:
-        return len(table.names(self._group))
+        return len(options.names(self._group))
 
     def __contains__(self, word: object) -> bool:
-        return word in table.names(self._group)
+        return word in options.names(self._group, hidden=True)
 
     def __setitem__(self, word: str, command: Any) -> None:
         self._made[word] = command
@@ -98,23 +103,79 @@ class Commands(MutableMapping[str, Any]):
 
 def _made(name: str) -> Any:
     """Return one command or group as Typer knows it."""
-    word = name.rpartition(" ")[2]
-    if name in table.GROUPS:
-        return PanelGroup(
-            name=word,
-            commands=Commands(name),  # type: ignore[arg-type]
-            help=table.summary(name),
-            no_args_is_help=True,
-            rich_markup_mode=_markup(),
-            rich_help_panel=table.panel(name),
-        )
-    module = import_module(f"council.cli.{table.module_of(name)}")
-    function = hot_function(name, module.RUN[name]) if name in HOT else COMMANDS[name]
-    return typer.main.get_command_from_info(
-        CommandInfo(name=word, callback=function, rich_help_panel=table.panel(name)),
-        pretty_exceptions_short=True,
+    if not options.is_group(name):
+        found = options.command(name)
+        return typer_command(found, lambda values: call(found, values))
+    return PanelGroup(
+        name=name.rpartition(" ")[2],
+        commands=Commands(name),  # type: ignore[arg-type]
+        help=options.ROWS[name].summary,
+        no_args_is_help=True,
         rich_markup_mode=_markup(),
     )
+
+
+def typer_command(command: Command, run: Callable[[dict[str, Any]], int]) -> TyperCommand:
+    """Return a command with the options of the table as Typer knows it."""
+
+    def called(**values: Any) -> None:
+        given = {
+            one.name: list(values[one.name]) if one.many else values[one.name]
+            for one in command.options
+        }
+        raise typer.Exit(run(options.settled(command, given)))
+
+    shown = "\n".join(f"    $ {example}" for example in command.examples)
+    last = f"\n{command.last}\n" if command.last else ""
+    return TyperCommand(
+        name=command.name.rpartition(" ")[2],
+        callback=called,
+        params=[_parameter(one) for one in command.options],
+        help=f"{command.summary}\n\n\b\nExample:\n{shown}\n{last}",
+        rich_markup_mode=_markup(),
+    )
+
+
+def _parameter(one: Option) -> Any:
+    """Return an option or an argument as Typer knows it."""
+    types = _click.types
+    number = types.INT if one.least is None else types.IntRange(min=one.least)
+    told: dict[str, Any] = {
+        "param_decls": [*one.flags, one.name],
+        "type": types.BOOL if one.is_flag else number if one.whole else types.STRING,
+        "default": None if one.required else one.default,
+        "required": one.required,
+        "metavar": one.metavar or None,
+        "help": one.help,
+        "autocompletion": _names_of(one.of) if one.of else None,
+    }
+    if not one.flags:
+        return TyperArgument(**told, nargs=-1 if one.many else 1)
+    return TyperOption(**told, is_flag=one.is_flag, multiple=one.many, show_default=True)
+
+
+def _names_of(kinds: str) -> Any:
+    """Return what completes a word with the names of what there is in the workspace."""
+
+    def complete(ctx: Any, args: Any, incomplete: Any) -> list[str]:
+        from council.operations.place import open_place
+        from council.operations.rooms.rooms import open_channels
+        from council.store.agents import known_agents
+
+        del args, incomplete  # Typer leaves out what does not begin so
+        found: list[str] = []
+        if is_inside(os.environ):  # an agent may know the others by pseudonyms alone
+            return found
+        try:
+            place = open_place(ctx.params.get("root") or "", "", os.environ)
+            found += place.conversations.names() if "conversations" in kinds else []
+            found += open_channels(place) if "rooms" in kinds else []
+            found += known_agents(place.root, place.settings) if "agents" in kinds else []
+        except CouncilError:
+            return []
+        return found
+
+    return complete
 
 
 def _markup() -> Any:

@@ -1,56 +1,60 @@
 """The commands that send messages and read what was sent: `msg send|answer|inbox|log|resolve`.
 
-Source: `cli.md` section 2, PR-303, PR-304, PR-309, PR-553, PR-577, PR-586.
+Who waits for an answer is asked right there what the answer depends on.
+
+Source: `cli.md` section 2, OP-004, OP-007, PR-303, PR-304, PR-309, PR-553, PR-576, PR-577,
+PR-586.
 """
 
 from __future__ import annotations
 
+import os
+import select
+import sys
+import time
+
 from council.cli.edge import Output, read_text
-from council.cli.parameters import LANG, argument, command, flag, listed, option, whole_number
+from council.cli.options import listed, whole_number
 from council.core.errors import CouncilError, InvalidInputError, RefusedError, UsageError
+from council.core.plain_text import indented, plain_line, plain_text
+from council.core.protocol.exchange import DEFAULT_COMPLEXITY
 from council.core.times import parse_duration
+from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
+from council.operations.protocol.asking import choose, request
+from council.operations.protocol.mail import inbox as letters_of
+from council.operations.protocol.mail import log_lines
+from council.operations.protocol.payloads import resolved_in
+from council.operations.protocol.sending import send as send_line
+from council.operations.protocol.waiting import answer_to
+from council.wire.log_lines import parse_log_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.operations.place import Place
     from council.operations.protocol.exchanging import Sent
+    from council.operations.protocol.waiting import Asked
 
 _REFUSED = RefusedError.exit_code
 _FAILED = CouncilError.exit_code
 _MOST_LETTERS = 1000
 _LONGEST_WAIT = "1h"
 
-FILE = option("--file", "PATH", "Take the text from a file.")
 
-
-@command(
-    "msg send",
-    'council msg send --user "Latest news on AI" --caps web_search --wait',
-    'council msg send "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
-)
-def send(
+def msg_send(
     place: Place,
-    message: str = argument("[MESSAGE|-]", "A line of V2 to V5; with -, one from standard input."),
-    user: str = option("--user", "TEXT", "A request of yours, in plain words."),
-    file: str = FILE,
-    complexity: str = option(
-        "--complexity",
-        "simple|medium|complex|unlimited",
-        "The budget: 100, 500, 2000 tokens, or none.",
-    ),
-    caps: str = option("--caps", "A,B", "The capabilities that it needs."),
-    priority: str = option("--priority", "P0|P1|P2", "How urgent it is; else P1."),
-    ctx: str = option("--ctx", "ID", "An open context that it belongs to."),
-    wait: bool = flag("--wait", "Wait for the answer; what you are asked, you answer here."),
-    timeout: str = option("--timeout", "DURATION", "Wait no longer; else 1h."),
-    lang: str = LANG,
+    message: str,
+    user: str,
+    file: str,
+    complexity: str,
+    caps: str,
+    priority: str,
+    ctx: str,
+    wait: bool,
+    timeout: str,
+    lang: str,
 ) -> Output:
     """Send a line to whom it names, or a request of yours to the orchestrator."""
-    from council.core.protocol.exchange import DEFAULT_COMPLEXITY
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.asking import request
-    from council.operations.protocol.sending import send as send_line
-
     most = place.settings.max_text_bytes
     longest = parse_duration(timeout or _LONGEST_WAIT)
     options = (complexity, caps, priority, ctx, lang)
@@ -79,8 +83,6 @@ def send(
 
 
 def _sent(done: Sent) -> Output:
-    from council.core.plain_text import plain_line
-
     where = "/".join(one for one in (done.context, done.task) if one) or "registry"
     said = f"{where}: {done.outcome}"
     if done.to:
@@ -93,10 +95,6 @@ def _sent(done: Sent) -> Output:
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
-    from council.cli.asking_here import Person
-    from council.core.plain_text import plain_line, plain_text
-    from council.operations.protocol.waiting import answer_to
-
     found = answer_to(place, done.context, done.task, longest_s, Person(place).put)
     told = {"answer": found.text, "done": found.is_done, "verdict": found.verdict}
     return Output(
@@ -106,36 +104,20 @@ def _waited(place: Place, done: Sent, longest_s: float) -> Output:
     )
 
 
-@command("msg answer", "council msg answer S1/T1 2")
-def answer(
-    place: Place,
-    where: str = argument("TASK", "What asks: S1/T1, T1, or the context S1."),
-    choice: str = argument("CHOICE", "An option: its number, opt2, or its words.", ""),
-    file: str = FILE,
-) -> Output:
+def msg_answer(place: Place, where: str, choice: str, file: str) -> Output:
     """Answer a question that a task asks you."""
     return answered(place, where, read_text(choice, file, place.settings.max_text_bytes))
 
 
 def answered(place: Place, where: str, choice: str) -> Output:
     """Give the user's answer to a task, for `msg answer` and `say --to`."""
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.asking import choose
-
     done = choose(place, where, choice)
     wake_next(place)
     return _sent(done)
 
 
-@command("msg resolve", 'council msg resolve "#CTX:request" --ctx S1', reads=True)
-def resolve(
-    place: Place,
-    text: str = argument("TEXT", "A line, or a reference: #CTX:key, #REF:art_…, #MSG:M3."),
-    ctx: str = option("--ctx", "ID", "The context; else that of the line or run."),
-) -> Output:
+def msg_resolve(place: Place, text: str, ctx: str) -> Output:
     """Print what the references in a line mean: values, results, messages, artifacts."""
-    from council.operations.protocol.payloads import resolved_in
-
     given = read_text(text, "", place.settings.max_text_bytes)
     found = resolved_in(place, given, ctx)
     record = {"references": [{"reference": name, "text": told} for name, told in found]}
@@ -144,17 +126,8 @@ def resolve(
     return Output(record=record, text=only or "\n".join(lines), verbatim=True)
 
 
-@command("msg inbox", "council msg inbox --as W1", "council msg inbox --as User", reads=True)
-def inbox(
-    place: Place,
-    as_: str = option("--as", "ID", "An id such as W1, an agent, or User; else COUNCIL_AGENT."),
-    ctx: str = option("--ctx", "ID", "Only what belongs to this context."),
-    last: str = option("--last", "N", "Only so many of the newest."),
-) -> Output:
+def msg_inbox(place: Place, as_: str, ctx: str, last: str) -> Output:
     """Show what was sent to somebody: P0 first, then the oldest."""
-    from council.core.plain_text import indented, plain_line
-    from council.operations.protocol.mail import inbox as letters_of
-
     letters = letters_of(place, as_, context=ctx, last=whole_number(last, "--last", _MOST_LETTERS))
     lines = [
         f"{plain_line(f'{one.priority} {one.at} {one.sender}')}: {indented(one.text, '    ')}"
@@ -164,18 +137,8 @@ def inbox(
     return Output(record=record, text="\n".join(lines) or "nothing was sent")
 
 
-@command("msg log", "council msg log --ctx S1", reads=True)
-def log(
-    place: Place,
-    since: str = option("--since", "DAY", "From this day on, as 2026-02-08."),
-    ctx: str = option("--ctx", "ID", "Only this context."),
-    task: str = option("--task", "ID", "Only this task."),
-    level: str = option("--level", "INFO|WARN|ERROR", "Only these and graver ones."),
-) -> Output:
+def msg_log(place: Place, since: str, ctx: str, task: str, level: str) -> Output:
     """Print the log of messages, one line each: time, level, context, task, route, type."""
-    from council.core.plain_text import plain_line
-    from council.operations.protocol.mail import log_lines
-
     found = list(log_lines(place, since=since, context=ctx, task=task, level=level))
     record = {"lines": [_parts(day, line) for day, line in found]}
     return Output(record=record, text="\n".join(plain_line(line) for _, line in found))
@@ -183,9 +146,81 @@ def log(
 
 def _parts(day: str, line: str) -> dict[str, str]:
     """Return a line of the log as JSON; one that somebody wrote by hand has no parts."""
-    from council.wire.log_lines import parse_log_line
-
     try:
         return {"day": day, "line": line, **parse_log_line(line)}
     except InvalidInputError:
         return {"day": day, "line": line}
+
+
+_LONGEST_LINE = 4096  # a terminal hands over no longer one
+
+
+class Person:
+    """Who waits: shown each question once, and asked for the answer if there is a terminal.
+
+    Without one a line says which command answers.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._shown: list[Asked] = []
+        self._is_here = sys.stdin.isatty() and sys.stderr.isatty()
+
+    def put(self, asked: list[Asked], longest_s: float) -> bool:
+        """Show what is new, and wait for an answer, no longer than `longest_s` seconds.
+
+        Returns true if the questions can be answered right here.
+        """
+        if not self._is_here:
+            for one in asked:
+                if one not in self._shown:
+                    self._shown.append(one)
+                    _say(_in_one_line(one))
+            time.sleep(longest_s)
+            return False
+        first = asked[:1]
+        if self._shown != first:
+            if self._shown:
+                _say("")
+                _say("council: this is not asked any more")
+            self._shown = first
+            self._ask()
+        if not first:
+            time.sleep(longest_s)
+        elif select.select([sys.stdin], [], [], longest_s)[0]:
+            self._take(first[0])
+        return True
+
+    def _ask(self) -> None:
+        for one in self._shown:
+            _say(f"council: {one.text}")
+            for number, option in enumerate(one.options, start=1):
+                _say(f"  {number} {option}")
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+
+    def _take(self, one: Asked) -> None:
+        line = os.read(sys.stdin.fileno(), _LONGEST_LINE)
+        if not line:  # the end of what is typed
+            self._is_here, self._shown = False, []
+            _say("")
+            return
+        try:
+            done = choose(self._place, one.where, line.decode("utf-8", "replace"))
+        except CouncilError as error:
+            _say(f"council: {error.message} — {error.hint}")
+            self._ask()
+            return
+        self._shown = []
+        for told in done.answers:
+            _say(f"council: {told}")
+
+
+def _in_one_line(one: Asked) -> str:
+    options = " · ".join(f"{number} {word}" for number, word in enumerate(one.options, start=1))
+    wanted = "OPTION" if one.options else '"…"'
+    return f"council: {one.text} {options} (answer with: council msg answer {one.where} {wanted})"
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{plain_line(line)}\n")

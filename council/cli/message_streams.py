@@ -151,3 +151,18 @@ def is_alone(argument: str | None) -> bool:
 def as_json(record: Any) -> str:
     """Return one JSON object as one line."""
     return json_text(record)
+
+
+def forced_version(option: str) -> str | None:
+    """Return the version that `--version` forces, None for none.
+
+    Raises:
+        UsageError: There is no such version.
+    """
+    from council.wire.messages import VERSIONS
+
+    if not option:
+        return None
+    if option.upper() not in (*VERSIONS, "V5D"):
+        raise UsageError(f"no protocol version {option!r}", f"it is one of {', '.join(VERSIONS)}")
+    return option.upper()

@@ -12,8 +12,18 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from council.cli.message_options import KEY_FILE, MESSAGE, VERSION, forced_version
-from council.cli.parameters import JSON, argument, command, flag, option
+from council.cli.message_streams import (
+    Given,
+    answer_each,
+    as_json,
+    batches,
+    complain,
+    forced_version,
+    is_alone,
+    numbered,
+    say,
+)
+from council.cli.message_words import fault_line
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,
@@ -23,38 +33,29 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.nesting import read_json
+from council.core.tokens import estimated_tokens
+from council.operations.delegation.permitted import permitted
 from council.operations.place import Place
+from council.operations.protocol.messages import Sidecar, most_bytes, publish_all, shortened_fields
+from council.operations.protocol.messages import sign as sign_one
+from council.operations.protocol.messages import verify as verify_all
+from council.wire.building import build as build_one
+from council.wire.building import build_parts, parent_id
 
 _INVALID = InvalidInputError.exit_code
 _REFUSED = RefusedError.exit_code
 
 
-@command(
-    "msg build",
-    "council msg build msg=1 to=W1 type=R tid=1 data=call=plan",
-    'council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"',
-    reads=True,
-)
-def build(
-    place: Place | None = None,
-    fields: list[str] | None = argument(
-        "[FIELD=VALUE]...",
-        "Such as msg=1 to=W1 type=R; without any, or with -, JSON on standard input.",
-        None,
-    ),
-    version: str = option("--version", "V1..V5", "Write in this version; else V5."),
-    minimal: bool = flag("--minimal", "Leave priority and state unused."),
-    pid: str = option("--pid", "M<n>", "The message that this one follows from."),
-    parts: bool = flag(
-        "--parts", "Cut what DATA has no room for into messages, part=1/3 and so on."
-    ),
-    json: bool = JSON,
+def msg_build(
+    place: Place | None,
+    fields: list[str],
+    version: str,
+    minimal: bool,
+    pid: str,
+    parts: bool,
+    json: bool,
 ) -> int:
     """Write a message of its fields; what is left out is filled in."""
-    from council.cli.message_streams import Given, answer_each, batches
-    from council.operations.protocol.messages import most_bytes
-    from council.wire.building import parent_id
-
     if parts and pid:
         raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
     forced = forced_version(version)
@@ -114,8 +115,6 @@ def _built(
     place: Place | None,
 ) -> tuple[list[str], list[str], int]:
     """Build one message; in a workspace, what DATA has no room for is published before."""
-    from council.cli.message_streams import as_json
-
     version = "V5"
     try:
         fields, wanted = told()
@@ -137,15 +136,11 @@ def _texts(
     fields: dict[str, Any], version: str, options: Writing, place: Place | None
 ) -> tuple[list[str], list[str]]:
     """Return the messages that say what the fields say, and the ids of what was published."""
-    from council.wire.building import build as build_one
-    from council.wire.building import build_parts
-
     minimal, pid, parts = options
     if parts:
         return build_parts(fields, version, minimal=minimal), []
     if place is None:
         return [build_one(fields, version, minimal=minimal, pid=pid)], []
-    from council.operations.protocol.messages import publish_all, shortened_fields
 
     short, moved = shortened_fields(fields, version, pid)
     text = build_one(short, version, minimal=minimal, pid=pid)
@@ -156,9 +151,6 @@ def _failed(
     error: CouncilError, version: str, json: bool, found: Any = None
 ) -> tuple[list[str], list[str], int]:
     """Return an error as the answer to one of many messages; each fault gets its line."""
-    from council.cli.message_streams import as_json
-    from council.cli.message_words import fault_line
-
     if isinstance(error, InvalidMessageError):
         notes = [fault_line(version, fault, found) for fault in error.faults]
     else:
@@ -167,36 +159,18 @@ def _failed(
     return lines, notes, error.exit_code
 
 
-@command(
-    "msg convert",
-    'council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
-    reads=True,
-)
-def convert(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    to: str = option("--to", "V1..V5", "The version to write.", ...),
-    lossy: bool = flag("--lossy", "Replace what the version has no place for."),
-    structural: bool = flag("--structural", "Keep the digits of codes, not their meaning."),
-    sidecar: str = option("--sidecar", "FILE", "Keep here what is lost; the way back restores it."),
-    size: bool = flag("--size", "Tell about how many tokens it saves or costs."),
-    version: str = VERSION,
-    json: bool = JSON,
+def msg_convert(
+    place: Place | None,
+    message: str | None,
+    to: str,
+    lossy: bool,
+    structural: bool,
+    sidecar: str,
+    size: bool,
+    version: str,
+    json: bool,
 ) -> int:
     """Write messages in another version; tell what is lost, or why it cannot be."""
-    from council.cli.message_streams import (
-        Given,
-        answer_each,
-        as_json,
-        batches,
-        complain,
-        is_alone,
-        numbered,
-    )
-    from council.core.tokens import estimated_tokens
-    from council.operations.delegation.permitted import permitted
-    from council.operations.protocol.messages import Sidecar, most_bytes
-
     target, forced = forced_version(to) or "", forced_version(version)
     if target == "V5D":
         raise UsageError("nothing is written in V5D", "it is a draft; write V5")
@@ -234,19 +208,10 @@ def _compared(before: int, after: int) -> str:
     return f"about {before} tokens become {after}, {share} % {than}"
 
 
-@command("msg sign", 'council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"')
-def sign(
-    place: Place,
-    message: str | None = MESSAGE,
-    as_: str = option("--as", "AGENT", "Who signs: W1, or an agent; the sender if left out."),
-    session: str = option("--session", "S<n>", "The session; else the context, or S0."),
-    key_file: str = KEY_FILE,
-    json: bool = JSON,
+def msg_sign(
+    place: Place, message: str | None, as_: str, session: str, key_file: str, json: bool
 ) -> int:
     """Sign V5 messages with the shared key and a nonce that was never used."""
-    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
-    from council.operations.protocol.messages import most_bytes
-    from council.operations.protocol.messages import sign as sign_one
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         found = given.read("V5")
@@ -260,15 +225,8 @@ def sign(
     return answer_each(batches(message, most_bytes(place), "V5"), answer)
 
 
-@command("msg verify", "council msg verify <inbox")
-def verify(
-    place: Place, message: str | None = MESSAGE, key_file: str = KEY_FILE, json: bool = JSON
-) -> int:
+def msg_verify(place: Place, message: str | None, key_file: str, json: bool) -> int:
     """Check signatures; each holds once, and a second time is a replay."""
-    from council.cli.message_streams import as_json, batches, complain, is_alone, numbered, say
-    from council.operations.protocol.messages import most_bytes
-    from council.operations.protocol.messages import verify as verify_all
-
     worst = 0
     for batch in batches(message, most_bytes(place), "V5"):
         readings = [one.read("V5") for one in batch]
@@ -299,8 +257,6 @@ _REASONS = {
 
 
 def _refusal(verdict: Any, found: Any) -> list[str]:
-    from council.cli.message_words import fault_line
-
     lines = [fault_line("V5", fault, found) for fault in verdict.errors]
     return [
         f"{_REASONS[verdict.reason]}; {line}" if verdict.reason in _REASONS else line

@@ -13,51 +13,46 @@ from collections.abc import Callable
 from typing import Any
 
 from council.cli.edge import Output
-from council.cli.message_options import MESSAGE, STRICT, VERSION, forced_version
-from council.cli.parameters import JSON, LANG, argument, command, flag
+from council.cli.message_streams import (
+    Given,
+    answer_each,
+    as_json,
+    batches,
+    forced_version,
+    is_alone,
+    numbered,
+)
+from council.cli.message_words import fault_lines, fields_page, heading, warning_lines
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.operations.place import Place
+from council.operations.protocol.messages import language_of, most_bytes
+from council.operations.protocol.payloads import known_of
+from council.wire.conversion import compare
+from council.wire.economy import lint as advise
+from council.wire.messages import VERSIONS, parse, validate
+from council.wire.pages import changes_between
+from council.wire.replies import reply_to_fault
 
 _INVALID = InvalidInputError.exit_code
 
 
-@command(
-    "msg parse",
-    'council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"',
-    "council msg parse --json <log",
-    reads=True,
-)
-def parse(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    strict: bool = STRICT,
-    json: bool = JSON,
+def msg_parse(
+    place: Place | None, message: str | None, version: str, strict: bool, json: bool
 ) -> int:
     """Read messages of any version; tell their fields, or every fault at once."""
-    from council.cli.message_words import fields_page
-
     return _judged(place, message, version, strict, json, fields_page)
 
 
-@command(
-    "msg validate",
-    'council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"',
-    reads=True,
-)
-def validate(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    strict: bool = STRICT,
-    reply: bool = flag("--reply", "Answer the message that replies to the fault."),
-    known: bool = flag(
-        "--known", "Also check that its agents, task, context and references exist here."
-    ),
-    json: bool = JSON,
+def msg_validate(
+    place: Place | None,
+    message: str | None,
+    version: str,
+    strict: bool,
+    reply: bool,
+    known: bool,
+    json: bool,
 ) -> int:
     """Check messages against the checklist of their version."""
-    from council.cli.message_words import heading
 
     def said(found: Any) -> str:
         return "" if reply else f"valid: {heading(found)}"
@@ -84,12 +79,6 @@ def _judged(
     Raises:
         NotFoundError: The workspace is asked for, and there is none.
     """
-    from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone, numbered
-    from council.cli.message_words import fault_lines, warning_lines
-    from council.operations.protocol.messages import most_bytes
-    from council.wire.messages import validate
-    from council.wire.replies import reply_to_fault
-
     forced = forced_version(version)
     alone = is_alone(message)
     if known and place is None:
@@ -115,23 +104,12 @@ def _known(here: Place | None, parsed: Any) -> Any:
     """Return what exists in the workspace that was asked for; None leaves it unasked."""
     if here is None or parsed.errors:
         return None
-    from council.operations.protocol.payloads import known_of
 
     return known_of(here, parsed)
 
 
-@command("msg lint", "council msg lint --version V5 <log", reads=True)
-def lint(
-    place: Place | None = None,
-    message: str | None = MESSAGE,
-    version: str = VERSION,
-    lang: str = LANG,
-) -> Output:
+def msg_lint(place: Place | None, message: str | None, version: str, lang: str) -> Output:
     """Say what messages of one cycle could save: advice, never a fault."""
-    from council.cli.message_streams import batches
-    from council.operations.protocol.messages import language_of, most_bytes
-    from council.wire.economy import lint as advise
-
     forced = forced_version(version)
     spoken = language_of(place, lang, os.environ)
     unreadable: list[str] = []
@@ -154,17 +132,8 @@ def lint(
     )
 
 
-@command("msg diff", "council msg diff V4 V5", reads=True)
-def diff(
-    place: Place | None = None,
-    before: str = argument("BEFORE", "A version, or a message."),
-    after: str = argument("AFTER", "A later one, or a message."),
-    lang: str = LANG,
-) -> Output:
+def msg_diff(place: Place | None, before: str, after: str, lang: str) -> Output:
     """Tell what changed between two versions, or what differs between two messages."""
-    from council.operations.protocol.messages import language_of
-    from council.wire.messages import VERSIONS
-
     given = [one.upper() for one in (before, after)]
     named = [one in VERSIONS for one in given]
     if all(named):
@@ -175,8 +144,6 @@ def diff(
 
 
 def _versions_compared(older: str, newer: str, lang: str) -> Output:
-    from council.wire.pages import changes_between
-
     found = changes_between(older, newer, lang)
     words = {"added": "ajouté", "changed": "modifié", "removed": "retiré"} if lang == "fr" else {}
     lines = []
@@ -190,10 +157,6 @@ def _versions_compared(older: str, newer: str, lang: str) -> Output:
 
 
 def _messages_compared(before: str, after: str) -> Output:
-    from council.cli.message_words import fault_lines
-    from council.wire.conversion import compare
-    from council.wire.messages import parse
-
     both = [parse(os.fsencode(one)) for one in (before, after)]
     faults = [
         f"council: message {number}: {line}"
@@ -214,24 +177,11 @@ def _or_dash(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-@command(
-    "msg explain", "council msg explain E13", "council msg explain --card --lang fr", reads=True
-)
-def explain(
-    place: Place | None = None,
-    what: str | None = argument(
-        "[MESSAGE|CODE|VERSION|WORD|-]",
-        "A message, a code (E13), a version, a word (W_TYPE_Q, CTX), or - for many.",
-        None,
-    ),
-    card: bool = flag("--card", "Print the quick reference card of V5."),
-    version: str = VERSION,
-    lang: str = LANG,
-    json: bool = JSON,
+def msg_explain(
+    place: Place | None, what: str | None, card: bool, version: str, lang: str, json: bool
 ) -> Output | int:
     """Explain a message part by part, a code, a version or a word; print the reference card."""
     from council.cli.message_pages import explained, explained_card
-    from council.operations.protocol.messages import language_of, most_bytes
 
     forced = forced_version(version)
     spoken = language_of(place, lang, os.environ)

@@ -1,14 +1,14 @@
-"""The options of the commands that programs call all day, in one literal table.
+"""Reads the table of commands: what they are called, what they take, what a command line means.
 
-From this table both the small parser of the hot path and the parameters of
-the Typer commands are made, so the two cannot drift apart.
+From this both the small parser of the commands that programs call all day and
+Typer's commands are made, so the two cannot drift apart.
 
 Source: `cli.md` sections 1 and 2, `architecture.md` section 4.
 """
 
 from __future__ import annotations
 
-from council.cli.table import words_of_name
+from council.cli.table import SHARED, TABLE
 from council.core.errors import UsageError
 from council.core.record import Record
 
@@ -16,279 +16,200 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The modules of commands that programs call all day; the small parser is for all in them.
+_HOT = frozenset(("hot_commands", "turns", "delegation"))
+_GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
+_EVERYWHERE = ("ROOT NOW JSON",)
+_FURTHER_IN = "\n        "
+
 
 class Option(Record):
-    """One option or argument of a command.
+    """One option or argument of a command, as `table` describes them.
 
-    `flags` is empty for a positional argument. A `flag` takes no value; a
-    `optional` value may be left out (`--wait` or `--wait 5m`). `many` may be
-    given again and again.
+    `flags` is empty for an argument, `metavar` for a flag, which takes no value. `least` is the
+    least that a whole number may be, `bare` the value of an option that is given without one,
+    `of` names what a shell completes it with.
     """
 
     name: str
-    flags: tuple[str, ...] = ()
-    help: str = ""
-    metavar: str = "TEXT"
-    flag: bool = False
-    many: bool = False
-    optional_value: str = ""
-    choices: tuple[str, ...] = ()
+    flags: tuple[str, ...]
+    metavar: str
+    help: str
+    many: bool
+    required: bool
+    choices: tuple[str, ...]
+    whole: bool
+    least: int | None
+    bare: str
+    of: str
+    default: Any
+
+    @property
+    def is_flag(self) -> bool:
+        """Returns true if it takes no value."""
+        return bool(self.flags) and not self.metavar
+
+
+class Row(Record):
+    """What the table says of one command or group; `same_as` is the command an old name means."""
+
+    heading: str
+    module: str
+    reads: bool
+    hidden: bool
+    summary: str
+    same_as: str
+    lines: list[str]
 
 
 class Command(Record):
-    """One command: its summary, its options, one example, and what help says last."""
+    """One command, ready to be parsed; `fixed` are the values that its old name stands for."""
 
     name: str
     summary: str
-    example: str
-    options: tuple[Option, ...]
-    last: str = ""
+    module: str
+    function: str
+    reads: bool
+    examples: list[str]
+    last: str
+    options: list[Option]
+    fixed: dict[str, Any]
 
 
-def _option(
-    flags: str,
-    metavar: str,
-    help: str,
-    *,
-    many: bool = False,
-    optional_value: str = "",
-    choices: tuple[str, ...] = (),
-) -> Option:
-    """Return an option with a value; its first flag names it."""
-    name = flags[2:].partition(" ")[0].replace("-", "_")
+def _rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    name = heading = module = ""
+    for line in TABLE.strip().replace(_FURTHER_IN, " ").split("\n"):
+        first, _, rest = line.partition(" ")
+        if not first:
+            rows[name].lines.append(line.strip())
+        elif first == "==":
+            heading = rest
+        elif first == "in":
+            module = rest
+        else:
+            head, _, summary = line.partition("  ")
+            head, *marks = head.split(", ")
+            name, _, same_as = head.partition(" = ")
+            rows[name] = Row(
+                heading=heading,
+                module=module,
+                reads="reads" in marks,
+                hidden="hidden" in marks or bool(same_as),
+                summary=summary,
+                same_as=same_as,
+                lines=[],
+            )
+    return rows
+
+
+ROWS = _rows()
+_GROUPS = {name.rpartition(" ")[0] for name in ROWS}
+
+
+def names(group: str, *, hidden: bool = False) -> list[str]:
+    """Return the words that may follow a group, or `council` itself for "".
+
+    Those that are shown nowhere are among them only if `hidden`.
+    """
+    at = len(group) + 1 if group else 0
+    return [
+        name[at:]
+        for name, row in ROWS.items()
+        if name.rpartition(" ")[0] == group and (hidden or not row.hidden)
+    ]
+
+
+def is_group(name: str) -> bool:
+    """Return true if a name is that of a group of commands."""
+    return name in _GROUPS
+
+
+def words_of_name(argv: list[str]) -> int:
+    """Return how many words at the beginning of a command line name the command."""
+    if not argv or argv[0] not in _GROUPS:
+        return 1
+    return 3 if " ".join(argv[:2]) in _GROUPS else 2
+
+
+def command(name: str) -> Command:
+    """Return a command of the table."""
+    row = ROWS[name]
+    words = row.same_as.split()
+    same = words_of_name(words)
+    meant = " ".join(words[:same]) or name
+    lines = row.lines or ROWS[meant].lines
+    options = _options([one for one in lines if one[0] not in "$>"])
+    if not {"root", "json"} & {one.name for one in options}:
+        options += _options(_EVERYWHERE)
+    found = Command(
+        name=name,
+        summary=row.summary,
+        module=ROWS[meant].module,
+        function="list_" if meant == "list" else meant.replace(" ", "_").replace("-", "_"),
+        reads=ROWS[meant].reads,
+        examples=[one[2:] for one in row.lines if one[0] == "$"] or [f"council {name}"],
+        last=" ".join(one[2:] for one in lines if one[0] == ">"),
+        options=options,
+        fixed={},
+    )
+    if words:
+        found.options = [one for one in options if not set(one.flags) & set(words)]
+        left = {one.name for one in found.options}
+        values = parse(command(meant), words[same:])
+        found.fixed = {name: value for name, value in values.items() if name not in left}
+    return found
+
+
+def _options(lines: list[str] | tuple[str, ...]) -> list[Option]:
+    found: list[Option] = []
+    for line in lines:
+        if line.isupper():
+            for shared in line.split():
+                text = SHARED[shared].strip().replace(_FURTHER_IN, " ")
+                found += _options([one.strip() for one in text.split("\n")])
+        else:
+            found.append(_option(line))
+    return found
+
+
+def _option(line: str) -> Option:
+    spec, _, said = line.partition("  ")
+    words = spec.split()
+    flags = tuple(one for one in words if one[0] == "-")
+    rest = words[len(flags) :]
+    name = flags[0][2:].replace("-", "_") if flags else rest.pop(0)
+    metavar = rest.pop(0) if rest else ""
+    marks = dict(one.partition("=")[::2] for one in rest)
+    is_flag = bool(flags) and not metavar
+    default: Any = False if is_flag else [] if "many" in marks else marks.get("else", "")
+    if "or-none" in marks or "whole" in marks:
+        default = int(default) if default else None
     return Option(
-        name="as_" if name == "as" else name,
-        flags=tuple(flags.split()),
-        help=help,
+        name=f"{name}_" if name in ("as", "for") else name,
+        flags=flags,
         metavar=metavar,
-        many=many,
-        optional_value=optional_value,
-        choices=choices,
+        help=said,
+        many="many" in marks,
+        required="required" in marks
+        or not (flags or metavar[0] == "[" or marks.keys() & {"else", "or-none"}),
+        choices=tuple((marks["one-of"] or metavar).split("|")) if "one-of" in marks else (),
+        whole="whole" in marks,
+        least=int(marks["whole"]) if marks.get("whole") else None,
+        bare=marks.get("bare", ""),
+        of=marks.get("of", ""),
+        default=default,
     )
 
 
-def _flag(name: str, help: str) -> Option:
-    return Option(name=name[2:].replace("-", "_"), flags=(name,), help=help, flag=True)
-
-
-ROOT = _option("--root", "DIR", "The workspace; else COUNCIL_ROOT or upwards.")
-NOW = _option("--now", "ISO8601", "Take this instant for the present time.")
-JSON = _flag("--json", "Print one JSON document and nothing else.")
-NAME = _option(
-    "--name", "NAME", "Which conversation; else COUNCIL_NAME, the only open one, or `active`."
-)
-# The same as an argument, in every command that takes no text (OP-017).
-CONVERSATION = Option(
-    name="conversation", metavar="[NAME]", help="Which conversation; the same as --name."
-)
-AS = _option("--as", "AGENT", "Who is speaking; else COUNCIL_AGENT or the agent's folder.")
-LANG = _option(
-    "--lang", "en|fr", "Language of the texts; else the workspace's, or that of your locale."
-)
-EVERYWHERE = (ROOT, NOW, JSON)
-# What a word too many may have been meant for.
-QUOTES = "a text of several words needs quotes"
-BY_NAME = "a conversation is named by --name"
-CHANNEL = Option(name="channel", metavar="CHANNEL", help="The id of the channel.")
-RUN_ID = _option("--run-id", "ID", "The run; the same one counts once. Else COUNCIL_TASK_ID.")
-
-_ANSWER = (
-    Option(name="text", metavar="[TEXT|-]", help="The text, or - to read standard input."),
-    _option("--file", "PATH", "Read the text from a file (UTF-8)."),
-    AS,
-    NAME,
-    _option("--task", "TASK", "The task this answers; else COUNCIL_TASK_ID."),
-)
-
-_CHECK = _flag("--check", "Say what would be understood and what is missing; record nothing.")
-
-# The parts of a structured turn or vote, for who does not write its form by hand (DL-011).
-_STATED = (
-    _option("--position", "TEXT", "Deliberation: your position; the text is then your reasoning."),
-    _option(
-        "--stance",
-        "PEER=agree|partial|disagree[:COMMENT]",
-        "Deliberation: your stance towards a peer; once for each.",
-        many=True,
-    ),
-    _option(
-        "--confidence",
-        "1-5",
-        "Deliberation: how sure you are, 1 very uncertain to 5 highly confident.",
-        choices=("1", "2", "3", "4", "5"),
-    ),
-)
-
-# What one agent hands another (P8-011, P8-021).
-_HANDED = (
-    Option(name="text", metavar="[TEXT|-]", help="The message, or - to read standard input."),
-    _option("--file", "PATH", "Read the message from a file (UTF-8)."),
-    _option("--message", "TEXT", "The message, instead of the argument."),
-    _option("--to", "AGENT|cap:WORD", "Whom it is for; or whoever can do that."),
-    _option("--as --from", "AGENT", "Who asks; else COUNCIL_AGENT or the agent's folder."),
-    _option("--trace", "ID", "What it belongs to; inside a run it is known."),
-    _option("--session", "KEY", "The transcript; else the usual one of the agent."),
-    _option("--ref", "ARTIFACT", "An artifact that goes with it; once for each.", many=True),
-    _option(
-        "--input", "FILE|-", "The whole request as one JSON document; options count before it."
-    ),
-)
-
-HOT: dict[str, Command] = {
-    "agent message": Command(
-        name="agent message",
-        summary="Leave an agent a message; nothing is run.",
-        example='council agent message --to sage --as owl --trace t1 "The brief changed."',
-        options=(
-            *_HANDED,
-            _option(
-                "--priority",
-                "P0|P1|P2",
-                "P0 comes first in the inbox; else P1.",
-                choices=("P0", "P1", "P2"),
-            ),
-            *EVERYWHERE,
-        ),
-    ),
-    "agent call": Command(
-        name="agent call",
-        summary="Have an agent do one thing, under guard, and wait for its answer.",
-        example='council agent call --to sage --as owl --trace t1 "Is this right?"',
-        options=(
-            *_HANDED,
-            _option(
-                "--limit",
-                "NAME=NUMBER",
-                "A tighter limit, once for each: timeoutMs, maxDepth, maxCallsPerTrace, "
-                "maxToolCalls (only calls that the run reports), dedupeWindowMs, "
-                "pairRateLimitPerMinute.",
-                many=True,
-            ),
-            _option("--schema", "FILE", "The JSON Schema that the answer must have."),
-            *EVERYWHERE,
-        ),
-        last="Exit: 0 ok, 1 error (the agent failed), 2 wrong usage, 3 invalid (the answer is not "
-        "of the form of --schema, or the request cannot be read), 5 no such agent or artifact, "
-        "6 rejected (a guard refused), 7 timeout.",
-    ),
-    "respond": Command(
-        name="respond",
-        summary="Answer the round under way as an agent.",
-        example='council respond --as henry "We should build it, and here is why."',
-        options=(
-            *_ANSWER,
-            _CHECK,
-            _option(
-                "--status",
-                "responded|agreed|done",
-                "responded (default), agreed (nothing left to argue), done (leaves for good).",
-                choices=("responded", "agreed", "done"),
-            ),
-            *_STATED,
-            *EVERYWHERE,
-        ),
-    ),
-    "vote": Command(
-        name="vote",
-        summary="Vote as an agent; only in the voting phase of a deliberation.",
-        example='council vote --as glm --position "Build it." --stance gpt=agree',
-        options=(*_ANSWER, _CHECK, *_STATED, *EVERYWHERE),
-    ),
-    "synthesize": Command(
-        name="synthesize",
-        summary="Write the synthesis; only in the synthesis phase.",
-        example="council synthesize --as henry --file synthesis.md",
-        options=(*_ANSWER, *EVERYWHERE),
-    ),
-    "context": Command(
-        name="context",
-        summary="Print exactly what an agent may see now, as its prompt.",
-        example="council context --as henry",
-        options=(CONVERSATION, AS, NAME, LANG, *EVERYWHERE),
-    ),
-    "wait": Command(
-        name="wait",
-        summary="Wait until it is an agent's turn, or the conversation is over.",
-        example="council wait --as henry --timeout 10m",
-        options=(
-            CONVERSATION,
-            AS,
-            NAME,
-            _option(
-                "--timeout",
-                "DURATION",
-                "Wait no longer than this, such as 10m; else as long as it takes.",
-            ),
-            *EVERYWHERE,
-        ),
-        last="Exit: 0 it is your turn, 5 no such conversation, 7 the timeout has passed, "
-        "8 the conversation is over.",
-    ),
-    "heartbeat": Command(
-        name="heartbeat",
-        summary="Advance everything that is due and wake the next agents; for cron.",
-        example="council heartbeat --json",
-        options=(
-            Option(
-                name="conversation",
-                metavar="[NAME]",
-                help="Serve this conversation only; the same as --name.",
-            ),
-            _option("--name", "NAME", "Serve this conversation only; else all."),
-            _option(
-                "--wait",
-                "[DURATION]",
-                "Stay until nothing is open, or for a duration such as 10m (then exit 7).",
-                optional_value="3650d",
-            ),
-            _flag("--dry-run", "Say what is due, do nothing."),
-            _option("--reply-token", "WORD", "Print exactly this word when nothing changed."),
-            *EVERYWHERE,
-        ),
-    ),
-    "turn begin": Command(
-        name="turn begin",
-        summary="Ask whether an agent may speak in a channel now; for hooks.",
-        example="council turn begin weather --as owl --run-id r1 --json",
-        options=(CHANNEL, AS, RUN_ID, *EVERYWHERE),
-    ),
-    "turn end": Command(
-        name="turn end",
-        summary="Say that the turn of an agent in a channel has ended; for hooks.",
-        example="council turn end weather --as owl --run-id r1 --messages run.json",
-        options=(
-            CHANNEL,
-            AS,
-            RUN_ID,
-            _option(
-                "--messages",
-                "FILE|-",
-                "The messages of the run as JSON; the last of the assistant counts.",
-            ),
-            _option("--text", "TEXT|-", "The final text itself, instead of --messages."),
-            _flag("--post", "Post the text in the channel unless it lies there already."),
-            *EVERYWHERE,
-        ),
-    ),
-}
-
-
-def named_once(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a command, the conversation named in one way.
-
-    Raises:
-        UsageError: An argument and --name name two.
-    """
-    named = values.pop("conversation", "")
-    if named and values["name"] not in ("", named):
-        raise UsageError("two conversations are named", "give NAME or --name, not both")
-    return values | {"name": named} if named else values
+# --- What a command line means
 
 
 def hot_name(argv: list[str]) -> str:
     """Return the name of the hot command that a command line begins with, "" for none."""
     name = " ".join(argv[: words_of_name(argv)])
-    return name if name in HOT else ""
+    row = ROWS.get(name)
+    return name if row and row.module in _HOT and not row.same_as else ""
 
 
 def hoisted(argv: list[str]) -> list[str]:
@@ -309,30 +230,105 @@ def hoisted(argv: list[str]) -> list[str]:
             break
     verb, name = words_of_name(rest), hot_name(rest)
     if name:
-        rest = rest[:verb] + _with_optional_values(HOT[name], rest[verb:])
+        rest = rest[:verb] + _with_bare_values(command(name), rest[verb:])
     return rest[:verb] + moved + rest[verb:] if rest else moved
 
 
-_GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
-
-
 def is_for_every_command(word: str) -> bool:
-    """Tell whether a word is an option that belongs to commands, not to `council` itself."""
+    """Return true if a word is an option that belongs to commands, not to `council` itself."""
     return word == "--json" or word.partition("=")[0] in _GLOBAL_WITH_VALUE
 
 
-def _with_optional_values(command: Command, words: list[str]) -> list[str]:
-    optional = {
-        flag: option.optional_value
-        for option in command.options
-        for flag in option.flags
-        if option.optional_value
-    }
-    filled: list[str] = []
-    for at, word in enumerate(words):
-        following = words[at + 1] if at + 1 < len(words) else "-"
-        if word in optional and following.startswith("-"):
-            filled.append(f"{word}={optional[word]}")
+def _with_bare_values(command: Command, words: list[str]) -> list[str]:
+    bare = {flag: one.bare for one in command.options if one.bare for flag in one.flags}
+    return [
+        f"{word}={bare[word]}" if word in bare and following.startswith("-") else word
+        for word, following in zip(words, [*words[1:], "-"], strict=False)
+    ]
+
+
+def parse(command: Command, words: list[str]) -> dict[str, Any]:
+    """Return the value of every option and argument of a command, by name.
+
+    It reads a command line as Typer does: options may stand anywhere before `--`, an option
+    takes the next word whatever it looks like, the last value counts. One thing it takes that
+    Typer refuses: a text that begins with a dash and holds a space, because agents answer with
+    lists. Neither lists of arguments nor numbers are read here: no hot command has any.
+
+    Raises:
+        UsageError: The command cannot be called so.
+    """
+    values = {one.name: [] if one.many else one.default for one in command.options}
+    by_flag = {flag: one for one in command.options for flag in one.flags}
+    texts: list[str] = []
+    left = words[::-1]
+    while left:
+        word = left.pop()
+        flag, equals, value = word.partition("=")
+        option = by_flag.get(flag)
+        if word == "--":
+            texts += reversed(left)
+            break
+        if option is None:
+            if word.startswith("-") and word != "-" and " " not in word:
+                raise _wrong(command, f"No such option: {flag}")
+            texts.append(word)
+        elif option.is_flag:
+            if equals:
+                raise _wrong(command, f"Option '{flag}' does not take a value.")
+            values[option.name] = True
+        elif not equals and not left:
+            raise _wrong(command, f"Option '{flag}' requires an argument.")
         else:
-            filled.append(word)
-    return filled
+            value = value if equals else left.pop()
+            values[option.name] = [*values[option.name], value] if option.many else value
+    arguments = [one.name for one in command.options if not one.flags]
+    if len(texts) > len(arguments):
+        more = " ".join(texts[len(arguments) :])
+        raise _wrong(command, f"Got unexpected extra argument ({more})", too_many(arguments))
+    return settled(command, values | dict(zip(arguments, texts, strict=False)))
+
+
+def listed(*given: str) -> list[str]:
+    """Return what was named, apart by commas or by giving it again."""
+    return [one.strip() for many in given for one in many.split(",") if one.strip()]
+
+
+def whole_number(text: str, option: str, most: int = 1000) -> int:
+    """Return a number from 1 to `most`, 0 when none was given.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
+        raise UsageError(f"{option} {text!r} is not a whole number from 1 to {most}")
+    return int(text)
+
+
+def too_many(taken: list[str]) -> str:
+    """Say what a word too many may have been meant for, by the names of what is taken."""
+    if {"text", "message", "topic"} & set(taken):
+        return "a text of several words needs quotes; "
+    return "a conversation is named by --name; " if "name" in taken else ""
+
+
+def settled(command: Command, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a command: choices checked, the conversation named in one way.
+
+    Raises:
+        UsageError: A value is none of its choices, or an argument and --name name two.
+    """
+    for one in command.options:
+        if one.choices and values[one.name] not in ("", *one.choices):
+            known = ", ".join(one.choices)
+            raise _wrong(command, f"Invalid value for {one.flags[0]}: choose one of: {known}")
+    named = values.pop("conversation", "")
+    if named and values["name"] not in ("", named):
+        raise UsageError("two conversations are named", "give NAME or --name, not both")
+    return values | command.fixed | ({"name": named} if named else {})
+
+
+def _wrong(command: Command, message: str, hint: str = "") -> UsageError:
+    return UsageError(message, f"{hint}see: council {command.name} --help")

@@ -2,15 +2,31 @@
 
 `agent join|leave|caps|query|liveness|select`, `agent group add|remove|list`.
 
-Source: `cli.md` section 2, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
+Source: `cli.md` sections 2 and 3, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-561.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from council.cli.edge import Output
-from council.cli.parameters import argument, command, flag, listed, option, whole_number
-from council.core.errors import UsageError
+from council.cli.options import listed, whole_number
+from council.cli.views import ago, rows_text
+from council.core.errors import NotFoundError, UsageError
+from council.core.plain_text import plain_line
+from council.core.protocol.messages import inline, is_inline
+from council.core.protocol.protocol_ids import is_protocol_id, role_word
+from council.core.protocol.registering import Joining
+from council.core.protocol.registry import CAPABILITIES
+from council.core.protocol.selection import Selection
+from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
+from council.operations.protocol.registry import change_group, declare, tell_liveness
+from council.operations.protocol.registry import join as register
+from council.operations.protocol.registry import leave as take_out
+from council.operations.protocol.registry_changes import not_registered, registry_of
+from council.operations.protocol.registry_looks import Found, protocol_id_of, weigh, whom
+from council.operations.protocol.registry_looks import query as look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,34 +35,19 @@ if TYPE_CHECKING:
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")
 
-WHO = argument("[ID]", "A protocol id such as W3, or an agent.")
-AS = option("--as", "AGENT", "Who it is; else COUNCIL_AGENT or the agent's folder.")
-CAPS = option("--caps", "A,B", "What it can do, such as web_search,plan.")
 
-
-@command(
-    "agent join",
-    "council agent join --as henry",
-    'council agent join W3 --caps web_search --desc "Research"',
-)
-def join(
+def agent_join(
     place: Place,
-    who: str = WHO,
-    as_: str = AS,
-    role: str = option("--role", "ROLE", "Its role: worker, orchestrator, router; or W, O, R."),
-    caps: str = CAPS,
-    desc: str = option("--desc", "TEXT", "What it is there for, in one line."),
-    max_depth: str = option(
-        "--max-depth", "1-6", "The depth of hand-offs from which on it refuses."
-    ),
-    version: str = option("--version", "V4|V5", "What it speaks; else V5."),
-    fallback: str = option("--fallback", "V4|V5", "What it speaks besides."),
+    who: str,
+    as_: str,
+    role: str,
+    caps: str,
+    desc: str,
+    max_depth: str,
+    version: str,
+    fallback: str,
 ) -> Output:
     """Give an agent its protocol id: the one it proposes, or the next free one."""
-    from council.core.protocol.registering import Joining
-    from council.operations.protocol.registry import join as register
-    from council.operations.protocol.registry_looks import whom
-
     proposed, agent = whom(place, who, as_)
     wish = Joining(
         proposed=proposed,
@@ -79,8 +80,6 @@ def _version(word: str, option: str) -> str:
 
 
 def _line(text: str) -> str:
-    from council.core.protocol.messages import inline, is_inline
-
     if text and not is_inline(text):
         raise UsageError(
             "--desc does not fit into a message", f"such as: {inline(text, 60)}; no | > ; or quotes"
@@ -99,36 +98,15 @@ def _done(done: Done, note: str = "") -> Output:
     return Output(record=done.to_record(), text="\n".join(lines), notes=notes)
 
 
-@command("agent leave", 'council agent leave W3 --reason "shutdown"')
-def leave(
-    place: Place,
-    who: str = WHO,
-    reason: str = option("--reason", "TEXT", "Why it leaves."),
-    as_: str = AS,
-) -> Output:
+def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
     """Take an agent out of the protocol, and out of all its groups."""
-    from council.operations.conversations.answer import wake_next
-    from council.operations.protocol.registry import leave as take_out
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     done = take_out(place, protocol_id_of(place, who or as_), reason)
     wake_next(place)  # what it was at goes to somebody else
     return _done(done)
 
 
-@command("agent caps", "council agent caps", "council agent caps W3 web_search,plan")
-def caps(
-    place: Place,
-    who: str = WHO,
-    capabilities: str = argument("[A,B]", "What it can do from now on, and nothing else."),
-    as_: str = AS,
-) -> Output:
+def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
-    from council.core.protocol.protocol_ids import is_protocol_id
-    from council.operations.protocol.registry import declare
-    from council.operations.protocol.registry_changes import not_registered, registry_of
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     if not (who or as_):
         return _standard()
     about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
@@ -144,40 +122,17 @@ def caps(
 
 
 def _standard() -> Output:
-    from council.core.protocol.registry import CAPABILITIES
-
     return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
-@command("agent query", 'council agent query "W*" --status active', reads=True)
-def query(
-    place: Place,
-    pattern: str = argument("[FILTER]", "Whom: *, W*, O*, R*, or one id.", "*"),
-    status: str = option("--status", "STATUS", "Only these: active, unavailable or left."),
-    filter_: str = option("--filter", "FILTER", "The same as the argument."),
-) -> Output:
+def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
     """List who takes part in the protocol: ids, agents, status, load, capabilities."""
-    from council.cli.registry_views import query_text
-    from council.operations.protocol.registry_looks import query as look
-
-    found = look(place, filter_ or pattern, status)
+    found = look(place, filter or pattern, status)
     return Output(record=found.to_record(), text=query_text(found, place.now()))
 
 
-@command("agent liveness", "council agent liveness W3 --load 45 --queue 2")
-def liveness(
-    place: Place,
-    who: str = WHO,
-    load: str = option("--load", "PERCENT", "How busy it is, 0 to 100."),
-    queue: str = option("--queue", "N", "How many messages wait for it."),
-    as_: str = AS,
-) -> Output:
+def agent_liveness(place: Place, who: str, load: str, queue: str, as_: str) -> Output:
     """Say that an agent is alive, with load and queue; without --load, show who is."""
-    from council.cli.registry_views import liveness_text
-    from council.operations.protocol.registry import tell_liveness
-    from council.operations.protocol.registry_looks import protocol_id_of
-    from council.operations.protocol.registry_looks import query as look
-
     if not load and not queue:
         found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
         return Output(record=found.to_record(), text=liveness_text(found, place.now()))
@@ -194,19 +149,10 @@ def _count(text: str, option: str) -> int:
     return int(digits)
 
 
-@command("agent select", "council agent select web_search,summarize --explain", reads=True)
-def select(
-    place: Place,
-    capabilities: str = argument("CAPS", "What the task needs, such as web_search,plan."),
-    explain: bool = flag("--explain", "Show every candidate, and why it is where it is."),
-    count: str = option("--count", "N", "How many at most; else the best one."),
-    depth: str = option("--depth", "0-5", "The depth at which they would be called."),
-    threshold: str = option("--threshold", "0-1", "The least score; else of council.toml."),
+def agent_select(
+    place: Place, capabilities: str, explain: bool, count: str, depth: str, threshold: str
 ) -> Output:
     """Say which worker would get a task, by capabilities, load and last use."""
-    from council.cli.registry_views import selection_output
-    from council.operations.protocol.registry_looks import weigh
-
     wanted = listed(capabilities)
     if not wanted:
         raise UsageError("no capability was named", "such as: council agent select plan")
@@ -227,33 +173,17 @@ def _share(text: str) -> float | None:
     return share
 
 
-GROUP = argument("GROUP", "A group, G1 to G9.")
-
-
-@command("agent group add", "council agent group add G1 W1 W2")
-def group_add(
-    place: Place, group: str = GROUP, members: list[str] = argument("W…", "Workers, such as W1 W2.")
-) -> Output:
+def agent_group_add(place: Place, group: str, members: list[str]) -> Output:
     """Put workers into a group; a message to it reaches each of them once."""
     return _change_group(place, group, members, add=True)
 
 
-@command("agent group remove", "council agent group remove G1 W2")
-def group_remove(
-    place: Place,
-    group: str = GROUP,
-    members: list[str] | None = argument(
-        "[W…]", "Whom to take out; without any, all of them.", None
-    ),
-) -> Output:
+def agent_group_remove(place: Place, group: str, members: list[str]) -> Output:
     """Take workers out of a group; without any left there is no such group."""
     return _change_group(place, group, members or [], add=False)
 
 
 def _change_group(place: Place, group: str, members: list[str], *, add: bool) -> Output:
-    from council.operations.protocol.registry import change_group
-    from council.operations.protocol.registry_looks import protocol_id_of
-
     named = [protocol_id_of(place, one) for one in listed(*members)]
     done = change_group(place, group, named, add=add)
     left = done.registry.groups.get(group, [])
@@ -261,12 +191,106 @@ def _change_group(place: Place, group: str, members: list[str], *, add: bool) ->
     return Output(record=record, text=f"{group}: {' '.join(left) or 'nobody'}")
 
 
-@command("agent group list", "council agent group list --json", reads=True)
-def group_list(place: Place) -> Output:
+def agent_group_list(place: Place) -> Output:
     """List the groups and their members."""
-    from council.operations.protocol.registry_changes import registry_of
-
     groups = {name: list(many) for name, many in sorted(registry_of(place).groups.items())}
     lines = [f"{name}: {' '.join(many) or 'nobody'}" for name, many in groups.items()]
     none = "no groups yet; make one: council agent group add G1 W1 W2"
     return Output(record={"groups": groups}, text="\n".join(lines) or none)
+
+
+_NOBODY = "nobody fits; next: council agent join --as AGENT"
+
+
+def query_text(found: Found, now: datetime) -> str:
+    """Return who was found, one a line."""
+    if not found.entries:
+        return _NOBODY
+    rows = [
+        (
+            one.id,
+            one.agent or ("coordinator" if one.id == "O1" else "-"),
+            role_word(one.id),
+            str(one.status),
+            f"{one.load}%" if one.alive_at else "-",
+            one.version,
+            ", ".join(one.capabilities) or "-",
+        )
+        for one in found.entries
+    ]
+    columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
+    lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
+    groups = sorted(found.registry.groups.items())
+    lines += [plain_line(f"{name}: {' '.join(many)}") for name, many in groups]
+    del now
+    return "\n".join(lines)
+
+
+def liveness_text(found: Found, now: datetime) -> str:
+    """Return who is alive: load, queue, last sign of life."""
+    rows = [
+        (
+            one.id,
+            one.agent or "-",
+            str(one.status),
+            f"{one.load}%" if one.alive_at else "-",
+            one.queue if one.alive_at else "-",
+            ago(now, one.seen_at) if one.seen_at else "never",
+            "yes" if one.watched else "no",
+        )
+        for one in found.entries
+    ]
+    columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
+    return rows_text(columns, rows, whole=("id", "agent", "status"))
+
+
+def selection_output(found: Selection, count: int, *, explain: bool, now: datetime) -> Output:
+    """Say who would get a task; with `explain`, why everybody else would not."""
+    chosen = found.first(count)
+    record: dict[str, object] = {
+        "required": list(found.required),
+        "threshold": found.threshold,
+        "selected": list(chosen),
+        "order": list(found.order),
+        "candidates": [one.to_record() for one in found.candidates],
+    }
+    text = explained(found, count, now) if explain else "\n".join(chosen)
+    if chosen:
+        return Output(record=record, text=text)
+    needed = ", ".join(found.required) or "it"
+    nobody = NotFoundError(
+        f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
+    )
+    notes = [f"council: {nobody.message} ({nobody.hint})"]
+    return Output(
+        record={**record, "error": nobody.to_record()},
+        text=text,
+        notes=notes,
+        code=nobody.exit_code,
+    )
+
+
+def explained(found: Selection, count: int, now: datetime) -> str:
+    """Return every candidate with what speaks for it, the best first."""
+    if not found.candidates:
+        return "there are no workers; next: council agent join --as AGENT"
+    chosen = found.first(count)
+    rows = []
+    for weighed in found.candidates:
+        one = weighed.candidate
+        mark = "->" if one.id in chosen else ""
+        used = ago(now, one.last_used) if one.last_used else "never"
+        why = weighed.why_not or (f"lacks {', '.join(weighed.missing)}" if weighed.missing else "")
+        rows.append(
+            (
+                mark,
+                one.id,
+                f"{weighed.score:.2f}",
+                f"{one.load}%",
+                used,
+                ", ".join(weighed.matched) or "-",
+                why,
+            )
+        )
+    columns = ("", "id", "score", "load", "last used", "has", "note")
+    return rows_text(columns, rows, whole=("", "id", "score", "load"))

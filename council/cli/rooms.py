@@ -1,19 +1,35 @@
-"""The commands on channels, turns and discussions, for Typer.
+"""The commands on channels, turns and discussions, and how channels are shown.
 
-Source: `cli.md` section 2 (document 001).
+Lines are plain, and of at most 80 columns where they are ours.
+
+Source: `cli.md` sections 2 and 3 (document 001), DG-136, DG-137.
 """
 
 from __future__ import annotations
 
-from council.cli.edge import Output, read_text
-from council.cli.parameters import AS, argument, command, listed, option
-from council.core.errors import UsageError
-from council.core.ids import is_name
-from council.operations.place import Place, speaker
+from textwrap import wrap
 
-CHANNEL = argument("CHANNEL", "The id of the channel.")
-NAMES = option("--participants", "A,B", "Agent ids or accounts, with commas.")
-MEMBERS = option("--members", "A,B", "The same as above.")
+from council.cli.edge import Output, read_text
+from council.cli.options import listed
+from council.core.errors import CouncilError, UsageError
+from council.core.events import Event
+from council.core.ids import is_name
+from council.core.plain_text import plain_line, plain_text
+from council.core.rooms.authorship import PROOF
+from council.core.rooms.channel_records import message_to_record, shown
+from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
+from council.core.times import render_instant
+from council.operations.place import Place, speaker
+from council.operations.rooms.channels import CREATABLE, change_members, change_mode
+from council.operations.rooms.channels import post as say
+from council.operations.rooms.discussing import complete as close
+from council.operations.rooms.showing import Standing, all_standing, answer_to, standing
+from council.operations.rooms.turns import wake as rouse
+from council.store.rooms.channel_words import cycle_line, floor_line, role_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _who(place: Place, as_: str) -> str:
@@ -33,19 +49,10 @@ def _poster(place: Place, as_: str) -> str:
     return speaker(place, as_)
 
 
-@command("channel create", "council channel create chat weather --participants owl,gecko --as owl")
-def create(
-    place: Place,
-    mode: str = argument("chat|report|work", "What it is for."),
-    channel: str = argument("NAME", "Its name."),
-    participants: str = NAMES,
-    members: str = MEMBERS,
-    topic: str = option("--topic", "TEXT", "One line."),
-    as_: str = AS,
+def channel_create(
+    place: Place, mode: str, channel: str, participants: str, members: str, topic: str, as_: str
 ) -> Output:
     """Make a channel; the moderator is always a member."""
-    from council.cli.room_views import channel_output
-    from council.operations.rooms.channels import CREATABLE
     from council.operations.rooms.channels import create as make
 
     if mode == "discussion":
@@ -60,17 +67,8 @@ def create(
     return channel_output(made, f"{made.channel_id}: made, a {made.mode} channel")
 
 
-@command("channel mode", "council channel mode weather report")
-def mode(
-    place: Place,
-    channel: str = CHANNEL,
-    mode: str = argument("[MODE]", "The mode to set: none, chat or report."),
-) -> Output:
+def channel_mode(place: Place, channel: str, mode: str) -> Output:
     """Show or set the mode of a channel; work and discussion are locked for ever."""
-    from council.cli.room_views import channel_output
-    from council.operations.rooms.channels import change_mode
-    from council.operations.rooms.showing import standing
-
     if not mode:
         found = standing(place, channel).channel
         return channel_output(found, f"{channel}: {found.mode}")
@@ -78,43 +76,20 @@ def mode(
     return channel_output(step.channel, f"{channel}: {step.channel.mode}")
 
 
-@command("channel show", "council channel show weather", reads=True)
-def show(
-    place: Place,
-    channel: str = CHANNEL,
-    count: int = option("--last", "N", "How many of the newest messages.", 10),
-) -> Output:
+def channel_show(place: Place, channel: str, last: int) -> Output:
     """Show a channel: who is in it, who has the floor and why, what was said last."""
-    from council.cli.room_views import shown_output
-    from council.operations.rooms.showing import standing
-
-    return shown_output(standing(place, channel, messages=count))
+    return shown_output(standing(place, channel, messages=last))
 
 
-@command("channel list", "council channel list", reads=True)
-def list_(place: Place) -> Output:
+def channel_list(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
-    from council.cli.room_views import list_output
-    from council.operations.rooms.showing import all_standing
-
     return list_output(*all_standing(place))
 
 
-@command("channel post", 'council channel post weather "It will rain." --as owl')
-def post(
-    place: Place,
-    channel: str = CHANNEL,
-    text: str = argument("[TEXT|-]", "The text, or -."),
-    file: str = option("--file", "PATH", "Read it from a file."),
-    run_id: str = option("--run-id", "ID", "The run that says it; says it once."),
-    key: str = option("--key", "KEY", "Stands for this message when retried."),
-    as_: str = AS,
+def channel_post(
+    place: Place, channel: str, text: str, file: str, run_id: str, key: str, as_: str
 ) -> Output:
     """Post a message; it may wake the room, and never ends a turn."""
-    from council.cli.room_views import posted_output
-    from council.operations.rooms.channels import post as say
-    from council.operations.rooms.showing import answer_to
-
     words = read_text(text, file, place.settings.max_text_bytes)
     run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
     said, step = say(place, channel, _poster(place, as_), words, run=run, key=key)
@@ -122,18 +97,8 @@ def post(
     return posted_output(step.channel, said, step.outcome, answer, step.reason)
 
 
-@command("channel members", "council channel members weather add gecko")
-def members(
-    place: Place,
-    channel: str = CHANNEL,
-    action: str = argument("[add|remove]", "What to do."),
-    names: list[str] | None = argument("[WHO]…", "Agent ids or accounts.", None),
-) -> Output:
+def channel_members(place: Place, channel: str, action: str, names: list[str]) -> Output:
     """Show the members of a channel, let some in or take some out."""
-    from council.cli.room_views import members_output
-    from council.operations.rooms.channels import change_members
-    from council.operations.rooms.showing import standing
-
     if not action:
         return members_output(standing(place, channel).channel)
     who = listed(*(names or ()))
@@ -144,38 +109,21 @@ def members(
     return members_output(change_members(place, channel, remove=who).channel)
 
 
-@command("turn status", "council turn status weather", reads=True)
-def status(place: Place, channel: str = CHANNEL) -> Output:
+def turn_status(place: Place, channel: str) -> Output:
     """Show who has the floor of a channel and why, without changing anything."""
-    from council.cli.room_views import status_output
-    from council.operations.rooms.showing import standing
-
     return status_output(standing(place, channel).channel)
 
 
-@command("turn wake", "council turn wake weather")
-def wake(place: Place, channel: str = CHANNEL, as_: str = AS) -> Output:
+def turn_wake(place: Place, channel: str, as_: str) -> Output:
     """Wake a room that fell asleep."""
-    from council.cli.room_views import status_output
-    from council.operations.rooms.turns import wake as rouse
-
     step = rouse(place, channel, _who(place, as_))
     return status_output(step.channel, outcome=step.outcome)
 
 
-@command(
-    "discussion create", "council discussion create rain --as owl --guide g.md --participants fox"
-)
-def open_discussion(
-    place: Place,
-    channel: str = argument("NAME", "Its name."),
-    guide: str = option("--guide", "FILE", "A file: topic, goals, completion criteria."),
-    participants: str = NAMES,
-    callback: str = option("--callback", "CHANNEL", "Where the summary is told."),
-    as_: str = AS,
+def discussion_create(
+    place: Place, channel: str, guide: str, participants: str, callback: str, as_: str
 ) -> Output:
     """Open a discussion with a guide; its initiator will complete it."""
-    from council.cli.room_views import channel_output
     from council.operations.rooms.discussing import create as make
 
     if not guide:
@@ -186,17 +134,169 @@ def open_discussion(
     return channel_output(made, f"{made.channel_id}: opened; {initiator} completes it")
 
 
-@command("discussion complete", "council discussion complete rain --as owl --summary rain.md")
-def complete(
-    place: Place,
-    channel: str = CHANNEL,
-    summary: str = option("--summary", "FILE", "A file in discussion-summary/ or below."),
-    as_: str = AS,
-) -> Output:
+def discussion_complete(place: Place, channel: str, summary: str, as_: str) -> Output:
     """Complete a discussion with a summary: it is sealed, told and minuted."""
-    from council.cli.room_views import completed_output
-    from council.operations.rooms.discussing import complete as close
-
     if not summary:
         raise UsageError("which summary?", "give it with --summary FILE")
     return completed_output(*close(place, channel, speaker(place, as_), summary))
+
+
+_WIDTH = 80
+
+
+def channel_output(channel: Channel, said: str) -> Output:
+    """Say one thing of a channel, then who has the floor."""
+    return Output(record=shown(channel), text=_text([said, f"floor: {floor_line(channel)}"]))
+
+
+def status_output(channel: Channel, *, outcome: str = "") -> Output:
+    """Show who has the floor and why."""
+    record = shown(channel)
+    lines = [plain_line(f"{channel.name}: {outcome}")] if outcome else []
+    if outcome:
+        record["outcome"] = outcome
+    return Output(record=record, text=_text([*lines, *_facts(channel)]))
+
+
+def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
+    """Say how far a discussion has come to its end."""
+    channel, about = step.channel, step.channel.discussion
+    record = {**shown(channel), "outcome": step.outcome}
+    lines = [f"{channel.channel_id}: {step.outcome.replace('-', ' ')}"]
+    if about is not None and about.minutes:
+        lines.append(f"minutes: {about.minutes}")
+    notes = [f"council: still owed: {one.message}" for one in troubles]
+    return Output(record=record, text=_text(lines), notes=notes)
+
+
+def posted_output(
+    channel: Channel, said: Message, outcome: str, answer: str, unnoticed: str = ""
+) -> Output:
+    """Say what became of a message, what the moderator answered at once, and who has the floor.
+
+    `unnoticed` is why the room could take no notice of it yet, "" where it did.
+    """
+    record = {
+        "outcome": outcome,
+        "channelId": channel.channel_id,
+        "message": _message_record(said, {}),
+        "currentSpeaker": channel.speaker or None,
+        "answer": answer or None,
+    }
+    lines = [f"{channel.channel_id}: message {said.id} {outcome.replace('-', ' ')}"]
+    lines += [f"moderator: {answer}"] if answer else []
+    lines.append(f"floor: {floor_line(channel)}")
+    notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
+    return Output(record=record, text=_text(lines), notes=notes)
+
+
+def shown_output(found: Standing) -> Output:
+    """Show a channel, its members and its newest messages."""
+    channel = found.channel
+    record = {
+        **shown(channel),
+        "messages": [_message_record(one, found.origins) for one in found.messages],
+        "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
+    }
+    head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
+    lines = [plain_line(head), *_facts(channel)]
+    if channel.topic:
+        lines += _wrapped("topic", channel.topic)
+    people = ", ".join(f"{one.account} ({role_of(one)})" for one in channel.members.values())
+    lines += _wrapped("members", people or "-")
+    for edit in _wishes(found):
+        lines += _wrapped("edit", _edit(edit))
+    for message in found.messages:
+        lines += ["", *_message(message, found.origins.get(message.id, ""))]
+    return Output(record=record, text=_text(lines))
+
+
+def _wishes(found: Standing) -> list[Event]:
+    return [one for one in found.edits if one.type.startswith("edit.")]
+
+
+def _edit(event: Event) -> str:
+    """Say what the next command will make of one change of the document."""
+    data = event.data
+    if event.type == "edit.accepted":
+        field, _, account = data["field"].partition(".")
+        what = f"{field} becomes {data['to'] or '-'}"
+        if account:
+            what = f"{account} goes" if data["to"] is None else f"{account} comes in"
+        return f"{what}, with the next command"
+    if event.type == "edit.conflict":
+        return f"{data['field']}: block and line differ, the block counts"
+    return f"{data['field']} will be put back: {data['reason']}"
+
+
+def _facts(channel: Channel) -> list[str]:
+    lines = [
+        *_wrapped("floor", floor_line(channel)),
+        *_wrapped("mode", f"{channel.mode}, turns {channel.state}"),
+    ]
+    if channel.state in TAKES_TURNS:
+        lines += _wrapped("order", " > ".join(channel.speakers) or "-")
+        lines += _wrapped("cycle", f"{channel.cycle}: {cycle_line(channel)}")
+    return lines
+
+
+def _message_record(message: Message, origins: dict[int, str]) -> dict[str, Any]:
+    """Return a message for programs; a word of an agent says whether it is verified (XC-014)."""
+    record = message_to_record(message)
+    record.pop(PROOF, None)
+    origin = origins.get(message.id, "")
+    return {**record, "origin": origin} if origin else record
+
+
+def _message(message: Message, origin: str) -> list[str]:
+    kind = str(message.kind) if message.kind != "message" else origin
+    kind = f" ({kind})" if kind else ""
+    who = message.agent or message.author
+    text = message.content.rstrip().split("\n")
+    return [
+        plain_line(f"{message.id}  {who}{kind}  {render_instant(message.at)}"),
+        *(f"    {plain_line(line)}" for line in text),
+    ]
+
+
+def _text(lines: list[str]) -> str:
+    """Return lines as a screen may show them: topics, names and words are those of others."""
+    return plain_text("\n".join(lines))
+
+
+def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -> Output:
+    """List channels, two lines each."""
+    record = {
+        "channels": [shown(one.channel) for one in found],
+        "errors": [{"channelId": name, **error.to_record()} for name, error in broken],
+    }
+    lines: list[str] = []
+    for one in found:
+        channel = one.channel
+        lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
+        lines += _wrapped("  floor", floor_line(channel))
+    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
+    text = _text(lines) or "no channels yet; make one: council channel create"
+    return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
+
+
+def members_output(channel: Channel) -> Output:
+    """List the members of a channel, one a line."""
+    record = {"channelId": channel.channel_id, "members": shown(channel)["members"]}
+    lines = [plain_line(f"{one.account}  {role_of(one)}") for one in channel.members.values()]
+    return Output(record=record, text=_text(lines) or "nobody")
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    """Return `label: text` in lines that fit, cut at blanks."""
+    lead = f"{label}:".ljust(9)
+    line = " ".join(text.split())
+    indented = wrap(
+        line,
+        _WIDTH - 1,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return indented or [lead.rstrip()]

@@ -6,7 +6,6 @@ Source: `cli.md` section 2, P8-071 to P8-075.
 from __future__ import annotations
 
 from council.cli.edge import Output
-from council.cli.parameters import command, flag, option
 from council.core.plain_text import plain_line
 from council.operations.place import Place
 
@@ -17,19 +16,14 @@ if TYPE_CHECKING:
 _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
 
-@command(
-    "route explain", "council route explain --channel support --capability summarize", reads=True
-)
-def explain(
+def route_explain(
     place: Place,
-    session: str = option("--session", "KEY", "The session it belongs to."),
-    peer: str = option("--peer", "NAME", "Who wrote, where it came directly."),
-    channel: str = option("--channel", "NAME", "The channel it came by."),
-    account: str = option("--account", "NAME", "The account it came to."),
-    mode: str = option("--mode", "MODE", "The mode of work it is for."),
-    capability: list[str] | None = option(
-        "--capability", "WORD", "What must be mastered; once for each.", None
-    ),
+    session: str,
+    peer: str,
+    channel: str,
+    account: str,
+    mode: str,
+    capability: list[str],
 ) -> Output:
     """Say which agent something that comes in would go to, and why; nothing is started."""
     from council.core.delegation.routing import Facts
@@ -74,10 +68,7 @@ def _warned(warnings: list[Warned]) -> list[str]:
     return [plain_line(f"warning ({one.kind}): {one.said}") for one in warnings]
 
 
-@command("route check", "council route check --strict", reads=True)
-def check(
-    place: Place, strict: bool = flag("--strict", "Exit 3 when there is anything to warn of.")
-) -> Output:
+def route_check(place: Place, strict: bool) -> Output:
     """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
     from council.operations.delegation.routing import rules, warnings
 

@@ -1,14 +1,15 @@
-"""What `ask` and the demo show: who is thinking, who answered, what was said.
+"""What `ask`, `convene --run` and the demo show: who is thinking, what was said, the verdict.
 
-It is told states of one conversation and prints what is new in each: in
+A stage is told states of one conversation and prints what is new in each: in
 colour and with a line that lives on a terminal, plain lines otherwise.
 
-Source: C0-082, OP-004, `cli.md` sections 1 and 2 (`ask`, `demo`).
+Source: C0-082, OP-003, OP-004, `cli.md` sections 1 and 2 (`ask`, `convene --run`, `demo`).
 """
 
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
+from council.cli.edge import Output
 from council.cli.views import PlainConsole, as_text, markdown_view
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
@@ -28,7 +30,9 @@ from council.core.conversations.quoted import Checker
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.excerpts import excerpt, first_paragraph
 from council.core.plain_text import plain_line
-from council.operations.reporting.minute_words import verdict_words
+from council.operations.conversations.follow import Ended, follow, minutes_of
+from council.operations.place import Place
+from council.operations.reporting.minute_words import WORDS, verdict_words
 
 _EXCERPT_CHARS = 220
 _QUOTED_CHARS = 100
@@ -36,7 +40,7 @@ _MOST_QUOTED = 3
 _ASCRIBED_CHARS = 70  # such as a name, marks and "said"
 _INDENT = 5
 
-_WORDS = {
+_WORDS: dict[str, dict[str, Any]] = {
     "en": {
         "COLLECT": "each gives its position and sees nobody else's",
         "CHALLENGE": "they read each other and object, with exact quotations",
@@ -58,6 +62,9 @@ _WORDS = {
         "parts": ("Decision", "Dissent", "Next step"),
         "minutes": "The minutes:",
         "quoted": "“{}”",
+        "answers": "{who} answers by hand: {command}",
+        "answer": "{who} answer by hand: {command}",
+        "left": "{name} stays open; go on with: council ask --resume {name}",
     },
     "fr": {
         "COLLECT": "chacun donne sa position sans voir celle des autres",
@@ -80,6 +87,9 @@ _WORDS = {
         "parts": ("Décision", "Désaccord", "Prochaine étape"),
         "minutes": "Le compte rendu :",
         "quoted": "« {} »",
+        "answers": "{who} répond à la main : {command}",
+        "answer": "{who} répondent à la main : {command}",
+        "left": "{name} reste ouvert ; pour continuer : council ask --resume {name}",
     },
 }
 
@@ -101,7 +111,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words: dict[str, Any] = _WORDS["en"]
+        self._words = _WORDS["en"]
         self._stances = verdict_words("en")
         self._told: set[str] = set()
 
@@ -289,3 +299,98 @@ def verdict(minutes: str, path: str, lang: str) -> str:
         chosen += [f"## {one.strip()}" for one in blocks[1:] if one.startswith(wanted)][:1]
     shown = markdown_view("\n\n".join(chosen))
     return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}\n{path}\n"
+
+
+def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: str = "") -> Output:
+    """Show what is said until the minutes are written, then the verdict.
+
+    Progress goes to standard error, so that standard output holds the verdict alone.
+    Ctrl-C leaves after the look under way, a second one at once.
+    """
+    stage = Stage(quiet=quiet, beside=True)
+    lang = state.lang if state.lang in _WORDS else "en"
+    stage.speak(lang)
+    said, left = _WORDS[lang], Left()
+    told: list[str] = []
+    if first:
+        stage.note(first, whole=False)
+    with left, stage:
+        shown_rev = -1
+        for seen in follow(place, state.name, state.conversation_id):
+            if seen.rev != shown_rev:
+                shown_rev = seen.rev
+                stage.show(seen)
+                by_hand = [one for one in _by_hand(seen) if one not in told]
+                if by_hand:
+                    told += by_hand
+                    key = "answer" if len(by_hand) > 1 else "answers"
+                    command = f"council respond --as {by_hand[0]} --name {seen.name}"
+                    stage.note(said[key].format(who=", ".join(by_hand), command=command))
+            stage.tick(seen, place.now())
+            if left.asked:
+                break
+    if left.asked:
+        stage.note(said["left"].format(name=state.name))
+        raise KeyboardInterrupt
+    ended = minutes_of(place, state.conversation_id)
+    return Output(
+        record=_record(state, ended),
+        text=f"{as_text(markdown_view(first_minute(ended))).rstrip()}\n\n{ended.line}",
+        code=ended.code,
+    )
+
+
+class Left:
+    """Whether the user has asked to leave, by Ctrl-C; asked once more, the process is interrupted.
+
+    A change that is being written is finished first, and so is a run that is being started.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> None:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is not signal.SIG_IGN:  # of a job in the background
+            signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *failure: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *_: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+def _by_hand(state: Conversation) -> list[str]:
+    """Return who was handed a prompt and answers it by hand."""
+    tasks = state.tasks.values()
+    return [one.agent for one in tasks if one.state == "R" and one.driver == "manual"]
+
+
+def first_minute(ended: Ended) -> str:
+    """Return the first minute of the minutes, the decision and the verdict last.
+
+    A terminal of 24 rows shows its end: there the decision stands, once.
+    """
+    body = ended.text
+    if body.startswith("---"):
+        body = body.split("\n---", 1)[-1].split("\n", 1)[-1]
+    body = "\n".join(line for line in body.splitlines() if not line.startswith("<!--council:"))
+    head, *sections = body.split("\n## ")
+    titles = tuple(f"{words['glance']}\n" for words in WORDS.values())
+    last = next((at for at, one in enumerate(sections) if one.startswith(titles)), len(sections))
+    decided, *others = [f"## {one.strip()}" for one in sections[: last + 1]] or [""]
+    title, _, said = head.strip().partition("\n")
+    return "\n\n".join([*others, decided, title, said])
+
+
+def _record(state: Conversation, ended: Ended) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "conversationId": state.conversation_id,
+        "minutes": ended.path,
+        "verdict": ended.front,
+        "line": ended.line,
+    }

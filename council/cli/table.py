@@ -1,235 +1,660 @@
-"""All commands and groups of commands, as one literal table that costs nothing to read.
+"""All commands, groups of commands and options, as one table that costs nothing to read.
 
-`council --help` is drawn from this table alone, and a command that is named
-loads its own module and no other. To add one:
+Both parsers, the help and the first page are made from it (`options` reads it).
 
-- A command: a row in its panel of `PANELS`, with the module below
-  `council.cli` that holds it and the summary that the front page shows. There
-  stands its function, below `@command` of `parameters` with its whole name (such
-  as `status` or `agent add`) and an example; the first paragraph of the
-  function's docstring is that summary, word for word, and a test holds the two equal.
-- A command of a group: its word in `GROUPS`, beside its module. The
-  subcommands of one group may come from several modules; each is loaded when
-  one of its own is named, all of them for `council GROUP --help`, which shows
-  them in the order of this table.
-- A group: a row in its panel of `PANELS` with `GROUP` for its module, and its
-  line in `GROUPS`. A group inside a group (`agent group`) has only its line in
-  `GROUPS`, by its whole name, and its summary in `INNER`.
-- A command that programs call all day: its options in `options.HOT`; its
-  module has a dictionary `RUN` from the whole name to what it does, and must
-  load nothing heavy.
+- `== TITLE` begins a heading, under which `council help` lists what follows.
+- `in MODULE` names the module below `council.cli` that holds the commands that follow. The
+  function of `agent add` is `agent_add`; it takes what it needs of the options by their names,
+  `place`, the open workspace (`Place | None` where none is needed), and `values`, all of them.
+- `NAME  SUMMARY` is a command, or a group if the names of others begin with it. One that writes
+  nothing that lasts says `, reads` and works whatever version the settings are of.
+- `NAME = OTHER  SUMMARY` is an old name of a command: the same function, with what stands behind
+  OTHER always given; it takes the options below it if there are any, else those of OTHER. It is
+  shown nowhere, and neither is a command that says `, hidden`.
+- `$ …` is an example that help shows, `council NAME` where there is none; `> …` what it says last.
+- `AS NAME` are options shared by several commands (`SHARED`).
+- `--flag`, `--option VALUE` and `argument VALUE` are options: what they are called, then two
+  blanks, then what help says. An argument must be given unless its VALUE stands in brackets.
+  Behind VALUE: `many`, may be given again; `one-of`, one of the words in VALUE, or of those
+  named; `whole`, a whole number, of that size at least; `else=…`, what stands for it where it is
+  left out (`or-none`, nothing does; `required`, it must be given); `bare=…`, what it is when
+  given without a value; `of=…`, the names of what a shell completes it with.
+- All commands take `--root`, `--now` and `--json` besides, but those that name one of them.
 
-A command that writes nothing that lasts says so: `reads=True`. One that a run
-may use stands in `core.trust`, too.
+A line that is too long goes on in the next one, further in. A command that a run may use stands
+in `core.trust`, too.
 
-Source: `cli.md` section 2.
+Source: `cli.md` sections 1 and 2.
 """
 
 from __future__ import annotations
 
-ABOUT = "Let agents and people deliberate through files. Start with: council init"
-
-GROUP = ""  # stands for the module of a group, which has none of its own
-
-PANELS: dict[str, dict[str, tuple[str, str]]] = {
-    "Workspace": {
-        "init": ("workspace", "Make a workspace here; never overwrites anything."),
-        "ask": (
-            "convening",
-            "Convene, wait, and print the verdict: the one command for an answer.",
-        ),
-        "doctor": (
-            "workspace",
-            "Check the workspace, its agents and its conversations; say how to fix each fault.",
-        ),
-        "status": ("running", "Show everything that is open, who owes an answer, and what failed."),
-        "heartbeat": (
-            "hot_commands",
-            "Advance everything that is due and wake the next agents; for cron.",
-        ),
-        "watch": ("workspace", "Show everything that is open, live, until you press Ctrl-C."),
-        "schedule": (
-            "running",
-            "Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.",
-        ),
-        "halt": (
-            "running",
-            "Start no more runs anywhere; deadlines of who is due wait. See: resume --all.",
-        ),
-        "demo": (
-            "workspace",
-            "Play a whole council with four scripted agents, through the real commands.",
-        ),
-        "gc": (
-            "forgetting",
-            "Prune old history and run logs of what is over; minutes, answers and journals stay.",
-        ),
-        "purge": (
-            "forgetting",
-            "Remove a conversation, channel or context from everywhere in the workspace, for good.",
-        ),
-        "migrate": (
-            "forgetting",
-            "Bring files of older versions forward; say which files need what.",
-        ),
-    },
-    "Conversations": {
-        "convene": ("convening", "Open a conversation and wake its agents at once."),
-        "context": ("hot_commands", "Print exactly what an agent may see now, as its prompt."),
-        "wait": (
-            "hot_commands",
-            "Wait until it is an agent's turn, or the conversation is over.",
-        ),
-        "respond": ("hot_commands", "Answer the round under way as an agent."),
-        "vote": (
-            "hot_commands",
-            "Vote as an agent; only in the voting phase of a deliberation.",
-        ),
-        "synthesize": ("hot_commands", "Write the synthesis; only in the synthesis phase."),
-        "inject": ("conversations", "Add guidance that the agents read in their next prompt."),
-        "say": (
-            "conversations",
-            "Say something as a person: to a conversation, a channel, an agent, or a task.",
-        ),
-        "stop": ("conversations", "End the rounds now; the vote or the synthesis is next."),
-        "pause": (
-            "conversations",
-            "Let a conversation stand still: nobody is woken, no deadline passes.",
-        ),
-        "resume": (
-            "conversations",
-            "Let a paused conversation go on; its deadline moves by the pause.",
-        ),
-        "cancel": (
-            "conversations",
-            "End a conversation without a synthesis; what was said goes to the minutes.",
-        ),
-        "extend": ("conversations", "Move the deadline of the phase under way."),
-        "show": (
-            "conversations",
-            "Print a conversation: for people, or as JSON with all its texts.",
-        ),
-        "list": ("conversations", "List open conversations, or with --archived the minutes."),
-        "history": (
-            "conversations",
-            "List the revisions of a conversation: who changed what, when.",
-        ),
-        "restore": (
-            "conversations",
-            "Put a conversation back as it was at a revision, as a new revision.",
-        ),
-        "adopt": (
-            "conversations",
-            "Take the file as it stands, changed contributions included, as a new revision.",
-        ),
-        "check": (
-            "conversations",
-            "Say whether the file is well formed, was edited, and agents set their status.",
-        ),
-        "archive": ("conversations", "End a conversation now and write its minutes."),
-        "prompt": ("conversations", "Print the prompt an agent would get now."),
-        "diff": (
-            "editing",
-            "Show what differs between two revisions, or a revision and the file as it is.",
-        ),
-        "edit": ("editing", "Open the file in your editor, then take in at once what you saved."),
-        "what-if": (
-            "judging",
-            "Judge a deliberation again with something changed; say what its verdict hangs on.",
-        ),
-        "rate": (
-            "judging",
-            "Say how useful the synthesis of a conversation was; kept with its minutes.",
-        ),
-        "metrics": ("judging", "Tell how conversations went: over all minutes, and by procedure."),
-    },
-    "Agents and channels": {
-        "agent": (GROUP, "Who takes part: agents and their accounts."),
-        "channel": (GROUP, "Rooms in which agents speak in turn."),
-        "turn": (GROUP, "Who has the floor of a channel; for hooks."),
-        "discussion": (GROUP, "Talks with a guide, an end and a summary."),
-    },
-    "Messages and tasks": {
-        "msg": (
-            GROUP,
-            "Messages between agents, versions V1 to V5: read, write, convert, sign, send.",
-        ),
-        "task": (GROUP, "What is being done for requests: by whom, since when, what is next."),
-        "ctx": (GROUP, "Contexts, in which the messages of one request belong together."),
-    },
-    "Delegation": {
-        "artifact": (GROUP, "Files of any size for all, named by their content."),
-        "brief": (GROUP, "What one agent handed another to work with."),
-        "route": (GROUP, "Which agent something goes to, and why."),
-        "events": (GROUP, "What happened, as events."),
-        "explain": (
-            "explaining",
-            "Say what something waits for, why, what was tried, and what happens next and when.",
-        ),
-    },
+SHARED = {
+    "ROOT": "--root DIR  The workspace; else COUNCIL_ROOT or upwards.",
+    "NOW": "--now ISO8601  Take this instant for the present time.",
+    "JSON": "--json  Print one JSON document and nothing else.",
+    "NAMED": """
+    --name NAME of=conversations  Which conversation; else COUNCIL_NAME, the only open one, or
+        `active`.""",
+    "NAME": """
+    NAMED
+    conversation [NAME] of=conversations  Which conversation; the same as --name.""",
+    "AS": "--as AGENT of=agents  Who is speaking; else COUNCIL_AGENT or the agent's folder.",
+    "LANG": "--lang en|fr  Language of the texts; else the workspace's, or that of your locale.",
+    "VERBOSE": "--verbose -v  Show ids and traces, too.",
+    "CHANNEL": "channel CHANNEL of=rooms  The id of the channel.",
+    "HOOKED": """
+    channel CHANNEL else= of=rooms  The id of the channel.
+    AS
+    --run-id ID  The run; the same one counts once. Else COUNCIL_TASK_ID.""",
+    "ANSWER": """
+    text [TEXT|-]  The text, or - to read standard input.
+    --file PATH  Read the text from a file (UTF-8).
+    AS NAMED
+    --task TASK  The task this answers; else COUNCIL_TASK_ID.""",
+    "CHECK": "--check  Say what would be understood and what is missing; record nothing.",
+    "STATED": """
+    --position TEXT  Deliberation: your position; the text is then your reasoning.
+    --stance PEER=agree|partial|disagree[:COMMENT] many  Deliberation: your stance towards a peer;
+        once for each.
+    --confidence 1-5 one-of=1|2|3|4|5  Deliberation: how sure you are, 1 very uncertain to 5 highly
+        confident.""",
+    "HANDED": """
+    text [TEXT|-]  The message, or - to read standard input.
+    --file PATH  Read the message from a file (UTF-8).
+    --message TEXT  The message, instead of the argument.
+    --to AGENT|cap:WORD  Whom it is for; or whoever can do that.
+    --as --from AGENT  Who asks; else COUNCIL_AGENT or the agent's folder.
+    --trace ID  What it belongs to; inside a run it is known.
+    --session KEY  The transcript; else the usual one of the agent.
+    --ref ARTIFACT many  An artifact that goes with it; once for each.
+    --input FILE|-  The whole request as one JSON document; options count before it.""",
+    "INVITED": """
+    --brief TEXT  The brief; else the topic.
+    --brief-file PATH|-  Read the brief from a file, or - for stdin.
+    --name NAME  The conversation's name; else `active`.
+    --procedure council|deliberation  How to decide: by phases (council, default) or by stances,
+        rounds and a vote.
+    --mode MODE  Of a council: debate (default), prd, analysis, review or synthesis.
+    --agents a,b,c  Who takes part; else all known agents.
+    --people a,b  People who take part and answer by hand.
+    --role ID=ROLE many  Give a role.
+    --model ID=MODEL many  Declare a model.
+    --order parallel|fixed|rotate|shuffle one-of  Who speaks when; else all at once (council),
+        rotate (deliberation).
+    --phases a,b  Take only these phases, such as collect,synthesize; else all.
+    --timeout DURATION  How long each phase, or each turn, may take; else phase_timeout (1h).
+    --max-rounds N  Deliberation: most rounds before the vote; else 5.
+    --threshold N  Deliberation: how many must agree; else two thirds.
+    --coordinator ID  Is told what happens, and writes the synthesis.
+    --synthesizer ID  Writes the synthesis; may be nobody who takes part.
+    --sealed  Keep first answers sealed until their round closes (council: default).
+    --open  Show first answers at once (deliberation: default).
+    --anonymous  Deliberation: peers stand under pseudonyms in prompts.
+    --advocate ID  Deliberation: always contradicts, counts for no consensus.
+    --max-runs N  Most runs of programs; ask: 40.
+    --max-tokens N  Most tokens, as reported, else estimated; ask: 1000000.
+    --max-cost USD  Most dollars, as far as reported; ask: 5.
+    LANG
+    --cwd DIR  Where runs work; else the current directory.""",
+    "SAID": """
+    message [TEXT|-]  The text, or - for stdin.
+    --file PATH  Read the text from a file.""",
+    "REVISION": "revision REV whole  A revision; see: council history",
+    "AGENT": "agent ID of=agents  The agent.",
+    "TITLE": "--name NAME  The name to show.",
+    "FACTS": """
+    AGENT TITLE
+    --emoji EMOJI  Stands before the name.
+    --role ROLE  What it is there for.
+    --model MODEL  The model it runs on.
+    --driver DRIVER  How it is run: manual, command, scripted.
+    --preset PRESET  A ready-made command, such as claude.
+    --capability WORD many  What it can do; once for each.
+    --handle HANDLE many  What else it is called, such as W3; each.
+    --account ACCOUNT  Its account in channels.""",
+    "WHO": "who [ID] of=agents  A protocol id such as W3, or an agent.",
+    "WHO_AS": "--as AGENT of=agents  Who it is; else COUNCIL_AGENT or the agent's folder.",
+    "CONTEXT": "context ID  The context, such as S1.",
+    "GROUP": "group GROUP  A group, G1 to G9.",
+    "TASK": "target TASK  S1/T1, T1 if only one is open, or a context S1.",
+    "PARTICIPANTS": "--participants A,B  Agent ids or accounts, with commas.",
+    "TRACE": "--trace ID  What it belongs to; else the trace around.",
+    "MESSAGE": "message [MESSAGE|-] or-none  One message; without it, or with -, standard input.",
+    "VERSION": "--version V1..V5  Read in this version; else each tells its own.",
+    "STRICT": "--strict  Take each warning for a fault, with its code.",
+    "KEY_FILE": "--key-file PATH  The shared key; else .council/message-key.",
+    "TEXT_FILE": "--file PATH  Take the text from a file.",
+    "ROOM_NAME": "channel NAME  Its name.",
 }
 
-# Which words follow the name of a group, by the module that holds those commands.
-GROUPS: dict[str, tuple[tuple[str, str], ...]] = {
-    "agent": (
-        ("agents", "add register list show edit remove scan"),
-        ("delegation", "message call"),
-        ("protocol_agents", "join leave caps query liveness select"),
-    ),
-    "agent group": (("protocol_agents", "add remove list"),),
-    "channel": (("rooms", "create mode show list post members"),),
-    "turn": (("turns", "begin end"), ("rooms", "status wake")),
-    "discussion": (("rooms", "create complete"),),
-    "msg": (
-        ("messages", "parse validate"),
-        ("message_writing", "build convert sign verify"),
-        ("messages", "lint diff explain"),
-        ("message_sending", "send answer inbox log resolve"),
-    ),
-    "task": (("tasks", "list show cancel"),),
-    "ctx": (("contexts", "open close set show"),),
-    "route": (("routes", "explain check"),),
-    "artifact": (("artifacts", "publish fetch list verify gc"),),
-    "brief": (("artifacts", "show"),),
-    "events": (("events", "tail story export schema"),),
-}
-
-# The summaries of groups inside groups, by their whole names.
-INNER: dict[str, str] = {
-    "agent group": "Groups of workers: a message to one reaches each member.",
-}
-
-
-def words_of_name(argv: list[str]) -> int:
-    """Return how many words at the beginning of a command line name the command."""
-    if not argv or argv[0] not in GROUPS:
-        return 1
-    return 3 if " ".join(argv[:2]) in GROUPS else 2
-
-
-def names(group: str) -> list[str]:
-    """Return the words that may follow a group, or `council` itself for ""."""
-    if not group:
-        return [name for rows in PANELS.values() for name in rows]
-    inner = [name.rpartition(" ")[2] for name in INNER if name.rpartition(" ")[0] == group]
-    return [word for _, words in GROUPS[group] for word in words.split()] + inner
-
-
-def summary(name: str) -> str:
-    """Return what the front page says of a command or a group, "" for one of a group."""
-    shown = next((rows[name][1] for rows in PANELS.values() if name in rows), "")
-    return shown or INNER.get(name, "")
-
-
-def panel(name: str) -> str:
-    """Return the panel in which a command or a group stands."""
-    return next((title for title, rows in PANELS.items() if name in rows), "Commands")
-
-
-def module_of(name: str) -> str:
-    """Return the module below `council.cli` that holds a command, "" for none such."""
-    group, _, word = name.rpartition(" ")
-    if not group:
-        return next((rows[name][0] for rows in PANELS.values() if name in rows), "")
-    held = GROUPS.get(group, ())
-    return next((module for module, words in held if word in words.split()), "")
+TABLE = r"""
+== Workspace
+in workspace
+init  Make a workspace here; never overwrites anything.
+    $ council init --agents henry,sage,nova
+    directory [DIR]  Where; else the current directory.
+    --personal  Make the workspace of your user account.
+    --agents a,b,c  Make a folder for each of these.
+    LANG
+    --shared  For all users of the folder's group, as with git.
+    ROOT JSON
+doctor, reads  Check the workspace, its agents and its conversations; say how to fix each fault.
+    $ council doctor --repair
+    --repair  Mend what can be mended without loss.
+    --probe  Try each agent program with a line of prompt.
+status, reads  Show everything that is open, who owes an answer, and what failed.
+    $ council status --problems
+    --problems  Only what is wrong, and what to do about it.
+    --watch  Show it live, until you press Ctrl-C.
+    --advance  With --watch: run the heartbeat, too, on changes and by the clock.
+    --interval DURATION else=30m  With --advance: between heartbeats when idle.
+    --active-interval DURATION else=5m  With --advance: between heartbeats while one is open.
+    VERBOSE
+    conversation [NAME] of=conversations,rooms  Only this conversation or room; the same as --name.
+    --name NAME of=conversations,rooms  Only this conversation or room; else all.
+schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
+    $ council schedule --systemd --install
+    --systemd  A timer of systemd's user manager.
+    --cron  A line in your crontab.
+    --openclaw  A command automation of OpenClaw.
+    --every DURATION else=5m  Between two heartbeats.
+    --install  Put it in place.
+    --remove  Take it away.
+demo  Play a whole council with four scripted agents, through the real commands.
+    $ council demo --lang fr
+    LANG
+    --root DIR  Play here; else in a temporary workspace.
+    JSON
+in hot_commands
+heartbeat, reads  Advance everything that is due and wake the next agents; for cron.
+    $ council heartbeat --json
+    conversation [NAME] of=conversations  Serve this conversation only; the same as --name.
+    --name NAME of=conversations  Serve this conversation only; else all.
+    --wait [DURATION] bare=3650d  Stay until nothing is open, or for a duration such as 10m (then
+        exit 7).
+    --dry-run  Say what is due, do nothing.
+    --reply-token WORD  Print exactly this word when nothing changed.
+in forgetting
+gc  Prune old history and run logs of what is over; minutes, answers and journals stay.
+    $ council gc --dry-run --older-than 90d
+    --dry-run  Say what would go and how much; remove nothing.
+    --older-than DURATION else=30d  How long ago they must have ended, or artifacts were used.
+    --artifacts  Remove instead the artifacts that nothing refers to any more.
+purge  Remove a conversation, channel or context from everywhere in the workspace, for good.
+    $ council purge weather --yes
+    which NAME|ID|FILE of=conversations,rooms  A conversation or channel, a context such as S1, or
+        the file of minutes.
+    --entry ID  Take out one contribution; a named hole stays for it.
+    --yes  Do not ask.
+migrate, reads  Bring files of older versions forward; say which files need what.
+    $ council migrate --dry-run
+    --dry-run  Say what would be done; write nothing.
+== Conversations
+in convening
+ask  Convene, wait, and print the verdict: the one command for an answer.
+    $ council ask "Which database should we use?" --agents claude,codex
+    $ council ask --resume
+    topic [TOPIC]  What is to be decided, in a line; with --resume a conversation.
+    INVITED
+    --resume  Go on with the last one of this folder, or the one named.
+    --dry-run  Show the plan and the ceiling; make nothing.
+    --yes  Make a workspace here with the agents found, where none is.
+    > Exits with 0 where anybody was heard in time, agreed or not; 7 where the time ran out on all;
+        1 where all failed, or a person ended it; 130 after Ctrl-C, which leaves it open.
+convene  Open a conversation and wake its agents at once.
+    $ council convene "Should we build a weather bot?" --agents henry,sage
+    topic TOPIC  What is to be decided, in a line.
+    INVITED
+    --dry-run  Show runs and prompt sizes; open nothing.
+    --run  Stay and work until the minutes are written.
+in hot_commands
+respond  Answer the round under way as an agent.
+    $ council respond --as henry "We should build it, and here is why."
+    ANSWER CHECK
+    --status responded|agreed|done one-of  responded (default), agreed (nothing left to argue),
+        done (leaves for good).
+    STATED
+context, reads  Print exactly what an agent may see now, as its prompt.
+    $ council context --as henry
+    AS NAME LANG
+    --kind KIND  Another prompt: turn, vote, synthesis, orchestrator, worker or research.
+wait, reads  Wait until it is an agent's turn, or the conversation is over.
+    $ council wait --as henry --timeout 10m
+    AS NAME
+    --timeout DURATION  Wait no longer than this, such as 10m; else as long as it takes.
+    > Exit: 0 it is your turn, 5 no such conversation, 7 the timeout has passed, 8 the conversation
+        is over.
+vote  Vote as an agent; only in the voting phase of a deliberation.
+    $ council vote --as glm --position "Build it." --stance gpt=agree
+    ANSWER CHECK STATED
+synthesize  Write the synthesis; only in the synthesis phase.
+    $ council synthesize --as henry --file synthesis.md
+    ANSWER
+in steering
+say  Say something as a person: to a conversation, a channel, an agent, or a task.
+    $ council say "Mind the deadline." --to active
+    SAID
+    --to TARGET of=conversations,rooms,agents  A conversation (else the one that is open), a
+        channel, an agent, or a task S1/T1.
+    AS NAMED
+stop  End the rounds now; the vote or the synthesis is next.
+    NAME
+pause  Let a conversation stand still: nobody is woken, no deadline passes.
+    --all  Halt the whole workspace: no more runs are started. See: resume --all.
+    --reason TEXT  With --all: why; `status` shows it.
+    NAME
+resume  Let a paused conversation go on; its deadline moves by the pause.
+    --all  End the halt of the whole workspace.
+    NAME
+cancel  End a conversation without a synthesis; what was said goes to the minutes.
+    NAME
+extend  Move the deadline of the phase under way.
+    $ council extend 30m
+    duration DURATION  Such as 30m or 1h.
+    NAMED
+restore  Put a conversation back as it was at a revision, as a new revision.
+    $ council restore 4
+    REVISION NAME
+adopt  Take the file as it stands, changed contributions included, as a new revision.
+    NAME
+archive  End a conversation now and write its minutes.
+    NAME
+in conversations
+show, reads  Print a conversation: for people, or as JSON with all its texts.
+    $ council show --json
+    --format md|json|debate-session else=md  How to print it.
+    --consensus  Only where the consensus stands, by round.
+    --open-questions  Only what was asked and is not answered.
+    NAME
+list, reads  List open conversations, or with --archived the minutes.
+    $ council list --archived --search weather
+    --archived  List the minutes instead of what is open.
+    --search WORDS  Only those that hold all words.
+history, reads  List the revisions of a conversation: who changed what, when.
+    NAME
+check, reads  Say whether the file is well formed, was edited, and agents set their status.
+    NAME
+what-if, reads  Judge a deliberation again with something changed; say what its verdict hangs on.
+    $ council what-if --without gpt
+    --without ID many  As if this agent had not taken part.
+    --threshold N  As if N had to agree.
+    --blind  Count only each agent's first look at the others.
+    --without-flips  As if nobody had changed a stance.
+    NAME
+rate  Say how useful the synthesis of a conversation was; kept with its minutes.
+    $ council rate active 4
+    which NAME  Minutes by name, file or id; `active`: the newest.
+    stars 1-5  How useful they were.
+    --as ID  Who rates; else your login name.
+metrics, reads  Tell how conversations went: over all minutes, and by procedure.
+    $ council metrics --json
+in editing
+diff, reads  Show what differs between two revisions, or a revision and the file as it is.
+    $ council diff 3 5
+    REVISION
+    other [REV] whole or-none  Up to this one; else the live file.
+    --whole  Compare marks and the state block, too.
+    NAME
+edit  Open the file in your editor, then take in at once what you saved.
+    $ EDITOR=vim council edit
+    NAME
+in explaining
+explain, reads  Say what something waits for, why, what was tried, and what happens next and when.
+    $ council explain active
+    wanted NAME else= of=conversations,rooms  A conversation, channel, context, task or
+        trace; without, the open one.
+    VERBOSE LANG
+== Agents and rooms
+agent  Who takes part: agents and their accounts.
+in agents
+agent add  Add an agent: its SOUL.md, and its account if you give one; never overwrites.
+    $ council agent add henry --name Henry --role Skeptic --preset claude
+    FACTS
+agent register  Register your own account as an agent, or change it; nobody registers another
+        agent.
+    $ council agent register 123456789012345678 --as henry
+    account ACCOUNT  Your account in channels.
+    TITLE AS
+agent list, reads  List all agents with their accounts and how they are run.
+    $ council agent list --json
+agent show, reads  Show one agent: all its ids, what is known of it, and where that stands.
+    $ council agent show henry
+    AGENT
+agent edit  Change what is known of an agent; whatever else you wrote into its SOUL.md stays.
+    $ council agent edit henry --account 123456789012345678
+    FACTS
+agent remove  Take an agent out of the registry; its persona stays, or is moved aside.
+    $ council agent remove henry --folder
+    AGENT
+    --account ACCOUNT  Only this one of its accounts.
+    --folder  Move its folder aside, too; nothing in it is lost.
+agent scan  Take over accounts from an ego.json; entries that stand are kept.
+    $ council agent scan --file ~/.openclaw/ego.json
+    --file PATH  The ego.json; else `[paths] ego`.
+in delegation
+agent message  Leave an agent a message; nothing is run.
+    $ council agent message --to sage --as owl --trace t1 "The brief changed."
+    HANDED
+    --priority P0|P1|P2 one-of  P0 comes first in the inbox; else P1.
+agent call  Have an agent do one thing, under guard, and wait for its answer.
+    $ council agent call --to sage --as owl --trace t1 "Is this right?"
+    HANDED
+    --limit NAME=NUMBER many  A tighter limit, once for each: timeoutMs, maxDepth,
+        maxCallsPerTrace, maxToolCalls (only calls that the run reports), dedupeWindowMs,
+        pairRateLimitPerMinute.
+    --schema FILE  The JSON Schema that the answer must have.
+    > Exit: 0 ok, 1 error (the agent failed), 2 wrong usage, 3 invalid (the answer is not of the
+        form of --schema, or the request cannot be read), 5 no such agent or artifact, 6 rejected
+        (a guard refused), 7 timeout.
+in protocol_agents
+agent join  Give an agent its protocol id: the one it proposes, or the next free one.
+    $ council agent join --as henry
+    $ council agent join W3 --caps web_search --desc "Research"
+    WHO WHO_AS
+    --role ROLE  Its role: worker, orchestrator, router; or W, O, R.
+    --caps A,B  What it can do, such as web_search,plan.
+    --desc TEXT  What it is there for, in one line.
+    --max-depth 1-6  The depth of hand-offs from which on it refuses.
+    --version V4|V5  What it speaks; else V5.
+    --fallback V4|V5  What it speaks besides.
+agent leave  Take an agent out of the protocol, and out of all its groups.
+    $ council agent leave W3 --reason "shutdown"
+    WHO
+    --reason TEXT  Why it leaves.
+    WHO_AS
+agent caps  Declare what an agent can do, or show it; without an agent, the standard capabilities.
+    $ council agent caps
+    $ council agent caps W3 web_search,plan
+    WHO
+    capabilities [A,B]  What it can do from now on, and nothing else.
+    WHO_AS
+agent query, reads  List who takes part in the protocol: ids, agents, status, load, capabilities.
+    $ council agent query "W*" --status active
+    pattern [FILTER] else=*  Whom: *, W*, O*, R*, or one id.
+    --status STATUS  Only these: active, unavailable or left.
+    --filter FILTER  The same as the argument.
+agent liveness  Say that an agent is alive, with load and queue; without --load, show who is.
+    $ council agent liveness W3 --load 45 --queue 2
+    WHO
+    --load PERCENT  How busy it is, 0 to 100.
+    --queue N  How many messages wait for it.
+    WHO_AS
+agent select, reads  Say which worker would get a task, by capabilities, load and last use.
+    $ council agent select web_search,summarize --explain
+    capabilities CAPS  What the task needs, such as web_search,plan.
+    --explain  Show every candidate, and why it is where it is.
+    --count N  How many at most; else the best one.
+    --depth 0-5  The depth at which they would be called.
+    --threshold 0-1  The least score; else of council.toml.
+agent group  Groups of workers: a message to one reaches each member.
+agent group add  Put workers into a group; a message to it reaches each of them once.
+    $ council agent group add G1 W1 W2
+    GROUP
+    members W… many  Workers, such as W1 W2.
+agent group remove  Take workers out of a group; without any left there is no such group.
+    $ council agent group remove G1 W2
+    GROUP
+    members [W…] many  Whom to take out; without any, all of them.
+agent group list, reads  List the groups and their members.
+    $ council agent group list --json
+channel  Rooms in which agents speak in turn.
+in rooms
+channel create  Make a channel; the moderator is always a member.
+    $ council channel create chat weather --participants owl,gecko --as owl
+    mode chat|report|work  What it is for.
+    ROOM_NAME PARTICIPANTS
+    --members A,B  The same as above.
+    --topic TEXT  One line.
+    AS
+channel mode  Show or set the mode of a channel; work and discussion are locked for ever.
+    $ council channel mode weather report
+    CHANNEL
+    mode [MODE]  The mode to set: none, chat or report.
+channel show, reads  Show a channel: who is in it, who has the floor and why, what was said last.
+    $ council channel show weather
+    CHANNEL
+    --last N whole else=10  How many of the newest messages.
+channel list, reads  List the channels with their modes and who has the floor.
+channel post  Post a message; it may wake the room, and never ends a turn.
+    $ council channel post weather "It will rain." --as owl
+    CHANNEL
+    text [TEXT|-]  The text, or -.
+    --file PATH  Read it from a file.
+    --run-id ID  The run that says it; says it once.
+    --key KEY  Stands for this message when retried.
+    AS
+channel members  Show the members of a channel, let some in or take some out.
+    $ council channel members weather add gecko
+    CHANNEL
+    action [add|remove]  What to do.
+    names [WHO]… many  Agent ids or accounts.
+discussion  Talks with a guide, an end and a summary.
+discussion create  Open a discussion with a guide; its initiator will complete it.
+    $ council discussion create rain --as owl --guide g.md --participants fox
+    ROOM_NAME
+    --guide FILE  A file: topic, goals, completion criteria.
+    PARTICIPANTS
+    --callback CHANNEL  Where the summary is told.
+    AS
+discussion complete  Complete a discussion with a summary: it is sealed, told and minuted.
+    $ council discussion complete rain --as owl --summary rain.md
+    CHANNEL
+    --summary FILE  A file in discussion-summary/ or below.
+    AS
+== Artifacts and events
+artifact  Files of any size for all, named by their content.
+in artifacts
+artifact publish  Keep a file, or what comes in, as an artifact for all; print its id.
+    $ council artifact publish forecast.csv --as owl
+    file [FILE|-]  The file; without, or -: stdin.
+    AS
+    --type TYPE  What it is, such as text/markdown.
+    TRACE
+artifact fetch  Get an artifact, verified: to a file, whole or not at all, or to standard output.
+    $ council artifact fetch art_5891b5b522d5 --out forecast.csv
+    artifact ID  The artifact, or the beginning of its id.
+    --out FILE  Write it there; else to stdout.
+    AS TRACE
+artifact list, reads  List the artifacts of the workspace, the newest first.
+    $ council artifact list --json
+artifact verify  Read artifacts through; say which are not what their ids name.
+    $ council artifact verify --all
+    artifact [ID]  The artifact, or the beginning of its id.
+    --all  Look at every one.
+events  What happened, as events.
+in events
+events tail, reads  Print the newest events, one a line.
+    $ council events tail --follow
+    --follow  Go on and print events as they happen.
+    --lines N whole=0 else=20  How many of the newest events.
+events story, reads  Tell everything that happened to something, in order: when, who, what and why.
+    $ council events story active
+    wanted ID of=conversations,rooms,agents  A conversation, channel, context, task, turn,
+        agent, trace or artifact.
+    --lines N whole=0 else=0  Only the newest; 0 for all.
+    LANG
+events export, reads  Print the events for other tools: as CloudEvents, or as spans of
+        OpenTelemetry.
+    $ council events export --format cloudevents --since 2026-02-08
+    --format FORMAT required  Which: cloudevents, one a line, or otlp-json.
+    --since DAY  The first day wanted, as 2026-02-08.
+    --about ID  Only the story of this; see events story.
+events schema, reads  Print the JSON Schema that every line of the event log keeps to.
+    $ council events schema > event.json
+    JSON
+== Programs
+msg  Messages between agents, versions V1 to V5: read, write, convert, sign, send.
+in messages
+msg parse, reads  Read messages of any version; tell their fields, or every fault at once.
+    $ council msg parse "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"
+    $ council msg parse --json <log
+    MESSAGE VERSION STRICT
+msg validate, reads  Check messages against the checklist of their version.
+    $ council msg validate --reply "M1|O1>W1|R|T1|P9|N|-|0|S1|B500|call=plan"
+    MESSAGE VERSION STRICT
+    --reply  Answer the message that replies to the fault.
+    --known  Also check that its agents, task, context and references exist here.
+in message_writing
+msg build, reads  Write a message of its fields; what is left out is filled in.
+    $ council msg build msg=1 to=W1 type=R tid=1 data=call=plan
+    $ council msg build --parts msg=4 type=S from=W1 to=O1 tid=1 data="$LONG"
+    fields [FIELD=VALUE]... many  Such as msg=1 to=W1 type=R; without any, or with -, JSON
+        on standard input.
+    --version V1..V5  Write in this version; else V5.
+    --minimal  Leave priority and state unused.
+    --pid M<n>  The message that this one follows from.
+    --parts  Cut what DATA has no room for into messages, part=1/3 and so on.
+msg convert, reads  Write messages in another version; tell what is lost, or why it cannot be.
+    $ council msg convert --to V4 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"
+    MESSAGE
+    --to V1..V5 required  The version to write.
+    --lossy  Replace what the version has no place for.
+    --structural  Keep the digits of codes, not their meaning.
+    --sidecar FILE  Keep here what is lost; the way back restores it.
+    --size  Tell about how many tokens it saves or costs.
+    VERSION
+msg sign  Sign V5 messages with the shared key and a nonce that was never used.
+    $ council msg sign --as O1 "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"
+    MESSAGE
+    --as AGENT  Who signs: W1, or an agent; the sender if left out.
+    --session S<n>  The session; else the context, or S0.
+    KEY_FILE
+msg verify  Check signatures; each holds once, and a second time is a replay.
+    $ council msg verify <inbox
+    MESSAGE KEY_FILE
+in messages
+msg lint, reads  Say what messages of one cycle could save: advice, never a fault.
+    $ council msg lint --version V5 <log
+    MESSAGE VERSION LANG
+msg diff, reads  Tell what changed between two versions, or what differs between two messages.
+    $ council msg diff V4 V5
+    before BEFORE  A version, or a message.
+    after AFTER  A later one, or a message.
+    LANG
+msg explain, reads  Explain a message part by part, a code, a version or a word; print the
+        reference card.
+    $ council msg explain E13
+    $ council msg explain --card --lang fr
+    what [MESSAGE|CODE|VERSION|WORD|-] or-none  A message, a code (E13), a version, a word
+        (W_TYPE_Q, CTX), or - for many.
+    --card  Print the quick reference card of V5.
+    VERSION LANG
+in message_sending
+msg send  Send a line to whom it names, or a request of yours to the orchestrator.
+    $ council msg send --user "Latest news on AI" --caps web_search --wait
+    $ council msg send "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=plan"
+    message [MESSAGE|-]  A line of V2 to V5; with -, one from standard input.
+    --user TEXT  A request of yours, in plain words.
+    TEXT_FILE
+    --complexity simple|medium|complex|unlimited  The budget: 100, 500, 2000 tokens, or none.
+    --caps A,B  The capabilities that it needs.
+    --priority P0|P1|P2  How urgent it is; else P1.
+    --ctx ID  An open context that it belongs to.
+    --wait  Wait for the answer; what you are asked, you answer here.
+    --timeout DURATION  Wait no longer; else 1h.
+    LANG
+msg inbox, reads  Show what was sent to somebody: P0 first, then the oldest.
+    $ council msg inbox --as W1
+    $ council msg inbox --as User
+    --as ID  An id such as W1, an agent, or User; else COUNCIL_AGENT.
+    --ctx ID  Only what belongs to this context.
+    --last N  Only so many of the newest.
+msg log, reads  Print the log of messages, one line each: time, level, context, task, route, type.
+    $ council msg log --ctx S1
+    --since DAY  From this day on, as 2026-02-08.
+    --ctx ID  Only this context.
+    --task ID  Only this task.
+    --level INFO|WARN|ERROR  Only these and graver ones.
+msg resolve, reads  Print what the references in a line mean: values, results, messages, artifacts.
+    $ council msg resolve "#CTX:request" --ctx S1
+    text TEXT  A line, or a reference: #CTX:key, #REF:art_…, #MSG:M3.
+    --ctx ID  The context; else that of the line or run.
+task  What is being done for requests: by whom, since when, what is next.
+in tasks
+task list, reads  List the tasks that are open, in the order in which they are served.
+    $ council task list --json
+    --all  Also the tasks of contexts that are closed.
+task show, reads  Show how a task goes: who works on it since when, why this worker, what failed.
+    $ council task show S1/T1
+    TASK
+task cancel  Cancel a task, or all that are open in a context; who works on it is told.
+    $ council task cancel S1/T1 --reason "not needed any more"
+    TASK
+    --reason TEXT  Why; its workers are told.
+ctx  Contexts, in which the messages of one request belong together.
+ctx open  Open a context for lines of your own; it stays open until you close it.
+    $ council ctx open --for 2h
+    context [ID]  An id from outside, such as Sabc12; else the next.
+    --for DURATION  Close it after that time; else never.
+    LANG
+ctx close  Close a context; tasks that are open in it are cancelled.
+    $ council ctx close S1 --reason "done by hand"
+    CONTEXT
+    --reason TEXT  Why.
+ctx set  Let #CTX:key mean something in a context.
+    $ council ctx set S1 style=short lang=en
+    CONTEXT
+    pairs KEY=VALUE... many  What #CTX:KEY means; an empty VALUE removes.
+ctx show, reads  Show a context: its request, its tasks, its values, its last messages.
+    $ council ctx show S1
+    CONTEXT
+turn  Who has the floor of a channel; for hooks.
+in turns
+turn begin  Ask whether an agent may speak in a channel now; for hooks.
+    $ council turn begin weather --as owl --run-id r1 --json
+    HOOKED
+turn end  Say that the turn of an agent in a channel has ended; for hooks.
+    $ council turn end weather --as owl --run-id r1 --messages run.json
+    HOOKED
+    --messages FILE|-  The messages of the run as JSON; the last of the assistant counts.
+    --text TEXT|-  The final text itself, instead of --messages.
+    --post  Post the text in the channel unless it lies there already.
+in rooms
+turn status, reads  Show who has the floor of a channel and why, without changing anything.
+    $ council turn status weather
+    CHANNEL
+turn wake  Wake a room that fell asleep.
+    $ council turn wake weather
+    CHANNEL AS
+route  Which agent something goes to, and why.
+in routes
+route explain, reads  Say which agent something that comes in would go to, and why; nothing is
+        started.
+    $ council route explain --channel support --capability summarize
+    --session KEY  The session it belongs to.
+    --peer NAME  Who wrote, where it came directly.
+    --channel NAME  The channel it came by.
+    --account NAME  The account it came to.
+    --mode MODE  The mode of work it is for.
+    --capability WORD many  What must be mastered; once for each.
+route check, reads  Look for rules that are ambiguous, name nobody, or let direct messages meet.
+    $ council route check --strict
+    --strict  Exit 3 when there is anything to warn of.
+brief  What one agent handed another to work with.
+in artifacts
+brief show, reads  Show the briefs of hand-offs: all, those of a trace, or one.
+    $ council brief show t1-owl-to-gecko
+    brief [NAME|TRACE]  One brief, or all those of a trace.
+== Old names
+halt = pause --all  Start no more runs anywhere; deadlines of who is due wait.
+    --reason TEXT  Why; `status` shows it.
+watch = status --watch  Show everything that is open, live, until you press Ctrl-C.
+prompt = context  Print the prompt an agent would get now.
+    $ council prompt turn --as henry --lang fr
+    kind KIND  Which prompt: turn, vote, synthesis, orchestrator, worker or research.
+    AS NAME LANG
+artifact gc = gc --artifacts  Remove the artifacts that nothing refers to any more.
+in steering
+inject, hidden  Add guidance that the agents read in their next prompt.
+    $ council inject "The budget is fixed." --to henry
+    SAID
+    --to ID of=agents  This agent is to answer it; all read it.
+    AS NAMED
+in message_sending
+msg answer, hidden  Answer a question that a task asks you.
+    $ council msg answer S1/T1 2
+    where TASK  What asks: S1/T1, T1, or the context S1.
+    choice CHOICE else=  An option: its number, opt2, or its words.
+    TEXT_FILE
+"""

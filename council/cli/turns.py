@@ -1,11 +1,11 @@
-"""What `turn begin` and `turn end` do, for both parsers: hooks call them at every turn.
+"""What `turn begin` and `turn end` do: hooks call them at every turn.
 
 Source: DG-073 to DG-080, `cli.md` sections 2 and 3.
 """
 
 from __future__ import annotations
 
-from council.cli.edge import Output, open_workspace, read_text
+from council.cli.edge import Output, read_text
 from council.core.errors import InvalidInputError, UsageError
 from council.core.nesting import read_json
 from council.core.rooms.channels import is_asleep
@@ -13,34 +13,26 @@ from council.operations.place import Place, speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from council.core.rooms.channels import ChannelStep
 
 
-def _place(values: dict[str, Any]) -> Place:
-    place = open_workspace(values["root"], values["now"])
-    if not values["channel"]:
+def _run_of(place: Place, channel: str, run_id: str) -> str:
+    if not channel:
         raise UsageError("which channel?", "give its id; see: council channel list")
-    place.refuse_newer_settings()
-    return place
-
-
-def _run_of(place: Place, values: dict[str, Any]) -> str:
-    run = str(values["run_id"] or place.environ.get("COUNCIL_TASK_ID", ""))
+    run = run_id or place.environ.get("COUNCIL_TASK_ID", "")
     if len(run) > 200 or any(not one.isprintable() or one == " " for one in run):
         raise InvalidInputError(f"not a run id: {run[:60]!r}", "give one word")
     return run
 
 
-def begin(values: dict[str, Any]) -> Output:
+def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
     """Answer whether an agent may speak now."""
     from council.operations.rooms.turns import begin as ask
 
-    place = _place(values)
-    agent = speaker(place, values["as_"])
-    step = ask(place, values["channel"], agent, _run_of(place, values))
+    run, agent = _run_of(place, channel, run_id), speaker(place, as_)
+    step = ask(place, channel, agent, run)
     record: dict[str, Any] = {
         "allowed": step.allowed,
         "currentSpeaker": step.channel.speaker or None,
@@ -59,23 +51,22 @@ def _floor(step: ChannelStep) -> str:
     return f"floor: {floor_line(step.channel)}"
 
 
-def end(values: dict[str, Any]) -> Output:
+def turn_end(
+    place: Place, channel: str, as_: str, run_id: str, messages: str, text: str, post: bool
+) -> Output:
     """Note that a turn has ended."""
     from council.operations.rooms.turns import end as finish
 
-    place = _place(values)
-    agent = speaker(place, values["as_"])
-    run, text = _run_of(place, values), _final_text(place, values)
-    step = finish(place, values["channel"], agent, run, text, post=values["post"])
-    channel = step.channel
+    run, agent = _run_of(place, channel, run_id), speaker(place, as_)
+    step = finish(place, channel, agent, run, _final_text(place, messages, text), post=post)
     outcome = step.outcome
-    if outcome == "awaiting-delivery" and channel.delivery is None:
+    if outcome == "awaiting-delivery" and step.channel.delivery is None:
         outcome = "advanced"
     record: dict[str, Any] = {
         "outcome": outcome,
-        "currentSpeaker": channel.speaker or None,
-        "cycle": channel.cycle,
-        "dormant": is_asleep(channel),
+        "currentSpeaker": step.channel.speaker or None,
+        "cycle": step.channel.cycle,
+        "dormant": is_asleep(step.channel),
     }
     if step.reason:
         record["reason"] = step.reason
@@ -83,29 +74,25 @@ def end(values: dict[str, Any]) -> Output:
     return Output(record=record, text=f"{agent}: {outcome}{why}; {_floor(step)}")
 
 
-def _final_text(place: Place, values: dict[str, Any]) -> str:
+def _final_text(place: Place, messages: str, text: str) -> str:
     """Return the final text of a run; with neither option it said nothing."""
-    if values["messages"] and values["text"]:
+    if messages and text:
         raise UsageError("the text was given twice", "give --messages or --text")
     most = place.settings.max_text_bytes
-    if values["text"]:
-        return read_text(values["text"], "", most)
-    if not values["messages"]:
+    if text:
+        return read_text(text, "", most)
+    if not messages:
         return ""
     from council.core.rooms.delivery import final_text
 
     # A run holds the whole talk of its agent, not only what is said in the end.
-    data = read_text("", values["messages"], 64 * most)
+    data = read_text("", messages, 64 * most)
     try:
-        messages = read_json(data)
+        said = final_text(read_json(data))
     except ValueError:
         raise InvalidInputError(
             "the messages of the run are no JSON", "give the list `event.messages`"
         ) from None
-    text = final_text(messages)
-    if len(text.encode("utf-8", "replace")) > most:
+    if len(said.encode("utf-8", "replace")) > most:
         raise InvalidInputError(f"the text is longer than {most} bytes", "shorten it")
-    return text
-
-
-RUN: dict[str, Callable[[dict[str, Any]], Output]] = {"turn begin": begin, "turn end": end}
+    return said

@@ -49,27 +49,20 @@ def rooms_view(rooms: list[RoomStanding], now: datetime) -> list[RenderableType]
     quiet = [one.channel.channel_id for one in asleep if one not in told]
     parts: list[RenderableType] = []
     if awake or told:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for column in ("room", "floor", "since"):
-            table.add_column(column, no_wrap=True)
-        table.add_column("note", overflow="fold")
-        for one in awake + told:
-            table.add_row(*_row(one, now))
-        parts.append(table)
-        parts += [
-            Text(
-                f"log of {agent}: {os.path.relpath(path)}",
-                style="dim",
-                overflow="ignore",
-                no_wrap=True,
-            )
-            for one in awake
-            for agent, path in one.logs.items()
-        ]
+        rows = [_row(one, now) for one in awake + told]
+        whole = ("room", "floor", "since")
+        parts.append(rows_view((*whole, "note"), rows, whole))
+        parts += [log for one in awake for log in _logs(one.logs)]
     if quiet:
         more = f" and {len(quiet) - _NAMED} more" if len(quiet) > _NAMED else ""
         parts.append(Text(f"asleep: {', '.join(quiet[:_NAMED])}{more}", style="dim"))
     return [*parts, Text()] if parts else []
+
+
+def _logs(logs: dict[str, str]) -> list[Text]:
+    """Return where the logs of failed runs lie; a path is never broken in two."""
+    named = [f"log of {agent}: {os.path.relpath(path)}" for agent, path in logs.items()]
+    return [Text(one, style="dim", overflow="ignore", no_wrap=True) for one in named]
 
 
 def _row(one: RoomStanding, now: datetime) -> tuple[Text, Text, Text, Text]:
@@ -174,26 +167,15 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> Ren
         stands += f" · {kind or 'no consensus'} so far ({agree})"
     if state.name != DEFAULT_NAME:
         stands = f"{state.name} · {stands}"
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("agent")
-    table.add_column("status")
-    table.add_column("note", overflow="fold")
+    rows: list[tuple[Any, ...]] = []
     for participant in state.participants.values():
         mark, style = _MARKS[participant.status]
-        table.add_row(
-            Text(participant.label),
-            Text(f"{mark} {participant.status.lower()}", style=style),
-            Text(_note(one, participant.id), style="dim"),
-        )
-    others = [agent for agent in one.owing if agent not in state.participants]
-    for agent in others:
-        table.add_row(Text(agent), Text("… writes the synthesis", style="yellow"), "")
-    logs = [
-        Text(
-            f"log of {agent}: {os.path.relpath(path)}", style="dim", overflow="ignore", no_wrap=True
-        )
-        for agent, path in one.logs.items()
-    ]
+        status = Text(f"{mark} {participant.status.lower()}", style=style)
+        note = Text(_note(one, participant.id), style="dim")
+        rows.append((Text(participant.label), status, note))
+    writes = Text("… writes the synthesis", style="yellow")
+    rows += [(agent, writes, "") for agent in one.owing if agent not in state.participants]
+    table = rows_view(("agent", "status", "note"), rows)
     asked = [Text(plain_line(f"{ask.asker} asks a person: {ask.text}")) for ask in one.asked]
     if asked:
         asked.append(Text(f'→ council say "…" --to {state.name}', style="yellow"))
@@ -202,7 +184,7 @@ def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> Ren
         names = f"id {state.conversation_id}  ctx {context_of(state.conversation_id)}"
         ids = [Text(one, style="dim") for one in (names, f"trace {state.trace}")]
     heading = (Text(state.topic, style="bold"), Text(stands, style="italic"))
-    return Group(*heading, table, *asked, *ids, *logs)
+    return Group(*heading, table, *asked, *ids, *_logs(one.logs))
 
 
 def _round(state: Conversation) -> str:
@@ -264,7 +246,7 @@ def beside_councils(overview: Overview) -> list[RenderableType]:
         parts.append(Text('nothing is open; start with: council convene "…"'))
     parts += rooms
     if overview.tasks:
-        from council.cli.task_pages import list_page
+        from council.cli.tasks import list_page
 
         parts += [Text(list_page(overview.tasks[:_MOST_TASKS], overview.now)), Text()]
         if len(overview.tasks) > _MOST_TASKS:
@@ -301,8 +283,19 @@ def rows_view(
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in whole)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else plain_line(str(cell))) for cell in row))
+        table.add_row(*(one if isinstance(one, Text) else Text(_plain(one)) for one in row))
     return table
+
+
+def _plain(cell: Any) -> str:
+    return "" if cell is None else plain_line(str(cell))
+
+
+def rows_text(
+    columns: tuple[str, ...], rows: list[tuple[Any, ...]], whole: tuple[str, ...] = ()
+) -> str:
+    """Return the same as a text."""
+    return as_text(rows_view(columns, rows, whole))
 
 
 def minutes_view(rows: list[tuple[Any, ...]]) -> RenderableType:

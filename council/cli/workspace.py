@@ -1,6 +1,6 @@
-"""The commands on a workspace.
+"""The commands on a workspace: what it is, what goes on in it, its clock.
 
-Source: `cli.md` section 2.
+Source: `cli.md` section 2 (`init`, `doctor`, `status`, `schedule`, `demo`).
 """
 
 from __future__ import annotations
@@ -8,21 +8,20 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output
-from council.cli.parameters import JSON, LANG, ROOT, argument, command, flag, listed, option
-from council.core.errors import InvalidStateError
-from council.core.times import parse_duration
+from council.cli.options import listed
+from council.core.errors import InvalidStateError, UsageError
+from council.core.times import parse_duration, render_duration
+from council.core.trust import permit
 from council.operations.place import Place
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@command("init", "council init --agents henry,sage,nova")
-def init(
-    directory: str = argument("[DIR]", "Where; else the current directory."),
-    personal: bool = flag("--personal", "Make the workspace of your user account."),
-    agents: str = option("--agents", "a,b,c", "Make a folder for each of these."),
-    lang: str = LANG,
-    shared: bool = flag("--shared", "For all users of the folder's group, as with git."),
-    root: str = ROOT,
-) -> Output:
+    from council.operations.schedule import Plan
+
+
+def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:
     """Make a workspace here; never overwrites anything."""
     from council.operations.setup import personal_directory, set_up
 
@@ -44,12 +43,7 @@ def init(
     return Output(record=made.to_record(), text="\n".join(lines))
 
 
-@command("doctor", "council doctor --repair", reads=True)
-def doctor(
-    place: Place,
-    repair: bool = flag("--repair", "Mend what can be mended without loss."),
-    probe: bool = flag("--probe", "Try each agent program with a line of prompt."),
-) -> Output:
+def doctor(place: Place, repair: bool, probe: bool) -> Output:
     """Check the workspace, its agents and its conversations; say how to fix each fault."""
     from council.cli.views import as_text, findings_view
     from council.operations.examining.doctor import examine
@@ -65,34 +59,70 @@ def doctor(
     )
 
 
-@command("watch", "council watch --advance", reads=True)
-def watch(
-    place: Place,
-    advance: bool = flag("--advance", "Run the heartbeat, too: on changes and by the clock."),
-    interval: str = option("--interval", "DURATION", "Between heartbeats when idle.", "30m"),
-    active_interval: str = option(
-        "--active-interval", "DURATION", "Between heartbeats while one is open.", "5m"
-    ),
-) -> None:
-    """Show everything that is open, live, until you press Ctrl-C."""
-    from council.cli.watching import show_live
+def status(place: Place, problems: bool, watch: bool, name: str, values: dict[str, Any]) -> Any:
+    """Show everything that is open, who is to answer, and what failed; or only what is named."""
+    from council.cli.glance import glance, only, problems_text, show_live
+    from council.cli.views import as_text
+    from council.operations.examining.problems import find_problems
+    from council.operations.view import status as look
 
-    if advance:
-        place.refuse_newer_settings()
-    show_live(
-        place,
-        advance=advance,
-        interval=parse_duration(interval),
-        active_interval=parse_duration(active_interval),
-    )
+    if watch:
+        if values["json"]:
+            raise UsageError("--watch is for people", "programs: council events tail --follow")
+        if values["advance"]:
+            permit("watch", in_run=place.is_in_run)
+            place.refuse_newer_settings()
+        every = [parse_duration(values[one]) for one in ("interval", "active_interval")]
+        return show_live(place, name, *every, advance=values["advance"], problems=problems)
+    if values["advance"]:
+        raise UsageError("--advance goes with --watch", "once: council heartbeat")
+    overview = look(place)
+    overview, found = only(place, name, overview, find_problems(place, overview))
+    if problems:
+        return Output(record=found.to_record(), text=problems_text(found))
+    record = {**overview.to_record(), "problems": found.to_record()["problems"]}
+    return Output(record=record, text=as_text(glance(overview, found, verbose=values["verbose"])))
 
 
-@command("demo", "council demo --lang fr")
-def demo(
-    lang: str = LANG,
-    root: str = option("--root", "DIR", "Play here; else in a temporary workspace."),
-    json: bool = JSON,
+def schedule(
+    place: Place, systemd: bool, cron: bool, openclaw: bool, every: str, install: bool, remove: bool
 ) -> Output:
+    """Print, or install, what runs the heartbeat: systemd, cron or OpenClaw."""
+    from council.operations import schedule as clock
+
+    chosen = [
+        kind for kind, wanted in zip(clock.KINDS, (systemd, cron, openclaw), strict=True) if wanted
+    ]
+    if len(chosen) > 1:
+        raise UsageError("one clock at a time", f"choose --{chosen[0]} or --{chosen[1]}")
+    if install and remove:
+        raise UsageError("--install and --remove contradict each other", "choose one")
+    period = parse_duration(every)
+    kind = chosen[0] if chosen else clock.best_kind(place)
+    if install:
+        made = clock.install(place, kind, period)
+    elif remove:
+        made = clock.remove(place, kind)
+    else:
+        made = clock.plan(place, kind, period)
+    notes = [f"council: {warning}" for warning in made.warnings]
+    return Output(record=made.to_record(), text=_said(made), notes=notes)
+
+
+def _said(made: Plan) -> str:
+    if made.done == "shown":
+        return f"{made.to_text()}\n# put it in place with: council schedule --{made.kind} --install"
+    if made.done == "removed":
+        return f"{made.kind}: removed" if made.changed else f"{made.kind}: there was none"
+    how = "a heartbeat every" if made.changed else "was in place already, a heartbeat every"
+    lines = [f"{made.kind}: {how} {render_duration(made.every)}"]
+    lines += [f"  {path}" for path in made.files]
+    if made.env_file:
+        lines.append(f"  variables and keys of the agents: {made.env_file}")
+    return "\n".join(lines)
+
+
+def demo(lang: str, root: str, json: bool) -> Output:
     """Play a whole council with four scripted agents, through the real commands."""
     from council.cli.demo import play
 

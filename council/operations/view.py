@@ -8,6 +8,7 @@ Source: C0-014, C0-034, DL-051, DL-097, DL-098, `cli.md` sections 2 and 3.
 from __future__ import annotations
 
 import os
+import re
 
 from council.core.conversations import owed
 from council.core.conversations.anonymity import refuse_names
@@ -117,8 +118,10 @@ def status(place: Place) -> Overview:
         if place.is_in_run:
             refuse_names(one.state)
         standings.append(one)
-    # What has to be answered first stands first; what is paused has time.
-    standings.sort(key=lambda one: (one.state.paused_at is not None, one.state.timeout_at))
+    # What has to be answered first stands first; what is paused has time; q2 before q10.
+    standings.sort(
+        key=lambda one: (one.state.paused_at is not None, one.state.timeout_at, _counted(one))
+    )
     from council.operations.heartbeat.gate import reached_today, read_halt, resting_agents
     from council.operations.rooms.room_standings import standings as rooms_of
 
@@ -149,6 +152,12 @@ def _tasks(place: Place) -> tuple[list[Row], list[tuple[str, CouncilError]]]:
 
     rows, wrong = listed(place)
     return [row for row in rows if not row.task.is_over], wrong
+
+
+def _counted(one: Standing) -> list[str | int]:
+    """Return the name of a conversation with its numbers as such, to sort by."""
+    parts = re.split(r"([0-9]+)", one.state.name)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)]
 
 
 def standing(place: Place, state: Conversation) -> Standing:

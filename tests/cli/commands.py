@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from council.cli.loading import whole
+from council.cli.options import ROWS, is_group
 
 # A live view has no end and so no document.
 WITHOUT_JSON = frozenset({"watch"})
@@ -27,17 +28,15 @@ WITHOUT_WORKSPACE = frozenset(
 
 
 def all_commands() -> dict[str, Any]:
-    """Return each command by its whole name, such as `events tail`."""
-    return dict(_walk(whole(), ""))
-
-
-def _walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    inner = getattr(command, "commands", None)
-    if inner is None:
-        yield name, command
-        return
-    for word, one in inner.items():
-        yield from _walk(one, f"{name} {word}".strip())
+    """Return each command by its whole name, such as `events tail`; old names, too."""
+    found = {}
+    for name in ROWS:
+        one: Any = whole()
+        for word in name.split():
+            one = one.commands[word]
+        if not is_group(name):
+            found[name] = one
+    return found
 
 
 def shortest(name: str) -> list[str]:

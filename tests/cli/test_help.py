@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import pty
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 import typer.core
 
 from council import __version__
-from council.cli import front_page, table
+from council.cli import front_page, options
 from council.cli.loading import whole
-from council.cli.options import HOT
-from tests.cli.commands import all_commands
+from council.cli.options import ROWS
+from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES
+from tests.cli.commands import all_commands, shortest
 
 ESCAPE = "\x1b["
 WIDTH = {"COLUMNS": "80"}
@@ -72,52 +75,117 @@ def test_help_is_printed_and_exits_0(council, tmp_path, name: str):
         assert max(map(len, done.out.splitlines())) <= 80
 
 
+HEADINGS = ["Workspace", "Conversations", "Agents and rooms", "Artifacts and events", "Programs"]
+FIRST = ["init", "ask", "convene", "respond", "status"]
+FIRST += ["show", "explain", "list", "heartbeat", "doctor"]
+
+
+def shown_commands() -> list[str]:
+    """Return the commands and groups that are no old names."""
+    return options.names("")
+
+
+def on_terminal(council, *words: str) -> str:
+    """Return what a terminal shows, without colours."""
+    shown = screen(council, *words)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).replace("\r", "")
+
+
 def test_a_terminal_shows_the_commands_in_panels_in_order(council):
-    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen(council, "--help")).replace("\r", "")
+    shown = on_terminal(council, "help")
 
     panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
-    assert panels[:3] == ["Options", "Workspace", "Conversations"]
-    for name in all_commands():
-        assert re.search(rf"│ {name.split(maxsplit=1)[0]} ", shown), name
+    assert panels == ["Options", *HEADINGS]
+    for name in shown_commands():
+        assert re.search(rf"│ {name} ", shown), name
 
 
-def test_council_alone_prints_its_commands_in_panels_in_order(council, tmp_path):
+def test_help_prints_all_commands_in_panels_in_order(council, tmp_path):
+    asked = council("help", cwd=tmp_path, env=WIDTH)
+
+    assert asked.code == 0
+    panels = re.findall(r"^(\S.+):$", asked.out, re.MULTILINE)
+    assert panels == ["Options", *HEADINGS]
+    for name in shown_commands():
+        assert re.search(rf"^  {name} ", asked.out, re.MULTILINE), name
+    assert max(map(len, asked.out.splitlines())) <= 80
+
+
+def test_the_first_page_shows_ten_commands_and_the_way_to_the_rest_on_one_screen(council, tmp_path):
     alone = council(cwd=tmp_path, env=WIDTH)
     asked = council("--help", cwd=tmp_path, env=WIDTH)
 
-    assert asked.code == 0
+    assert (alone.code, asked.code) == (2, 0)
     assert alone.out.split() == asked.out.split()
-    panels = re.findall(r"^(\S.+):$", asked.out, re.MULTILINE)
-    assert panels[:3] == ["Options", "Workspace", "Conversations"]
-    for name in all_commands():
-        assert re.search(rf"^  {name.split(maxsplit=1)[0]} ", asked.out, re.MULTILINE), name
-    assert max(map(len, asked.out.splitlines())) <= 80
+    assert re.findall(r"^  ([a-z]+)  ", asked.out, re.MULTILINE) == FIRST
+    assert "council help" in asked.out
+    for page in (asked.out, on_terminal(council, "--help")):
+        assert len(page.splitlines()) < 24
+        assert max(map(len, page.splitlines())) <= 80
+        named = page.partition("council help GROUP")[2]
+        for heading in HEADINGS:
+            word = heading.split()[0].lower()
+            assert word in named
+            one = council("help", word, cwd=tmp_path, env=WIDTH)
+            assert re.findall(r"^(\S.+):$", one.out, re.MULTILINE) == [heading]
+
+
+def test_help_of_a_command_is_its_page_and_of_a_word_that_is_none_says_so(council, tmp_path):
+    asked = council("help", "events", "tail", cwd=tmp_path, env=WIDTH)
+    page = council("events", "tail", "--help", cwd=tmp_path, env=WIDTH)
+    assert (asked.code, asked.out) == (0, page.out)
+
+    wrong = council("help", "nonsense", cwd=tmp_path)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "No such command 'nonsense'" in wrong.err
+
+
+OLD = [name for name, row in ROWS.items() if row.hidden]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_an_old_name_is_shown_nowhere_and_works(council, name: str):
+    assert council(*name.split(), "--help").code == 0
+    group, _, word = name.rpartition(" ")
+    page = council(*group.split(), "--help") if group else council("help")
+    assert page.code == 0
+    assert not re.search(rf"^  {word} ", page.out, re.MULTILINE)
+
+
+def test_the_table_offers_the_choices_that_the_rules_know():
+    chosen = {one.name: one for one in options.command("convene").options}
+    assert chosen["procedure"].metavar == "|".join(PROCEDURES)
+    assert chosen["order"].choices == tuple(ORDERS)
+    assert set(MODES) == set(re.findall(r"[a-z]+", chosen["mode"].help)) & set(MODES)
 
 
 def test_the_front_page_says_of_every_command_what_its_own_help_says():
     commands = whole().commands
-    for name in table.names(""):
+    for name in options.names(""):
         text = commands[name].help or ""
         summary = " ".join(text.split("\n\n")[0].split())
-        assert table.summary(name) == summary, f"council {name} --help says: {summary}"
+        assert ROWS[name].summary == summary, f"council {name} --help says: {summary}"
         assert summary.isascii(), f"the columns of the front page are counted in letters: {name}"
 
 
 def test_every_group_of_the_table_has_its_commands():
     commands = whole().commands
-    groups = {name for name in table.names("") if table.module_of(name) == table.GROUP}
-    assert groups | set(table.INNER) == set(table.GROUPS)
-    for name in table.GROUPS:
+    for name in filter(options.is_group, ROWS):
         found = commands
         for word in name.split():
             found = found[word].commands
-        assert list(found) == table.names(name)
+        assert list(found) == options.names(name)
         assert len(set(found)) == len(list(found)), f"{name} has two commands of one name"
         assert all(found[word].name == word for word in found)
 
 
-def test_every_hot_command_stands_in_the_table():
-    assert [name for name in HOT if not table.module_of(name)] == []
+def test_every_command_of_the_table_has_its_function_and_its_parameters():
+    for name in filter(lambda name: not options.is_group(name), ROWS):
+        one = options.command(name)
+        function = getattr(import_module(f"council.cli.{one.module}"), one.function)
+        given = {option.name for option in one.options} | {"place", "values", *one.fixed}
+        asked = set(inspect.signature(function).parameters)
+        assert asked - given <= {"only"}, name
 
 
 def loaded(council, *words: str) -> set[str]:
@@ -136,9 +204,7 @@ def loaded(council, *words: str) -> set[str]:
 
 def holding_commands() -> set[str]:
     """Return the names of all modules that hold commands."""
-    held = {module for rows in table.PANELS.values() for module, _ in rows.values()}
-    held |= {module for rows in table.GROUPS.values() for module, _ in rows}
-    return {f"council.cli.{module}" for module in held if module}
+    return {f"council.cli.{row.module}" for name, row in ROWS.items() if row.module}
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
@@ -148,15 +214,18 @@ def test_the_front_page_loads_no_command_and_no_parser(council, words: tuple[str
     assert not modules & (holding_commands() | {"typer", "rich", "click", "inspect"})
 
 
+@pytest.mark.parametrize("name", ["show", "agent list", "turn status", "msg build"])
+def test_a_command_loads_its_own_module_and_no_other(council, name: str):
+    modules = loaded(council, *name.split(), *shortest(name)[len(name.split()) :])
+
+    assert modules & holding_commands() == {f"council.cli.{ROWS[name].module}"}
+
+
 @pytest.mark.parametrize(
     "name", ["show", "agent list", "turn status", "msg build", "agent", "turn"]
 )
-def test_a_command_loads_its_own_module_and_no_other(council, name: str):
-    own = {module for module, _ in table.GROUPS.get(name, ())} or {table.module_of(name)}
-
-    modules = loaded(council, *name.split(), "--help") & holding_commands()
-
-    assert modules == {f"council.cli.{one}" for one in own if one}
+def test_the_help_of_a_command_loads_none(council, name: str):
+    assert not loaded(council, *name.split(), "--help") & holding_commands()
 
 
 def test_a_word_that_is_no_command_loads_none(council):
@@ -198,8 +267,8 @@ def test_the_boxes_are_as_wide_as_the_terminal(monkeypatch, columns: int):
 
     boxed = [line for line in shown.splitlines() if line[:1] in "╭│╰" and line]
     assert {len(line) for line in boxed} == {max(columns, 50)}
-    for name in table.names(""):
-        said = " ".join(table.summary(name).split())
+    for name in FIRST:
+        said = " ".join(ROWS[name].summary.split())
         assert said in " ".join(re.sub(r"[│╭╰╮╯─]", " ", shown).split()), name
 
 
@@ -234,6 +303,26 @@ def test_completion_knows_commands_and_options(council, tmp_path):
     assert {"resume", "respond", "restore"} <= set(completed("council res"))
     assert completed("council respond --statu") == ["--status"]
     assert completed("council events ") == ["tail", "story", "export", "schema"]
+    assert not {"halt", "watch", "prompt", "inject"} & set(completed("council "))
+
+
+def test_completion_knows_the_names_of_conversations_agents_and_rooms(opened, tmp_path):
+    words = ("channel", "create", "chat", "lobby", "--participants", "owl,gecko", "--as", "owl")
+    assert opened("init", "--agents", "owl,gecko").code == 0
+    assert opened(*words).code == 0
+
+    def completed(line: str, **more: str) -> list[str]:
+        at = len(line.split()) - (not line.endswith(" "))
+        env = {"_COUNCIL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(at)}
+        return opened(env={**env, **more}).out.split()
+
+    assert completed("council show ") == ["active"]
+    assert completed("council show --name a") == ["active"]
+    assert completed("council respond --as g") == ["gecko"]
+    assert completed("council channel show ") == ["lobby"]
+    assert {"active", "lobby", "owl"} <= set(completed("council say --to "))
+    assert completed("council respond --as g", COUNCIL_TASK_ID="t") == []
+    assert completed(f"council show --root {tmp_path} ") == []
 
 
 # Colours

@@ -8,21 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.exceptions import TyperException
 
-from council.cli.hot import parse
-from council.cli.options import HOT, named_once
-from council.cli.parameters import typer_function
+from council.cli.loading import typer_command
+from council.cli.options import ROWS, command, hot_name, parse
 from council.core.errors import UsageError
 from tests.cli.commands import all_commands
 
+HOT = {name: command(name) for name in ROWS if hot_name(name.split())}
 BY_TYPER = """
 import sys
 from council.cli.app import run
-from council.cli.options import named_once, hoisted
+from council.cli.options import hoisted
 sys.exit(run(hoisted(sys.argv[1:])))
 """
 
@@ -36,8 +35,8 @@ def test_typer_built_the_options_of_the_table(name: str):
     for one in table.values():
         twin = built[one.name]
         assert tuple(twin.opts) == (one.flags or (one.name,))
-        assert bool(getattr(twin, "is_flag", False)) == one.flag
-        assert twin.default == (False if one.flag else [] if one.many else "")
+        assert bool(getattr(twin, "is_flag", False)) == one.is_flag
+        assert twin.default == (False if one.is_flag else [] if one.many else "")
         assert twin.required is False
         assert twin.help == one.help
 
@@ -145,11 +144,10 @@ def test_both_parsers_refuse_the_same(opened, now, line: str):
 def by_typer(name: str, words: list[str]) -> dict | str:
     """Return what Typer makes of the words behind a command, "refused" where it refuses them."""
     seen: list[dict] = []
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(name)(typer_function(HOT[name], seen.append))
     try:
-        app(args=words, prog_name="council", standalone_mode=False)
-        return named_once(seen[0])
+        one = typer_command(HOT[name], lambda values: seen.append(values) or 0)
+        one.main(args=words, prog_name="council", standalone_mode=False)
+        return seen[0]
     except UsageError:
         return "refused"
     except TyperException as error:

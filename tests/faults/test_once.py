@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-# What these commands load when they run: a child must not spend its calls on it.
-import council.cli.contexts
 import council.cli.convening
 import council.cli.conversations
 import council.cli.delegation
 import council.cli.message_sending
 import council.cli.rooms
+
+# What these commands load when they run: a child must not spend its calls on it.
+import council.cli.tasks
 import council.operations.conversations.ended
 import council.operations.conversations.once
 import council.operations.conversations.steer
