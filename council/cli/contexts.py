@@ -79,6 +79,5 @@ def show(place: Place, context: str = CONTEXT) -> Output:
 
 
 def _shown(kept: Kept, text: str) -> Output:
-    from council.core.protocol.exchange_records import exchange_to_record
 
-    return Output(record=exchange_to_record(kept.exchange), text=text)
+    return Output(record=kept.exchange.to_record(), text=text)

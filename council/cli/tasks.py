@@ -35,7 +35,6 @@ def list_(
 def show(place: Place, target: str = TARGET) -> Output:
     """Show how a task goes: who works on it since when, why this worker, what failed."""
     from council.cli.task_pages import task_page
-    from council.core.protocol.exchange_records import task_to_record
     from council.operations.protocol.exchanging import contexts
     from council.operations.protocol.payloads import spelled_out
     from council.operations.protocol.tasks import find
@@ -48,7 +47,7 @@ def show(place: Place, target: str = TARGET) -> Output:
         **exchange.as_json("context trace_id status request"),
         "answer": answer or None,
         **exchange.as_json("successor?"),
-        "tasks": [task_to_record(one) for one in shown],
+        "tasks": [one.to_record() for one in shown],
     }
     told = spelled_out(place, exchange)
     read = [told.tasks[one.id] for one in shown]

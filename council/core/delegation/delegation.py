@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from council.core.record import Positive
+
 TIMEOUT = "timeoutMs"
 DEPTH = "maxDepth"
 CALLS = "maxCallsPerTrace"
@@ -123,15 +125,17 @@ class Call(Record):
     the name of the brief of the hand-off, `result` what was answered.
     """
 
+    _keys = "caller:fromAgentId target:toAgentId session:sessionKey refs:artifactRefs brief?"
+
     number: int
     caller: str
     target: str
     depth: int
     path: list[str]
-    owner: str
+    owner: str = ""
     session: str
     task_hash: str
-    message: str
+    message: str = ""
     refs: list[str] = []
     limits: dict[str, int] = {}
     brief: str = ""
@@ -153,7 +157,7 @@ class Trace(Record):
     """The ledger of one trace: its accepted calls, in order of their numbers."""
 
     trace_id: str
-    next_number: int = 1
+    next_number: Positive = 1
     calls: list[Call] = []
     extra: dict[str, Any] = {}
 
@@ -167,6 +171,8 @@ class Sent(Record):
 
     `number` is that of the call in its trace, 0 for a message.
     """
+
+    _keys = "sender:fromAgentId receiver:toAgentId trace:traceId"
 
     at: datetime
     sender: str

@@ -134,7 +134,7 @@ def write_event(
     place: Place, event: Event, event_id: str, trace: str, owner: str, at: datetime
 ) -> None:
     """Write an event of a call or a message, which has an id of its own."""
-    append(place.paths, [event.to_record(event_id, trace, owner, render_instant(at))])
+    append(place.paths, [event.to_line(event_id, trace, owner, render_instant(at))])
 
 
 def reject(
