@@ -30,14 +30,12 @@ _IN_COMMON = frozenset(("task", "tid", "pri", "depth", "ctx", "budget"))
 class Converted(Record):
     """A converted message: its text, the segments that lost something, what the way back needs."""
 
+    _keys = "version:- sidecar:-"
+
     text: str
     version: str
     losses: list[str]
     sidecar: dict[str, Any]
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg convert`."""
-        return {"text": self.text, "losses": self.losses}
 
 
 def convert(

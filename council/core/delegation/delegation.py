@@ -73,20 +73,13 @@ class Refusal(Record):
     was to be called.
     """
 
-    guard: str
+    _keys = "wait_ms:retryAfterMs~ path~"
+
     code: str
+    guard: str
     message: str
     wait_ms: int = 0
     path: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the `error` of the answer."""
-        record: dict[str, Any] = {"code": self.code, "guard": self.guard, "message": self.message}
-        if self.wait_ms:
-            record["retryAfterMs"] = self.wait_ms
-        if self.path:
-            record["path"] = list(self.path)
-        return record
 
 
 class Chain(Record):

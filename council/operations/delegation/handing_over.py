@@ -60,19 +60,14 @@ class Answered(Record):
     For people besides: `told`, and the `trace` of a call that was made.
     """
 
+    _keys = "error~ told:- trace:-"
+
     status: str
     summary: str = ""
     artifacts: list[str] = []
     error: dict[str, Any] | None = None
     told: dict[str, Any] = {}
     trace: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `agent call` and of a refused message."""
-        record: dict[str, Any] = self.as_json("status summary artifacts")
-        if self.error:
-            record["error"] = self.error
-        return record
 
 
 def answered(record: dict[str, Any]) -> Answered:

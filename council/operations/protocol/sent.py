@@ -12,10 +12,6 @@ from council.core.reporting.trace_context import trace_around
 from council.operations.place import Place
 from council.operations.protocol.exchanging import Changed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 TRACE_BYTES = 16
 
 
@@ -34,6 +30,8 @@ class Sent(Record):
         answers: What was answered to the sender at once.
     """
 
+    _keys = "context? task? message? code? reason?"
+
     outcome: str
     context: str = ""
     task: str = ""
@@ -42,10 +40,6 @@ class Sent(Record):
     code: str = ""
     reason: str = ""
     answers: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg send`."""
-        return self.as_json("outcome context? task? message? to code? reason? answers")
 
 
 def new_trace(place: Place) -> str:
