@@ -8,7 +8,6 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.measuring import Part, Row, in_turns, milliseconds, tell
-from council.core.rooms.channel_records import message_to_record
 from council.core.rooms.channels import Message
 from council.operations.place import Place
 from council.operations.rooms import channels, rooms, turns
@@ -59,7 +58,7 @@ def _room(folder: Path, messages: int) -> Place:
 
 def _fill(path: Path, messages: int) -> None:
     at = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
-    one = message_to_record(Message(id=1, at=at, author="moderator", content="Something said."))
+    one = Message(id=1, at=at, author="moderator", content="Something said.").to_record()
     line = json.dumps(one, separators=(",", ":")).replace('{"id":1,', '{"id":%d,')
     with path.open("w", encoding="utf-8") as file:
         file.writelines(line % number + "\n" for number in range(1, messages + 1))

@@ -16,7 +16,7 @@ from council.core.events import Event
 from council.core.ids import is_name
 from council.core.plain_text import plain_line, plain_text
 from council.core.rooms.authorship import PROOF
-from council.core.rooms.channel_records import message_to_record, shown
+from council.core.rooms.channel_records import shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
@@ -242,7 +242,7 @@ def _facts(channel: Channel) -> list[str]:
 
 def _message_record(message: Message, origins: dict[int, str]) -> dict[str, Any]:
     """Return a message for programs; a word of an agent says whether it is verified (XC-014)."""
-    record = message_to_record(message)
+    record = message.to_record()
     record.pop(PROOF, None)
     origin = origins.get(message.id, "")
     return {**record, "origin": origin} if origin else record

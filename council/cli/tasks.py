@@ -8,7 +8,6 @@ from __future__ import annotations
 from council.cli.edge import Output
 from council.core.errors import InvalidStateError, UsageError
 from council.core.plain_text import plain_line, plain_text
-from council.core.protocol.exchange_records import exchange_to_record, task_to_record
 from council.core.times import parse_duration, render_duration, render_instant
 from council.operations.conversations.answer import wake_next
 from council.operations.place import Place
@@ -48,7 +47,7 @@ def task_show(place: Place, target: str) -> Output:
         **exchange.as_json("context trace_id status request"),
         "answer": answer or None,
         **exchange.as_json("successor?"),
-        "tasks": [task_to_record(one) for one in shown],
+        "tasks": [one.to_record() for one in shown],
     }
     told = spelled_out(place, exchange)
     read = [told.tasks[one.id] for one in shown]
@@ -99,7 +98,7 @@ def ctx_show(place: Place, context: str) -> Output:
 
 
 def _shown(kept: Kept, text: str) -> Output:
-    return Output(record=exchange_to_record(kept.exchange), text=text)
+    return Output(record=kept.exchange.to_record(), text=text)
 
 
 STATES = {"N": "new", "R": "running", "D": "done", "F": "failed", "X": "cancelled"}

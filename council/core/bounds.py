@@ -17,7 +17,6 @@ from council.core.times import parse_instant, render_instant
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 # How the reasons begin why no run was started.
 NOT_STARTED = "not started: "
@@ -91,20 +90,14 @@ class Lapse(Record):
     which it did; what its program said there stands in `reason`.
     """
 
+    _keys = "failures:failuresInARow rests:- at:- until:restsUntil owner:-"
+
     failures: int = 0
     rests: int = 0
     at: datetime | None = None
     until: datetime | None = None
     reason: str = ""
     owner: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the lapse as JSON."""
-        return {
-            "failuresInARow": self.failures,
-            "restsUntil": render_instant(self.until) if self.until else None,
-            "reason": self.reason,
-        }
 
 
 class Tally(Record):

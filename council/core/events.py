@@ -40,7 +40,7 @@ class Event(Record):
     task_hash: str = ""
     artifacts: list[str] = []
 
-    def to_record(self, event_id: str, trace: str, conversation: str, at: str) -> dict[str, Any]:
+    def to_line(self, event_id: str, trace: str, conversation: str, at: str) -> dict[str, Any]:
         """Return the event as the JSON object of one line of the event log."""
         record: dict[str, Any] = {
             "schemaVersion": SCHEMA_VERSION,

@@ -9,13 +9,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from council.core.errors import InvalidStateError
+from council.core.record import Record, json_form
 from council.core.times import parse_instant, render_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeVar
 
     _Choice = TypeVar("_Choice", bound=StrEnum)
+    _Made = TypeVar("_Made", bound=Record)
+    _Form = tuple[str, str, type | None, Callable[[Any], Any] | None, int, Callable[..., Any], Any]
 
 
 def written_instant(instant: datetime | None) -> str | None:
@@ -26,16 +30,69 @@ def written_instant(instant: datetime | None) -> str | None:
 class Reader:
     """Takes typed fields out of one JSON object and says which one is wrong.
 
-    What nobody took stands in `left`: the fields that are not known here.
+    What nobody took stands in `left`: the fields that are not known here. With `nulls` a null
+    stands for a field that is missing, wherever one may be.
     """
 
-    def __init__(self, record: object, where: str) -> None:
+    def __init__(self, record: object, where: str, *, nulls: bool = False) -> None:
         if not isinstance(record, dict):
             raise InvalidStateError(
                 f"{where} is not a JSON object", "repair it, or see: council check"
             )
         self.left: dict[str, Any] = dict(record)
-        self.where = where
+        self.where, self.nulls = where, nulls
+
+    def make(self, kind: type[_Made], **given: Any) -> _Made:
+        """Build a record of a class from the fields of the object, but for those that are given.
+
+        What is missing has its default, where it has one; what is not known is kept in `extra`.
+        """
+        left, made = self.left, object.__new__(kind)  # there are thousands; all is there in the end
+        own = made.__dict__
+        own.update(kind._defaults)
+        own.update(given)
+        for name, key, usual, made_by, default, take, how in _FORMS.get(kind) or _form(kind):
+            if given and name in given:
+                continue
+            value = left.get(key)
+            if value.__class__ is usual:
+                try:
+                    own[name] = made_by(value) if made_by else value
+                except Exception:
+                    own[name] = take(self, key, how)  # which says what is wrong
+                else:
+                    del left[key]
+            elif value is None and default and (default > 1 or self.nulls or key not in left):
+                left.pop(key, None)
+            else:
+                own[name] = take(self, key, how)
+        if "extra" in own:
+            own["extra"] = left
+        for name, empty in kind._growing:
+            if own[name] is empty:
+                own[name] = empty.copy()
+        return made
+
+    def record(self, key: str, kind: type[_Made]) -> _Made:
+        """Take a value of a class."""
+        where = f"{self.where}: {key}"
+        return Reader(self.left.pop(key, None), where, nulls=self.nulls).make(kind)
+
+    def records(self, key: str, kind: type[_Made]) -> list[_Made]:
+        """Take a list of values of a class."""
+        where = f"{self.where}: {key}"
+        return [Reader(one, where, nulls=self.nulls).make(kind) for one in self.items(key)]
+
+    def records_by_id(self, key: str, kind: type[_Made]) -> dict[str, _Made]:
+        """Take values of a class by their ids; the id is given to one that has it in no field."""
+        where, first = f"{self.where}: {key}", kind._fields[0]
+        is_given = f"{first}:-" in kind._keys.split()
+        return {
+            name: Reader(one, f"{where}.{name}", nulls=self.nulls).make(
+                kind, **({first: name} if is_given else {})
+            )
+            for name, one in self.table(key).items()
+        }
 
     def fail(self, key: str, expected: str) -> InvalidStateError:
         """Return the error that `key` is not what is expected."""
@@ -130,3 +187,75 @@ class Reader:
         if not all(isinstance(value, str) for value in values.values()):
             raise self.fail(key, "an object of texts")
         return values
+
+    def text_pairs(self, key: str) -> tuple[tuple[str, str], ...]:
+        """Take a list of pairs of texts."""
+        pairs = self.items(key)
+        if not all(
+            isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
+            for one in pairs
+        ):
+            raise self.fail(key, "a list of pairs of texts")
+        return tuple((first, second) for first, second in pairs)
+
+
+# How a field is taken, by its annotation, and what stands for one that is needed and missing.
+_TAKEN: dict[str, tuple[Callable[..., Any], Any]] = {
+    "str": (Reader.text, None),
+    "int": (Reader.whole, 0),
+    "Positive": (lambda read, key, usual: read.whole(key, usual, 1), 1),
+    "bool": (Reader.flag, False),
+    "float": (Reader.number, 0.0),
+    "datetime": (lambda read, key, _: read.given_instant(key), None),
+    "list[str]": (lambda read, key, _: read.texts(key), None),
+    "tuple[str, ...]": (lambda read, key, _: tuple(read.texts(key)), None),
+    "tuple[tuple[str, str], ...]": (lambda read, key, _: read.text_pairs(key), None),
+    "dict[str, str]": (lambda read, key, _: read.text_table(key), None),
+    "dict[str, Any]": (lambda read, key, _: read.table(key), None),
+}
+_HOLDERS = {"": Reader.record, "list": Reader.records, "dict": Reader.records_by_id}
+# The class that nearly all values have, where that says all of them, and what is made of them.
+_QUICK: dict[str, tuple[type | None, Callable[[Any], Any] | None]] = {
+    "str": (str, None),
+    "int": (int, lambda value: _bounded(value, 0)),
+    "Positive": (int, lambda value: _bounded(value, 1)),
+    "bool": (bool, None),
+    "datetime": (str, parse_instant),
+}
+_FORMS: dict[type[Record], list[_Form]] = {}
+
+
+def _form(kind: type[Record]) -> list[_Form]:
+    """Return of each field: name, key, quick way, its default, how it is taken, and with what.
+
+    The default is 0 for none, 1 for one, 2 for one that a null stands for, too.
+    """
+    known = vars(__import__(kind.__module__, fromlist=["_"]))
+    form: list[_Form] = []
+    for name, key in json_form(kind)[0]:
+        usual, plain = kind._defaults[name], kind._kinds[name].removesuffix(" | None")
+        quick = _QUICK.get(plain, (None, None))
+        if plain in _TAKEN:
+            take, least = _TAKEN[plain]
+            usual = least if usual is None else usual
+        else:
+            holder, _, inner = plain.removesuffix("]").rpartition("[")
+            of = known.get(inner.removeprefix("str, "))
+            take = _HOLDERS.get(holder, Reader.record)
+            if isinstance(of, type) and issubclass(of, StrEnum):
+                take, quick = _chosen, (str, of)
+            usual = (of, usual) if take is _chosen else of
+        default = 0 if name in kind._required else 1 if plain == kind._kinds[name] else 2
+        form.append((name, key, *quick, default, take, usual))
+    _FORMS[kind] = form
+    return form
+
+
+def _bounded(value: int, least: int) -> int:
+    if least <= value < 2**53:
+        return value
+    raise ValueError(value)
+
+
+def _chosen(read: Reader, key: str, words: tuple[type[StrEnum], StrEnum | None]) -> StrEnum:
+    return read.choice(key, *words)

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Self, dataclass_transform
+
+    Positive = int
 else:
 
     def dataclass_transform(**_options):
@@ -19,10 +22,12 @@ else:
         return lambda cls: cls
 
 
+# Fields so annotated are in JSON what they are here.
+_IN_JSON = ("str", "int", "Positive", "float", "bool")
 # Fields so annotated hold nothing that can change, so a copy need not look at them.
 _UNCHANGING = frozenset(
     f"{name}{or_none}"
-    for name in ("str", "int", "float", "bool", "datetime", "timedelta")
+    for name in (*_IN_JSON, "datetime", "timedelta")
     for or_none in ("", " | None")
 )
 
@@ -41,6 +46,12 @@ class Record:
     that nobody changes a value once it is part of another one, so copies of
     that other one share it.
 
+    Its JSON object has a key in camel case for each field, in their order. `_keys` names the
+    exceptions: `name:key` for another key, `name:-` for a field that is not in the object (where
+    it is the first one, it is the key under which the object stands); behind it `?` where what is
+    empty is null, and `~` where it is left out. Unknown keys of a file are kept in `extra`,
+    where a class has that field. `Reader.make` reads what `to_record` writes.
+
     Raises:
         TypeError: A required field is missing, or an unknown one is given.
     """
@@ -48,8 +59,11 @@ class Record:
     _fields: tuple[str, ...] = ()
     _required: frozenset[str] = frozenset()
     _holders: tuple[str, ...] = ()
+    _form: tuple[Any, ...] = ()
+    _kinds: dict[str, str] = {}
     _defaults: dict[str, object] = {}  # rebuilt for each subclass
     _growing: tuple[tuple[str, list[Any] | dict[Any, Any]], ...] = ()
+    _keys: str = ""
 
     def __init_subclass__(cls, *, settled: bool = False) -> None:
         """Note the fields; the records of a `settled` class are shared between copies."""
@@ -57,7 +71,8 @@ class Record:
             _PLAIN.add(cls)
         annotations = cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow
         own = [name for name in annotations if not name.startswith("_")]
-        cls._fields = cls._fields + tuple(own)
+        cls._fields, cls._form = cls._fields + tuple(own), ()
+        cls._kinds = {**cls._kinds, **annotations}
         holders = [name for name in own if str(annotations[name]) not in _UNCHANGING]
         cls._holders = cls._holders + tuple(holders)
         # What is needed stands among the defaults, too: so each value has the order of the fields.
@@ -108,18 +123,41 @@ class Record:
         """Return fields as a JSON object has them, in the order in which they are named.
 
         The key of a field is its name in camel case, or what stands behind a colon. Where a
-        question mark ends that, what is empty is null. Instants are written as files have them,
-        records say themselves what they are (`to_record`).
+        question mark ends that, what is empty is null, and with a `~` it is left out. Instants
+        are written as files have them, records say themselves what they are (`to_record`).
 
         Raises:
             AttributeError: There is no such field or property.
         """
         made = {}
-        for name, key, or_null in _SPECS.get(fields) or _spec(fields):
+        for name, key, mark in _SPECS.get(fields) or _spec(fields):
             value = getattr(self, name)
-            value = value if value.__class__ in _JSON else _said(value)
-            made[key] = value or None if or_null else value
+            if value.__class__ not in _JSON:
+                value = _said(value)
+            if mark and not value:
+                if mark == "~":
+                    continue
+                value = None
+            made[key] = value
         return made
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the value; what is unknown stands at its end."""
+        own = self.__dict__
+        keys, others, marks = self._form or json_form(type(self))
+        made: dict[str, Any] = {key: own[name] for name, key in keys}
+        for key in others:
+            value = made[key]
+            if value.__class__ not in _JSON:
+                write = _WRITERS.get(value.__class__) or _writer_of(value.__class__)
+                made[key] = write(value)
+        for key, mark in marks:
+            if not made[key]:
+                made[key] = None
+                if mark == "~":
+                    del made[key]
+        extra = own.get("extra")
+        return {**made, **extra} if extra else made
 
     def copy(self, **changes: Any) -> Self:
         """Return a copy with `changes` applied, which shares only what nobody changes.
@@ -136,35 +174,65 @@ class Record:
 
 
 _JSON = frozenset((str, int, float, bool, type(None)))
-_SPECS: dict[str, tuple[tuple[str, str, bool], ...]] = {}
+_WRITERS: dict[type, Callable[[Any], Any]] = {}
+_SPECS: dict[str, tuple[tuple[str, str, str], ...]] = {}
 
 
-def _spec(fields: str) -> tuple[tuple[str, str, bool], ...]:
-    """Return the names of fields, their keys, and whether what is empty is null."""
+def json_form(kind: type[Record]) -> tuple[Any, ...]:
+    """Return how the JSON object of a class is made, and keep it.
+
+    The names and keys of its fields; the keys of those whose values must be written; the keys of
+    those of which empty ones are null or left out, with the mark that says so.
+    """
+    exceptions = {one.rstrip("?~").partition(":")[0]: one for one in kind._keys.split()}
+    named = [exceptions.get(name, name) for name in kind._fields if name != "extra"]
+    fields = _spec(" ".join(one for one in named if not one.endswith(":-")))
+    kind._form = (
+        tuple((name, key) for name, key, _ in fields),
+        tuple(key for name, key, _ in fields if kind._kinds[name] not in _IN_JSON),
+        tuple((key, mark) for _, key, mark in fields if mark),
+    )
+    return kind._form
+
+
+def _spec(fields: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the names of fields, their keys, and the mark that says what becomes of empty ones."""
     found = []
     for one in fields.split():
-        name, _, key = one.removesuffix("?").partition(":")
+        name, _, key = one.rstrip("?~").partition(":")
         first, *rest = name.split("_")
         camel = first + "".join(map(str.capitalize, rest))
-        found.append((name, key or camel, one.endswith("?")))
+        found.append((name, key or camel, one[-1] if one[-1] in "?~" else ""))
     _SPECS[fields] = tuple(found)
     return _SPECS[fields]
 
 
 def _said(value: Any) -> Any:
-    if isinstance(value, str):
-        return str(value)  # a word of a fixed list
-    if isinstance(value, dict):
-        return {key: _said(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_said(one) for one in value]
-    if value.__class__ in _JSON:
-        return value
-    if isinstance(value, Record):
-        return value.to_record()  # type: ignore[attr-defined]
-    from council.core.times import render_instant
+    return (_WRITERS.get(value.__class__) or _writer_of(value.__class__))(value)
 
-    return render_instant(value)
+
+def _said_list(values: Any) -> list[Any]:
+    return [one if one.__class__ in _JSON else _said(one) for one in values]
+
+
+def _said_dict(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: one if one.__class__ in _JSON else _said(one) for key, one in values.items()}
+
+
+def _writer_of(kind: type) -> Callable[[Any], Any]:
+    """Return how values of a class are written, and keep it for the next one."""
+    if issubclass(kind, str):
+        write: Callable[[Any], Any] = str  # a word of a fixed list
+    elif issubclass(kind, dict):
+        write = _said_dict
+    elif issubclass(kind, list | tuple):
+        write = _said_list
+    elif issubclass(kind, Record):
+        write = kind.to_record
+    else:
+        from council.core.times import render_instant as write
+    _WRITERS[kind] = write
+    return write
 
 
 def _twin(record: Any) -> Any:

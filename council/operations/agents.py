@@ -67,14 +67,12 @@ class Changed(Record):
 class Removed(Record):
     """What `agent remove` took away, where it put the folder, and what still names the agent."""
 
+    _keys = "agent:agentId identities:removed folder?"
+
     agent: str
     identities: list[Identity]
     folder: str = ""
     left: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `agent remove`."""
-        return self.as_json("agent:agentId identities:removed folder? left")
 
 
 def register(place: Place, given: str, account: str, name: str = "") -> Changed:

@@ -29,7 +29,6 @@ from council.store.souls import new_page
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 PACKAGE_SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skill")
 AGENT_PROGRAMS = ("openclaw", "claude", "codex", "gemini", "opencode", "ollama", "llm")
@@ -48,10 +47,6 @@ class SetUp(Record):
     made: list[str]
     programs: list[str]
     ignore: list[str]
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `init --json`."""
-        return self.as_json("root made programs ignore")
 
 
 def found_programs(environ: Mapping[str, str]) -> list[str]:

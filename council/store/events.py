@@ -44,7 +44,7 @@ def revision_records(
     revisions come again. `trace` is "" where the owner's id names it.
     """
     return [
-        event.to_record(
+        event.to_line(
             f"{conversation_id}:{rev}-{digest[:8]}:{number}",
             trace or trace_of(conversation_id),
             conversation_id,
@@ -64,7 +64,7 @@ def loose_records(
     """
     owner = conversation_id or "workspace"
     return [
-        event.to_record(
+        event.to_line(
             f"{owner}:x{os.urandom(8).hex()}",
             trace or trace_of(conversation_id) or os.urandom(16).hex(),
             conversation_id,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    _Kind = tuple[str, Callable[[Any], bool], Callable[[Any], Any]]
+
 SCHEMA_VERSION = 1
 LANGUAGES = ("en", "fr")
 
@@ -115,24 +117,10 @@ def settings_of(document: dict[str, Any]) -> Settings:
     """
     read = _Reader(document, "")
     settings = Settings(
-        schema_version=read.whole("schemaVersion", SCHEMA_VERSION, 1),
-        language=read.choice("language", "", LANGUAGES),
-        coordinator=read.name("coordinator"),
-        trust=read.choice("trust", "open", ("open", "strict")),
-        max_runs=read.whole("max_runs", 4, 1),
-        run_timeout=read.duration("run_timeout") or timedelta(seconds=120),
-        preset_timeout=read.duration("preset_timeout") or timedelta(minutes=15),
-        phase_timeout=read.duration("phase_timeout") or timedelta(hours=1),
-        retry_backoff=read.durations("retry_backoff", ("10s", "60s")),
-        max_text_bytes=read.whole("max_text_bytes", 1024 * 1024, 1),
-        force_network_fs=read.flag("force_network_fs", False),
-        paths=read.text_table("paths"),
-        limits=read.whole_table("limits"),
-        hooks=read.table("hooks"),
-        channels=read.table("channels"),
-        bindings=read.tables("bindings"),
-        routing=read.table("routing"),
-        tasks=read.table("tasks"),
+        schema_version=read.take("schemaVersion", _whole(1), SCHEMA_VERSION),
+        **read.fields(Settings(), _SETTINGS),
+        paths=read.inner("paths").each(_TEXT, ""),
+        limits=read.inner("limits").each(_whole(0), 0),
         deliberation=_rules(read),
         protocol=_protocol(read),
         agents=_agents(read),
@@ -156,45 +144,28 @@ def settings_of(document: dict[str, Any]) -> Settings:
 
 def _rules(read: _Reader) -> Rules:
     """Read `[deliberation]`: what holds for every deliberation that says nothing else."""
-    table = _Reader(read.table("deliberation"), "deliberation", read)
-    usual = Rules()
-    rules = Rules(
-        max_rounds=table.whole("max_rounds", usual.max_rounds, 1, MAX_ROUNDS),
-        threshold=table.whole("threshold", usual.threshold, 0),
-        early_stop=table.choice("early_stop", usual.early_stop, EARLY_STOPS),
-        stability=table.flag("stability_stop", usual.stability),
-        alike=table.number("alike", usual.alike, 1),
-        domination=table.number("domination", usual.domination, 1000),
-        confidence_floor=table.whole("confidence_floor", 0, 0, 5),
-        anonymous=table.flag("anonymous", False),
-        search=table.flag("search", False),
-        verify=table.flag("verify", False),
-    )
-    read.odd.extend(f"no setting is called deliberation.{key}" for key in table.left)
+    table = read.inner("deliberation")
+    stability = table.take("stability_stop", _FLAG, Rules().stability)
+    rules = Rules(stability=stability, **table.fields(Rules(), _RULES))
+    table.leave()
     return rules
 
 
 def _protocol(read: _Reader) -> ProtocolRules:
     """Read `[protocol]`: what holds for agents that exchange messages of document 002."""
-    table = _Reader(read.table("protocol"), "protocol", read)
+    table = read.inner("protocol")
     usual = ProtocolRules()
-    versions = tuple(table.texts("versions")) or usual.versions
+    versions = tuple(table.take("versions", _TEXTS, [])) or usual.versions
     if set(versions) - set(VERSIONS):
         table.fail("versions", f"a list of {' and '.join(VERSIONS)}")
-    rules = ProtocolRules(
-        threshold=table.number("threshold", usual.threshold, 1),
-        liveness_cycle=table.duration("liveness_cycle") or usual.liveness_cycle,
-        liveness_timeout=table.duration("liveness_timeout") or usual.liveness_timeout,
-        versions=versions,
-        signed=table.flag("signed", usual.signed),
-    )
-    read.odd.extend(f"no setting is called protocol.{key}" for key in table.left)
+    rules = ProtocolRules(versions=versions, **table.fields(usual, _PROTOCOL))
+    table.leave()
     return rules
 
 
 def _agents(read: _Reader) -> dict[str, AgentSettings]:
     agents = {}
-    for agent_id, table in read.table("agents").items():
+    for agent_id, table in read.take("agents", _TABLE, {}).items():
         where = f"agents.{agent_id}"
         if not is_name(agent_id):
             read.wrong.append(f"{where} is not a legal agent id")
@@ -206,30 +177,14 @@ def _agents(read: _Reader) -> dict[str, AgentSettings]:
 
 
 def _agent(read: _Reader) -> AgentSettings:
-    settings = AgentSettings(
-        driver=read.name("driver"),
-        argv=read.texts("argv"),
-        preset=read.name("preset"),
-        answer=read.choice("answer", "stdout", ("stdout", "tool")),
-        timeout=read.duration("timeout"),
-        env=read.texts("env"),
-        answers=read.text("answers"),
-        workspace=read.text("workspace"),
-        name=read.line("name"),
-        emoji=read.line("emoji"),
-        role=read.line("role"),
-        model=read.line("model"),
-        persona=read.text("persona"),
-        capabilities=read.texts("capabilities"),
-        handles=read.texts("handles"),
-    )
+    settings = AgentSettings(**read.fields(AgentSettings(), _AGENT))
     for name in settings.env:
         if not name or name[0] not in _VARIABLE_START or set(name) - _VARIABLE_REST:
             read.fail("env", f"a list of names of variables (it has {name!r})")
     if settings.argv and not settings.argv[0]:
         read.fail("argv", "a command and its arguments (the command is empty)")
     settings.extra = dict(read.left)
-    read.odd.extend(f"no setting is called {read.where}.{key}" for key in read.left)
+    read.leave()
     return settings
 
 
@@ -246,122 +201,125 @@ class _Reader:
         place = f"{self.where}.{key}" if self.where else key
         self.wrong.append(f"{place} is not {expected}")
 
-    def _take(self, key: str, default: Any, expected: str, good: Callable[[Any], bool]) -> Any:
+    def take(self, key: str, kind: _Kind, default: Any) -> Any:
+        """Take a value of a kind, the default where there is none or a wrong one."""
         if key not in self.left:
             return default
         value = self.left.pop(key)
+        expected, good, made = kind
         if good(value):
-            return value
+            return made(value)
         shown = repr(value)
         self.fail(key, f"{expected} (it is {shown if len(shown) < 60 else shown[:57] + '...'})")
         return default
 
-    def text(self, key: str) -> str:
-        value: str = self._take(key, "", "a text", _is_text)
-        return value
+    def fields(self, usual: Record, kinds: Mapping[str, _Kind]) -> dict[str, Any]:
+        """Take fields by name; what is missing is as `usual`."""
+        return {name: self.take(name, kind, getattr(usual, name)) for name, kind in kinds.items()}
 
-    def line(self, key: str) -> str:
-        value: str = self._take(key, "", "a text of one line", _is_line)
-        return value.strip()
+    def each(self, kind: _Kind, default: Any) -> dict[str, Any]:
+        """Take whatever stands here, all of one kind."""
+        return {key: self.take(key, kind, default) for key in tuple(self.left)}
 
-    def name(self, key: str) -> str:
-        value: str = self._take(
-            key, "", "a name", lambda one: isinstance(one, str) and (not one or is_name(one))
-        )
-        return value
+    def inner(self, key: str) -> _Reader:
+        return _Reader(self.take(key, _TABLE, {}), key, self)
 
-    def choice(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
-        value: str = self._take(
-            key, default, f"one of {', '.join(allowed)}", lambda one: one in allowed
-        )
-        return value
-
-    def whole(self, key: str, default: int, least: int, most: int = 2**53 - 1) -> int:
-        bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
-        value: int = self._take(
-            key,
-            default,
-            f"a whole number {bounds}",
-            lambda one: _is_whole(one, least) and one <= most,
-        )
-        return value
-
-    def number(self, key: str, default: float, most: float) -> float:
-        value: float = self._take(
-            key,
-            default,
-            f"a number from 0 to {most:g}",
-            lambda one: (
-                isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most
-            ),
-        )
-        return float(value)
-
-    def flag(self, key: str, default: bool) -> bool:
-        value: bool = self._take(key, default, "true or false", lambda one: isinstance(one, bool))
-        return value
-
-    def duration(self, key: str) -> timedelta | None:
-        value = self._take(key, None, "a duration like 90s, 15m or 1h", _is_duration)
-        return None if value is None else parse_duration(value)
-
-    def durations(self, key: str, default: tuple[str, ...]) -> tuple[timedelta, ...]:
-        values = self._take(
-            key,
-            default,
-            "a list of durations like 10s",
-            lambda many: isinstance(many, list) and all(map(_is_duration, many)),
-        )
-        return tuple(parse_duration(one) for one in values)
-
-    def texts(self, key: str) -> list[str]:
-        values: list[str] = self._take(
-            key,
-            [],
-            "a list of texts",
-            lambda many: isinstance(many, list) and all(map(_is_text, many)),
-        )
-        return list(values)
-
-    def table(self, key: str) -> dict[str, Any]:
-        value: dict[str, Any] = self._take(key, {}, "a table", lambda one: isinstance(one, dict))
-        return dict(value)
-
-    def tables(self, key: str) -> list[Any]:
-        value: list[Any] = self._take(
-            key,
-            [],
-            f"a list of tables, each headed [[{key}]]",
-            lambda many: isinstance(many, list) and all(isinstance(one, dict) for one in many),
-        )
-        return list(value)
-
-    def text_table(self, key: str) -> dict[str, str]:
-        table = _Reader(self.table(key), key, self)
-        return {one: table.text(one) for one in tuple(table.left)}
-
-    def whole_table(self, key: str) -> dict[str, int]:
-        table = _Reader(self.table(key), key, self)
-        return {one: table.whole(one, 0, 0) for one in tuple(table.left)}
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and "\0" not in value
-
-
-def _is_line(value: object) -> bool:
-    return isinstance(value, str) and is_line(value)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int) and least <= value < 2**53
+    def leave(self) -> None:
+        """Name what was not taken."""
+        self.odd.extend(f"no setting is called {self.where}.{key}" for key in self.left)
 
 
 def _is_duration(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
     try:
-        parse_duration(value)
+        return bool(parse_duration(value)) if isinstance(value, str) else False
     except CouncilError:
         return False
-    return True
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(least: int, most: int = 2**53 - 1) -> _Kind:
+    bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
+    return (
+        f"a whole number {bounds}",
+        lambda one: isinstance(one, int) and not isinstance(one, bool) and least <= one <= most,
+        int,
+    )
+
+
+def _number(most: float) -> _Kind:
+    return (
+        f"a number from 0 to {most:g}",
+        lambda one: isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most,
+        float,
+    )
+
+
+def _one_of(*allowed: str) -> _Kind:
+    return f"one of {', '.join(allowed)}", lambda one: one in allowed, _same
+
+
+def _list_of(what: str, kind: _Kind, made: Callable[[Any], Any]) -> _Kind:
+    return what, lambda many: isinstance(many, list) and all(map(kind[1], many)), made
+
+
+# What a value may be: said in words, asked of it, and what is made of it.
+_TEXT: _Kind = ("a text", lambda one: isinstance(one, str) and "\0" not in one, _same)
+_LINE: _Kind = ("a text of one line", lambda one: isinstance(one, str) and is_line(one), str.strip)
+_NAME: _Kind = ("a name", lambda one: isinstance(one, str) and (not one or is_name(one)), _same)
+_FLAG: _Kind = ("true or false", lambda one: isinstance(one, bool), _same)
+_TABLE: _Kind = ("a table", lambda one: isinstance(one, dict), dict)
+_DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
+_TEXTS = _list_of("a list of texts", _TEXT, list)
+
+_SETTINGS = {
+    "language": _one_of(*LANGUAGES),
+    "coordinator": _NAME,
+    "trust": _one_of("open", "strict"),
+    "max_runs": _whole(1),
+    "run_timeout": _DURATION,
+    "preset_timeout": _DURATION,
+    "phase_timeout": _DURATION,
+    "retry_backoff": _list_of(
+        "a list of durations like 10s", _DURATION, lambda many: tuple(map(parse_duration, many))
+    ),
+    "max_text_bytes": _whole(1),
+    "force_network_fs": _FLAG,
+    "hooks": _TABLE,
+    "channels": _TABLE,
+    "bindings": _list_of("a list of tables, each headed [[bindings]]", _TABLE, list),
+    "routing": _TABLE,
+    "tasks": _TABLE,
+}
+_RULES = {
+    "max_rounds": _whole(1, MAX_ROUNDS),
+    "threshold": _whole(0),
+    "early_stop": _one_of(*EARLY_STOPS),
+    "alike": _number(1),
+    "domination": _number(1000),
+    "confidence_floor": _whole(0, 5),
+    "anonymous": _FLAG,
+    "search": _FLAG,
+    "verify": _FLAG,
+}
+_PROTOCOL = {
+    "threshold": _number(1),
+    "liveness_cycle": _DURATION,
+    "liveness_timeout": _DURATION,
+    "signed": _FLAG,
+}
+_AGENT = {
+    "driver": _NAME,
+    "argv": _TEXTS,
+    "preset": _NAME,
+    "answer": _one_of("stdout", "tool"),
+    "timeout": _DURATION,
+    "env": _TEXTS,
+    **dict.fromkeys(("answers", "workspace"), _TEXT),
+    **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),
+    "persona": _TEXT,
+    "capabilities": _TEXTS,
+    "handles": _TEXTS,
+}

@@ -88,14 +88,9 @@ def _to_record(tally: Tally) -> dict[str, Any]:
     return {
         "schemaVersion": SCHEMA_VERSION,
         "day": tally.day,
-        "today": tally.today.as_json("runs tokens"),
-        "councils": {key: one.as_json("runs tokens") for key, one in tally.councils.items()},
-        "agents": {
-            agent: one.as_json(
-                "failures:failuresInARow rests at:failedAt until:restsUntil reason owner"
-            )
-            for agent, one in tally.lapses.items()
-        },
+        "today": tally.today.to_record(),
+        "councils": {key: one.to_record() for key, one in tally.councils.items()},
+        "agents": {agent: one.as_json(_LAPSE) for agent, one in tally.lapses.items()},
     }
 
 

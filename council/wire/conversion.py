@@ -262,14 +262,12 @@ STEPS: dict[tuple[str, str], Step] = {
 class Converted(Record):
     """A converted message: its text, the segments that lost something, what the way back needs."""
 
+    _keys = "version:- sidecar:-"
+
     text: str
     version: str
     losses: list[str]
     sidecar: dict[str, Any]
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg convert`."""
-        return {"text": self.text, "losses": self.losses}
 
 
 def convert(

@@ -33,14 +33,12 @@ class Fault(Record):
     does not exist, "" where that is not the fault.
     """
 
+    _keys = "named:-"
+
     code: str
     rule: str
     segment: int | None = None
     named: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the fault as the object that `--json` prints."""
-        return {"code": self.code, "rule": self.rule, "segment": self.segment}
 
 
 class Warned(Record):

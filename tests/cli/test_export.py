@@ -27,7 +27,7 @@ YEAR = timedelta(days=365)
 
 def line(kind: str, number: int = 0, owner: str = CONVERSATION, at: str = AT, **fields) -> dict:
     event = Event(type=kind, **fields)
-    return event.to_record(f"{owner}:1:{number}", TRACE, owner, at)
+    return event.to_line(f"{owner}:1:{number}", TRACE, owner, at)
 
 
 def strict(record: dict) -> CloudEvent:

@@ -8,7 +8,7 @@ from typing import Any
 
 from council.core.protocol.exchange import RULES, Exchange, ExchangeStep, Task, TaskRules
 from council.core.protocol.exchange_owed import AskUser, Compose, Deliver, Split, Work, pending
-from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
+from council.core.protocol.exchange_records import exchange_from_record
 from council.core.protocol.exchange_runs import run_started
 from council.core.protocol.messages import Message
 from council.core.protocol.orchestrator import (
@@ -40,7 +40,7 @@ def registered(*workers: str, **caps: str) -> Registry:
 
 def saved(exchange: Exchange) -> Exchange:
     """Return the exchange as it comes back from its file."""
-    return exchange_from_record(json.loads(json.dumps(exchange_to_record(exchange))))
+    return exchange_from_record(json.loads(json.dumps(exchange.to_record())))
 
 
 class Context:

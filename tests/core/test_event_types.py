@@ -20,7 +20,7 @@ ARTIFACT = "art_" + "0" * 64
 
 def _line(**fields: object) -> dict[str, object]:
     event = Event(**{"type": "conversation.paused", **fields})
-    return event.to_record("c:1:0", "c", "c", "2026-02-08T20:00:00Z")
+    return event.to_line("c:1:0", "c", "c", "2026-02-08T20:00:00Z")
 
 
 def _faults(line: dict[str, object]) -> list[str]:

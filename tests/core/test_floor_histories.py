@@ -27,7 +27,7 @@ from council.core.rooms.channel_owed import (
     next_due,
 )
 from council.core.rooms.channel_owed import pending as owed_by
-from council.core.rooms.channel_records import channel_from_record, channel_to_record
+from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channel_tasks import task_failed, task_queued, task_started
 from council.core.rooms.channels import (
     TAKES_TURNS,
@@ -79,7 +79,7 @@ class Rooms(RuleBasedStateMachine):
 
     def move(self, act) -> ChannelStep:
         """Do `act` on what lies on disk, save what comes back, and compare the two."""
-        before = channel_from_record(channel_to_record(self.channel))
+        before = channel_from_record(self.channel.to_record())
         assert before == self.channel, "the record does not say everything"
         step = act(before)
         assert before == self.channel, "the argument was changed"

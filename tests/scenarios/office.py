@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from council.core.protocol.exchange_records import exchange_to_record
 from council.core.protocol.registering import Joining
 from council.operations.place import Place
 from council.operations.protocol import mail, registry
@@ -64,7 +63,7 @@ class Office:
 
     def shown(self, context: str) -> dict[str, Any]:
         """Return what is known of a context."""
-        return dict(exchange_to_record(contexts(self.place).read(context).exchange))
+        return dict(contexts(self.place).read(context).exchange.to_record())
 
     def until(self, context: str, look: Any) -> dict[str, Any]:
         """Wait until a context looks so and others have been told of it, and return it."""
@@ -72,7 +71,7 @@ class Office:
         def looks_so() -> dict[str, Any] | None:
             store = contexts(self.place)
             kept = store.read(context)
-            found = dict(exchange_to_record(kept.exchange))
+            found = dict(kept.exchange.to_record())
             return found if look(found) and store.is_told(kept) else None
 
         return dict(wait_until(looks_so))

@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from council.core.protocol.exchange_records import exchange_to_record
 from council.store.paths import Workspace
 from council.store.protocol.contexts import Contexts
 
@@ -339,7 +338,7 @@ def _exchange(path: str, data: bytes) -> dict[str, Any]:
         place.parent.mkdir(parents=True)
         place.write_bytes(data)
         kept = Contexts(Workspace(folder)).read(place.stem)
-        return dict(exchange_to_record(kept.exchange))
+        return dict(kept.exchange.to_record())
 
 
 def _context(run: Run, old: dict[str, Any], new: dict[str, Any]) -> str:

@@ -21,9 +21,9 @@ from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any
 
-    _Choice = TypeVar("_Choice", bound=StrEnum)
+    from council.core.record import Positive
 
 SCHEMA_VERSION = 1
 
@@ -101,6 +101,8 @@ class Participant(Record):
     0 when it is not (DL-013, DL-015). `extra` keeps unknown JSON fields.
     """
 
+    _keys = "id:- again~"
+
     id: str
     status: ParticipantStatus = ParticipantStatus.WAITING
     last_action: datetime | None = None
@@ -129,20 +131,22 @@ class Entry(Record, settled=True):
     `BLOCKING:` lines raise. `target` is the addressee of an injection, "" for all.
     """
 
+    _keys = "text:-"
+
     id: str
     kind: EntryKind
     agent: str
-    phase: str
-    tour: int
+    phase: str = ""
+    tour: Positive
     at: datetime
     text: str
-    digest: str
-    nonce: str = ""
     status: str = ""
     origin: Origin = Origin.CLAIMED
     task: str = ""
     target: str = ""
     blocking: list[str] = []
+    digest: str = ""
+    nonce: str = ""
     extra: dict[str, Any] = {}
 
 
@@ -154,10 +158,12 @@ class Task(Record):
     failure after which no other attempt is made in this round.
     """
 
+    _keys = "id:-"
+
     id: str
     agent: str
-    tour: int
-    attempt: int
+    tour: Positive
+    attempt: Positive
     state: TaskState
     at: datetime
     ends_at: datetime | None = None
@@ -180,8 +186,10 @@ class Round(Record):
     where no stances are asked for.
     """
 
-    tour: int
-    phase: str
+    _keys = "speaker~ turn_at~ verdict~"
+
+    tour: Positive
+    phase: str = ""
     started_at: datetime
     ended_at: datetime | None = None
     reason: str = ""
@@ -230,7 +238,7 @@ class Conversation(Record):
     procedure: str = "council"
     phases: tuple[str, ...] = ("COLLECT", "CHALLENGE", "RESOLVE", SYNTHESIZE)
     phase: str = "COLLECT"
-    tour: int = 1
+    tour: Positive = 1
     created_at: datetime
     updated_at: datetime
     timeout_at: datetime

@@ -19,39 +19,18 @@ from council.core.conversations.conversation import (
     EntryKind,
     Origin,
     Participant,
-    ParticipantStatus,
-    Round,
-    Status,
 )
 from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES, Procedure
 from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
-from council.core.conversations.task_records import task_from_record, task_to_record
 from council.core.errors import NewerVersionError, UsageError
 from council.core.ids import is_name
-from council.core.reading import Reader, written_instant
+from council.core.reading import Reader
 from council.core.reporting.trace_context import is_w3c
 from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-RULE_KEYS = {
-    "max_rounds": "maxRounds",
-    "threshold": "consensusThreshold",
-    "early_stop": "earlyStop",
-    "stability": "stabilityStop",
-    "alike": "alike",
-    "domination": "domination",
-    "confidence_floor": "confidenceFloor",
-    "anonymous": "anonymous",
-    "advocate": "advocate",
-    "search": "search",
-    "verify": "verify",
-}
-
-CEILING = "runs tokens usd spent_runs spent_tokens spent_usd largest_tokens largest_usd"
 
 
 def to_record(state: Conversation) -> dict[str, Any]:
@@ -62,86 +41,18 @@ def to_record(state: Conversation) -> dict[str, Any]:
             " tour created_at updated_at timeout_at ends_at"
         ),
         "phaseTimeoutS": int(state.phase_timeout.total_seconds()),
-        **state.as_json("status closed_reason"),
-        "participants": {one.id: participant_to_record(one) for one in state.participants.values()},
+        **state.as_json("status closed_reason participants"),
         "convergence": {
             **state.as_json("response_rate has_consensus blocking_issues"),
             **state.convergence_extra,
         },
         "sealed": state.sealed_phases,
-        **_chosen(state),
         **state.as_json(
-            "lang coordinator synthesizer cwd paused_at finished_at notified_tour brief_digest"
-            " titles"
+            "order~ session_id:id~ trace_id~ ceiling~ rules:config~ lang coordinator synthesizer"
+            " cwd paused_at finished_at notified_tour brief_digest titles rounds tasks"
+            " entries:ledger"
         ),
-        "rounds": [
-            {
-                **one.as_json("tour phase started_at ended_at reason absent"),
-                **_floor(one),
-                **one.extra,
-            }
-            for one in state.rounds
-        ],
-        "tasks": {one.id: task_to_record(one) for one in state.tasks.values()},
-        "ledger": [entry_to_record(one) for one in state.entries],
         **state.extra,
-    }
-
-
-def _chosen(state: Conversation) -> dict[str, Any]:
-    """Return what was chosen of order and rules; nothing for a conversation that has neither."""
-    chosen: dict[str, Any] = {"order": state.order} if state.order else {}
-    if state.session_id:
-        chosen["id"] = state.session_id
-    if state.trace_id:
-        chosen["traceId"] = state.trace_id
-    if state.ceiling is not None:
-        chosen["ceiling"] = state.ceiling.as_json(CEILING)
-    if state.rules is not None:
-        rules = state.rules
-        chosen["config"] = {
-            **{key: getattr(rules, field) for field, key in RULE_KEYS.items()},
-            **rules.extra,
-        }
-    return chosen
-
-
-def _floor(one: Round) -> dict[str, Any]:
-    """Return who has the floor and what the stances came to, where a round has them."""
-    said: dict[str, Any] = {}
-    if one.speaker:
-        said = {"speaker": one.speaker, "turnAt": written_instant(one.turn_at)}
-    if one.verdict:
-        said["verdict"] = dict(one.verdict)
-    return said
-
-
-def participant_to_record(one: Participant) -> dict[str, Any]:
-    """Return the JSON object of one who takes part; its id is the key under which it stands."""
-    return {
-        **one.as_json("status last_action name emoji role model sealed"),
-        **({"again": one.again} if one.again else {}),
-        **one.extra,
-    }
-
-
-def entry_to_record(entry: Entry) -> dict[str, Any]:
-    """Return the line of the ledger for one entry: everything but its text."""
-    return {
-        "id": entry.id,
-        "kind": str(entry.kind),
-        "agent": entry.agent,
-        "phase": entry.phase,
-        "tour": entry.tour,
-        "at": written_instant(entry.at),
-        "status": entry.status,
-        "origin": str(entry.origin),
-        "task": entry.task,
-        "target": entry.target,
-        "blocking": list(entry.blocking),
-        "digest": entry.digest,
-        "nonce": entry.nonce,
-        **entry.extra,
     }
 
 
@@ -196,32 +107,28 @@ def from_record(
     if reason is not None and reason not in tuple(ClosedReason):
         raise read.fail("closedReason", f"null or one of {', '.join(ClosedReason)}")
     convergence = Reader(read.table("convergence"), "state block: convergence")
-    state = Conversation(
+    return read.make(
+        Conversation,
         conversation_id=conversation_id,
         name=read.text("name"),
         topic=topic,
         brief=brief,
-        brief_digest=read.text("briefDigest"),
         mode=mode,
         procedure=procedure_name,
         phases=phases,
         phase=phase,
-        tour=read.whole("tour", 1, 1),
         created_at=created_at,
         updated_at=read.instant("updatedAt") or created_at,
         timeout_at=timeout_at,
-        ends_at=read.instant("endsAt"),
         phase_timeout=timedelta(
             seconds=min(read.whole("phaseTimeoutS", _first_span(created_at, timeout_at), 1), 10**9)
         ),
-        status=read.choice("status", Status, Status.ACTIVE),
         closed_reason=None if reason is None else ClosedReason(reason),
-        participants={
-            agent: _participant(agent, value) for agent, value in read.table("participants").items()
-        },
+        participants=_participants(read),
         response_rate=convergence.number("responseRate"),
         has_consensus=convergence.flag("hasConsensus", False),
         blocking_issues=convergence.texts("blockingIssues"),
+        convergence_extra=convergence.left,
         sealed_phases=read.flag("sealed", procedure.sealed),
         order=_order(read),
         rules=_rules(read, procedure),
@@ -229,22 +136,9 @@ def from_record(
         session_id=read.text("id") if procedure.verdict == "stances" else "",
         trace_id=_trace(read),
         lang=read.text("lang") or "en",
-        coordinator=read.text("coordinator"),
-        synthesizer=read.text("synthesizer"),
-        cwd=read.text("cwd"),
-        paused_at=read.instant("pausedAt"),
-        finished_at=read.instant("finishedAt"),
-        notified_tour=read.whole("notifiedTour", 1),
-        rev=read.whole("rev", 0),
         schema_version=version,
-        titles=read.text_table("titles"),
-        rounds=[_round(value) for value in read.items("rounds")],
-        tasks={key: task_from_record(key, value) for key, value in read.table("tasks").items()},
         entries=_ledger(read.items("ledger"), texts or {}),
     )
-    state.convergence_extra = convergence.left
-    state.extra = read.left
-    return state
 
 
 def _trace(read: Reader) -> str:
@@ -264,14 +158,10 @@ def _ceiling(read: Reader) -> Ceiling | None:
     if not isinstance(read.left.get("ceiling"), dict):
         return None  # anybody's field in a file of somebody else
     bounds = Reader(read.table("ceiling"), "state block: ceiling")
-    return Ceiling(
-        runs=bounds.whole("runs", 0),
-        tokens=bounds.whole("tokens", 0),
+    return bounds.make(
+        Ceiling,
         usd=bounds.number("usd", 0.0, 1e9),
-        spent_runs=bounds.whole("spentRuns", 0),
-        spent_tokens=bounds.whole("spentTokens", 0),
         spent_usd=bounds.number("spentUsd", 0.0, 1e9),
-        largest_tokens=bounds.whole("largestTokens", 0),
         largest_usd=bounds.number("largestUsd", 0.0, 1e9),
     )
 
@@ -281,25 +171,15 @@ def _rules(read: Reader, procedure: Procedure) -> Rules | None:
     if procedure.verdict != "stances":
         return None
     config = Reader(read.table("config"), "state block: config")
-    usual = Rules()
-    rules = Rules(
-        max_rounds=config.whole("maxRounds", usual.max_rounds, 1),
-        threshold=config.whole("consensusThreshold", 0),
-        early_stop=config.text("earlyStop") or usual.early_stop,
-        stability=config.flag("stabilityStop", usual.stability),
-        alike=config.number("alike", usual.alike),
-        domination=config.number("domination", usual.domination, 1000.0),
-        confidence_floor=config.whole("confidenceFloor", 0),
-        anonymous=config.flag("anonymous", False),
-        advocate=config.text("advocate"),
-        search=config.flag("search", False),
-        verify=config.flag("verify", False),
+    rules = config.make(
+        Rules,
+        early_stop=config.text("earlyStop") or Rules().early_stop,
+        domination=config.number("domination", Rules().domination, 1000.0),
     )
     if rules.early_stop not in EARLY_STOPS:
         raise config.fail("earlyStop", f"one of {', '.join(EARLY_STOPS)}")
     if rules.max_rounds > MAX_ROUNDS:
         raise config.fail("maxRounds", f"at most {MAX_ROUNDS}")
-    rules.extra = config.left
     return rules
 
 
@@ -309,43 +189,13 @@ def _first_span(created_at: datetime, timeout_at: datetime) -> int:
     return seconds if seconds > 0 else 3600
 
 
-def _participant(agent: str, value: object) -> Participant:
-    read = Reader(value, f"state block: participants.{agent}")
-    if not is_name(agent):
-        raise read.fail("id", "a legal agent id")
-    one = Participant(
-        id=agent,
-        status=read.choice("status", ParticipantStatus, ParticipantStatus.WAITING),
-        last_action=read.instant("lastAction"),
-        name=read.text("name"),
-        emoji=read.text("emoji"),
-        role=read.text("role"),
-        model=read.text("model"),
-        sealed=read.text("sealed"),
-        again=read.whole("again", 0),
-    )
-    one.extra = read.left
-    return one
-
-
-def _round(value: object) -> Round:
-    read = Reader(value, "state block: rounds")
-    started_at = read.instant("startedAt")
-    if started_at is None:
-        raise read.fail("startedAt", "given")
-    one = Round(
-        tour=read.whole("tour", 1, 1),
-        phase=read.text("phase"),
-        started_at=started_at,
-        ended_at=read.instant("endedAt"),
-        reason=read.text("reason"),
-        absent=read.text_table("absent"),
-        speaker=read.text("speaker"),
-        turn_at=read.instant("turnAt"),
-        verdict=read.table("verdict"),
-    )
-    one.extra = read.left
-    return one
+def _participants(read: Reader) -> dict[str, Participant]:
+    found = read.records_by_id("participants", Participant)
+    for agent in found:
+        if not is_name(agent):
+            where = f"{read.where}: participants.{agent}"
+            raise Reader({}, where).fail("id", "a legal agent id")
+    return found
 
 
 def _ledger(values: list[Any], texts: dict[str, str]) -> list[Entry]:
@@ -359,6 +209,12 @@ def _ledger(values: list[Any], texts: dict[str, str]) -> list[Entry]:
 
 def _entry(value: object, texts: dict[str, str]) -> Entry:
     return _usual_entry(value, texts) or _any_entry(value, texts)
+
+
+def _any_entry(value: object, texts: dict[str, str]) -> Entry:
+    read = Reader(value, "state block: ledger")
+    entry_id = read.text("id", None)
+    return read.make(Entry, id=entry_id, text=texts.get(entry_id, ""))
 
 
 _ENTRY_TEXTS = ("id", "agent", "phase", "status", "task", "target", "digest", "nonce")
@@ -389,30 +245,4 @@ def _usual_entry(value: object, texts: dict[str, str]) -> Entry | None:
     fields.update(value)
     fields["kind"], fields["origin"], fields["at"] = kind, origin, at
     fields["extra"], fields["text"] = {}, texts.get(value["id"], "")
-    return entry
-
-
-def _any_entry(value: object, texts: dict[str, str]) -> Entry:
-    read = Reader(value, "state block: ledger")
-    entry_id = read.text("id", None)
-    at = read.instant("at")
-    if at is None:
-        raise read.fail("at", "given")
-    entry = Entry(
-        id=entry_id,
-        kind=read.choice("kind", EntryKind),
-        agent=read.text("agent", None),
-        phase=read.text("phase"),
-        tour=read.whole("tour", 1, 1),
-        at=at,
-        text=texts.get(entry_id, ""),
-        digest=read.text("digest"),
-        nonce=read.text("nonce"),
-        status=read.text("status"),
-        origin=read.choice("origin", Origin, Origin.CLAIMED),
-        task=read.text("task"),
-        target=read.text("target"),
-        blocking=read.texts("blocking"),
-    )
-    entry.extra = read.left
     return entry

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.core.record import Positive
+
 EARLY_STOPS = ("strong", "soft")
 MAX_ROUNDS = 1000
 
@@ -33,7 +35,9 @@ class Rules(Record):
         verify: Whether agents are told to verify by running code (DL-095).
     """
 
-    max_rounds: int = 5
+    _keys = "threshold:consensusThreshold stability:stabilityStop"
+
+    max_rounds: Positive = 5
     threshold: int = 0
     early_stop: str = "strong"
     stability: bool = True

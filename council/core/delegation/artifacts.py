@@ -32,6 +32,8 @@ _HEX = frozenset("0123456789abcdef")
 class Artifact(Record):
     """What is known of published bytes; who published them first says the rest."""
 
+    _keys = "size_bytes:size publisher? trace:traceId?"
+
     artifact_id: str
     size_bytes: int
     content_type: str = DEFAULT_TYPE
@@ -42,13 +44,7 @@ class Artifact(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the metadata; unknown fields are kept."""
-        return {
-            **self.extra,
-            "schemaVersion": SCHEMA_VERSION,
-            **self.as_json(
-                "artifact_id size_bytes:size content_type publisher? trace:traceId? created_at"
-            ),
-        }
+        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
 _KNOWN = frozenset(

@@ -35,26 +35,21 @@ _KNOWN = frozenset(
 class Brief(Record):
     """What is handed over: `refs` are ids of artifacts, all else is short text."""
 
+    _keys = "trace:traceId from_agent:fromAgentId to_agent:toAgentId"
+
     trace: str
     from_agent: str
     to_agent: str
+    created_at: datetime
     goal: str
     inputs: list[str] = []
     constraints: list[str] = []
     refs: list[str] = []
-    created_at: datetime
     extra: dict[str, Any] = {}
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the brief; unknown fields are kept."""
-        return {
-            **self.extra,
-            "schemaVersion": SCHEMA_VERSION,
-            **self.as_json(
-                "trace:traceId from_agent:fromAgentId to_agent:toAgentId created_at goal inputs"
-                " constraints refs"
-            ),
-        }
+        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
 def checked_brief(brief: Brief) -> Brief:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from council.core.record import Positive
+
 TIMEOUT = "timeoutMs"
 DEPTH = "maxDepth"
 CALLS = "maxCallsPerTrace"
@@ -71,20 +73,13 @@ class Refusal(Record):
     was to be called.
     """
 
-    guard: str
+    _keys = "wait_ms:retryAfterMs~ path~"
+
     code: str
+    guard: str
     message: str
     wait_ms: int = 0
     path: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the `error` of the answer."""
-        record: dict[str, Any] = {"code": self.code, "guard": self.guard, "message": self.message}
-        if self.wait_ms:
-            record["retryAfterMs"] = self.wait_ms
-        if self.path:
-            record["path"] = list(self.path)
-        return record
 
 
 class Chain(Record):
@@ -123,15 +118,17 @@ class Call(Record):
     the name of the brief of the hand-off, `result` what was answered.
     """
 
+    _keys = "caller:fromAgentId target:toAgentId session:sessionKey refs:artifactRefs brief?"
+
     number: int
     caller: str
     target: str
     depth: int
     path: list[str]
-    owner: str
+    owner: str = ""
     session: str
     task_hash: str
-    message: str
+    message: str = ""
     refs: list[str] = []
     limits: dict[str, int] = {}
     brief: str = ""
@@ -153,7 +150,7 @@ class Trace(Record):
     """The ledger of one trace: its accepted calls, in order of their numbers."""
 
     trace_id: str
-    next_number: int = 1
+    next_number: Positive = 1
     calls: list[Call] = []
     extra: dict[str, Any] = {}
 
@@ -167,6 +164,8 @@ class Sent(Record):
 
     `number` is that of the call in its trace, 0 for a message.
     """
+
+    _keys = "sender:fromAgentId receiver:toAgentId trace:traceId"
 
     at: datetime
     sender: str

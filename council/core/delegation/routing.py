@@ -96,26 +96,22 @@ class Looked(Record):
     `outcome` is `no-match`, `no-such-agent` or `chosen`.
     """
 
+    _keys = "rule:ruleId? agent:agentId?"
+
     tier: str
     rule: str
-    outcome: str
     agent: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the step as JSON."""
-        return self.as_json("tier rule:ruleId? agent:agentId? outcome")
+    outcome: str
 
 
 class Warned(Record):
     """Something in the rules that may not be meant: `kind`, the rules it is about, the words."""
 
+    _keys = "said:message"
+
     kind: str
     rules: tuple[str, ...]
     said: str
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the warning as JSON."""
-        return {"kind": self.kind, "rules": list(self.rules), "message": self.said}
 
 
 class Route(Record):

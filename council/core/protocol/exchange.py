@@ -141,6 +141,8 @@ class Attempt(Record):
         refused: How many of its messages were refused.
     """
 
+    _keys = "message:msg"
+
     number: int
     worker: str
     state: TaskState
@@ -257,6 +259,8 @@ class Question(Record):
     the options stand for, where it asks who is to do the task.
     """
 
+    _keys = "message:msg"
+
     message: int
     text: str
     options: tuple[str, ...] = ()
@@ -367,6 +371,8 @@ class Posted(Record):
         hop: The hop of its task that it belongs to, 0 for none.
     """
 
+    _keys = "parent:pid"
+
     message: Message
     at: datetime
     to: tuple[str, ...] = ()
@@ -383,6 +389,8 @@ class Run(Record):
     Its states: N waits for a place, R is under way, D answered, F failed, X was set aside.
     `number` counts the runs for one message.
     """
+
+    _keys = "message:msg"
 
     id: str
     purpose: str = WORK
@@ -439,6 +447,10 @@ class Exchange(Record):
         moved: The tasks that went on there, by their ids here.
     """
 
+    _keys = "context:ctx"
+
+    schema_version: int = SCHEMA_VERSION
+    rev: int = 0
     context: str
     trace_id: str = ""
     request: str = ""
@@ -463,8 +475,6 @@ class Exchange(Record):
     answered_at: datetime | None = None
     successor: str = ""
     moved: dict[str, str] = {}
-    rev: int = 0
-    schema_version: int = SCHEMA_VERSION
     extra: dict[str, Any] = {}
 
     @property

@@ -48,6 +48,10 @@ class Message(Record):
         flags: The bare words of `data`; a text without any pair has none.
     """
 
+    _keys = (
+        "number:msg sender:from receiver:to kind:type task:tid priority:pri code:err context:ctx"
+    )
+
     number: int = 0
     sender: str
     receiver: str

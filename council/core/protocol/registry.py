@@ -94,6 +94,11 @@ class Entry(Record):
         reason: Why it left or is unavailable.
     """
 
+    _keys = (
+        "id:- agent:agentId? is_own:- description? fallback? seen_at:lastSeenAt"
+        " alive_at:livenessAt used_at:lastUsedAt reason?"
+    )
+
     id: str
     agent: str = ""
     is_own: bool = False

@@ -17,7 +17,6 @@ from council.core.protocol.registry import (
     HIGHEST_DEPTH,
     SCHEMA_VERSION,
     Entry,
-    EntryStatus,
     Registry,
 )
 from council.core.reading import Reader
@@ -33,43 +32,23 @@ _LAST_NUMBER = 9999
 def registry_to_record(registry: Registry) -> dict[str, Any]:
     """Return the JSON object of the registry's file."""
     return {
-        "schemaVersion": registry.schema_version,
-        "rev": registry.rev,
+        **registry.as_json("schema_version rev"),
         "agents": {one.id: _entry_to_record(one) for one in registry.entries.values()},
-        "groups": {name: list(members) for name, members in registry.groups.items()},
-        "handshakes": dict(registry.handshakes),
-        "nextMessage": registry.next_message,
+        **registry.as_json("groups handshakes next_message"),
         **registry.extra,
     }
 
 
 def _entry_to_record(one: Entry) -> dict[str, Any]:
-    told = {} if one.is_own else _told(one)
-    return {
-        "agentId": one.agent or None,
-        "status": str(one.status),
-        **told,
-        **one.as_json(
-            "max_depth version fallback? load queue watched joined_at seen_at:lastSeenAt"
-            " alive_at:livenessAt used_at:lastUsedAt left_at reason?"
-        ),
-        **one.extra,
-    }
-
-
-def _told(one: Entry) -> dict[str, Any]:
-    return {"capabilities": list(one.capabilities), "description": one.description or None}
+    record = one.to_record()
+    if one.is_own:
+        del record["capabilities"], record["description"]
+    return record
 
 
 def shown(one: Entry, groups: list[str]) -> dict[str, Any]:
     """Return what people and programs are shown of an agent of an informed registry."""
-    return {
-        "id": one.id,
-        "role": role_word(one.id),
-        **_entry_to_record(one),
-        **_told(one),
-        "groups": groups,
-    }
+    return {"id": one.id, "role": role_word(one.id), **one.to_record(), "groups": groups}
 
 
 def registry_from_record(record: object) -> Registry:
@@ -83,16 +62,13 @@ def registry_from_record(record: object) -> Registry:
     version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
     if version > SCHEMA_VERSION:
         raise NewerVersionError(WHERE, version, SCHEMA_VERSION)
-    registry = Registry(
+    return read.make(
+        Registry,
         entries={key: _entry(key, one) for key, one in read.table("agents").items()},
         groups=_groups(read),
-        handshakes=read.text_table("handshakes"),
         next_message=min(read.whole("nextMessage", 1, 1), _LAST_NUMBER),
-        rev=read.whole("rev", 0),
         schema_version=version,
     )
-    registry.extra = read.left
-    return registry
 
 
 def _groups(read: Reader) -> dict[str, list[str]]:
@@ -114,30 +90,11 @@ def _entry(key: str, value: object) -> Entry:
     depth = read.left.pop("maxDepth", None)
     if depth is not None and not (type(depth) is int and 0 < depth <= HIGHEST_DEPTH + 1):
         raise read.fail("maxDepth", f"null or a whole number from 1 to {HIGHEST_DEPTH + 1}")
-    one = Entry(
-        id=key,
-        agent=read.text("agentId"),
-        status=read.choice("status", EntryStatus, EntryStatus.ACTIVE),
-        capabilities=tuple(read.texts("capabilities")),
-        description=read.text("description"),
-        max_depth=depth,
-        version=read.text("version") or V5,
-        fallback=read.text("fallback"),
-        load=read.whole("load", 0),
-        queue=read.whole("queue", 0),
-        watched=read.flag("watched", False),
-        joined_at=read.instant("joinedAt"),
-        seen_at=read.instant("lastSeenAt"),
-        alive_at=read.instant("livenessAt"),
-        used_at=read.instant("lastUsedAt"),
-        left_at=read.instant("leftAt"),
-        reason=read.text("reason"),
-    )
+    one = read.make(Entry, id=key, max_depth=depth, version=read.text("version") or V5)
     if one.agent and not is_name(one.agent):
         raise read.fail("agentId", "a legal agent id, or null")
     if one.version not in VERSIONS:
         raise read.fail("version", f"one of {', '.join(VERSIONS)}")
     if one.load > FULL_LOAD:
         raise read.fail("load", f"a percentage up to {FULL_LOAD}")
-    one.extra = read.left
     return one

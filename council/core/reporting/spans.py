@@ -77,7 +77,7 @@ class Span(Record):
     events: list[dict[str, Any]] = []
     error: str = ""
 
-    def to_record(self, last: datetime) -> dict[str, Any]:
+    def to_json(self, last: datetime) -> dict[str, Any]:
         """Return the span in the protocol's JSON; one under way ends at `last`, and says so."""
         attributes = dict(self.attributes)
         if self.ended_at is None:
@@ -249,7 +249,7 @@ def trace_export(
     resource = {"attributes": _attributes({SERVICE: "council", "council.workspace": root_name})}
     scope = {
         "scope": {"name": "council", "version": version},
-        "spans": [one.to_record(found.last) for one in found.made],
+        "spans": [one.to_json(found.last) for one in found.made],
     }
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
 

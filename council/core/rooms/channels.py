@@ -65,6 +65,8 @@ class MessageKind(StrEnum):
 class Member(Record):
     """One account in a channel: an agent, a person (`agent` is ""), or the moderator."""
 
+    _keys = "account:- agent:agentId?"
+
     account: str
     agent: str = ""
     name: str = ""
@@ -79,8 +81,10 @@ class Result(Record):
     `alike` says of a real turn that it repeats what its agent said the time before.
     """
 
+    _keys = "agent:agentId run:runId"
+
     agent: str
-    empty: bool
+    empty: bool = True
     run: str = ""
     alike: bool = False
     extra: dict[str, Any] = {}
@@ -89,10 +93,12 @@ class Result(Record):
 class Delivery(Record):
     """A real turn that is over and waits until its text has arrived in the channel."""
 
+    _keys = "agent:agentId run:runId"
+
     agent: str
     account: str
-    run: str
-    anchor: int
+    run: str = ""
+    anchor: int = 0
     tail: str
     since: datetime
     ends_at: datetime
@@ -110,8 +116,8 @@ class Discussion(Record):
     """
 
     initiator: str
-    guide: str
     callback: str = ""
+    guide: str = ""
     guide_id: int = 0
     reminded_at: datetime | None = None
     summary: str = ""
@@ -153,6 +159,10 @@ class Channel(Record):
         unanswered: Messages to which an automatic answer is owed.
     """
 
+    _keys = "state:turnState speaker:currentSpeaker? run:runId delivery:awaitingDelivery"
+
+    schema_version: int = SCHEMA_VERSION
+    rev: int = 0
     channel_id: str
     name: str
     mode: Mode = Mode.NONE
@@ -163,33 +173,31 @@ class Channel(Record):
     guild: str = ""
     topic: str = ""
     lang: str = "en"
-    members: dict[str, Member] = {}
     state: TurnState = TurnState.DISABLED
-    speakers: tuple[str, ...] = ()
     speaker: str = ""
+    turn_at: datetime | None = None
+    began_at: datetime | None = None
+    run: str = ""
+    anchor: int = 0
+    speakers: tuple[str, ...] = ()
     cycle: int = 0
     turn: int = 0
     results: list[Result] = []
-    anchor: int = 0
-    run: str = ""
-    turn_at: datetime | None = None
-    began_at: datetime | None = None
     delivery: Delivery | None = None
-    ended_runs: list[str] = []
-    tasks: dict[str, Task] = {}
     roused_at: datetime | None = None
     dormant_at: datetime | None = None
+    calmed: str = ""
     interjected: bool = False
     cycles_alone: int = 0
     repeats: int = 0
     said: dict[str, str] = {}
-    calmed: str = ""
     seen: int = 0
     signalled: int = 0
     unanswered: list[int] = []
+    members: dict[str, Member] = {}
     discussion: Discussion | None = None
-    rev: int = 0
-    schema_version: int = SCHEMA_VERSION
+    tasks: dict[str, Task] = {}
+    ended_runs: list[str] = []
     extra: dict[str, Any] = {}
 
 
@@ -200,9 +208,11 @@ class Message(Record):
     person. `run` is the run that wrote it, `reply_to` the message it answers, 0 for none.
     """
 
+    _keys = "agent:agentId? run:runId~ reply_to~"
+
     id: int
     at: datetime
-    author: str
+    author: str = ""
     agent: str = ""
     content: str
     kind: MessageKind = MessageKind.MESSAGE

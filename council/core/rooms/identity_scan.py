@@ -26,13 +26,11 @@ NAME_COLUMNS = ("agent-name", "name")
 class Kept(Record):
     """An entry that stands and differs from the source; `account` is what the source says."""
 
+    _keys = "agent:agentId account:found"
+
     agent: str
     account: str
     standing: str
-
-    def to_record(self) -> dict[str, str]:
-        """Return it as JSON."""
-        return {"agentId": self.agent, "found": self.account, "standing": self.standing}
 
 
 class Scanned(Record):

@@ -23,7 +23,6 @@ from council.operations.place import Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import timedelta
-    from typing import Any
 
     from council.core.conversations.conversation import Conversation
 
@@ -42,6 +41,8 @@ class Waited(Record):
     where an open conversation stands.
     """
 
+    _keys = "phase? tour? task? deadline? minutes?"
+
     outcome: str
     name: str
     conversation_id: str
@@ -56,12 +57,6 @@ class Waited(Record):
     def is_complete(self) -> bool:
         """Return true if looking again can add nothing."""
         return self.outcome == TURN or bool(self.minutes)
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return self.as_json(
-            "outcome name conversation_id agent phase? tour? task? deadline? minutes?"
-        )
 
 
 def wait(place: Place, name: str, agent: str, longest: timedelta, *, named: bool) -> Waited:

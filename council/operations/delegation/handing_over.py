@@ -60,19 +60,14 @@ class Answered(Record):
     For people besides: `told`, and the `trace` of a call that was made.
     """
 
+    _keys = "error~ told:- trace:-"
+
     status: str
     summary: str = ""
     artifacts: list[str] = []
     error: dict[str, Any] | None = None
     told: dict[str, Any] = {}
     trace: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `agent call` and of a refused message."""
-        record: dict[str, Any] = self.as_json("status summary artifacts")
-        if self.error:
-            record["error"] = self.error
-        return record
 
 
 def answered(record: dict[str, Any]) -> Answered:
@@ -134,7 +129,7 @@ def write_event(
     place: Place, event: Event, event_id: str, trace: str, owner: str, at: datetime
 ) -> None:
     """Write an event of a call or a message, which has an id of its own."""
-    append(place.paths, [event.to_record(event_id, trace, owner, render_instant(at))])
+    append(place.paths, [event.to_line(event_id, trace, owner, render_instant(at))])
 
 
 def reject(

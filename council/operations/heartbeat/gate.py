@@ -206,24 +206,20 @@ def note_success(place: Place, agent: str, conversation_id: str, trace: str = ""
 class Halt(Record):
     """Since when a workspace is halted and why, as far as the mark says."""
 
+    _keys = "reason?"
+
     at: datetime | None = None
     reason: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the halt as JSON."""
-        return {"at": render_instant(self.at) if self.at else None, "reason": self.reason or None}
 
 
 class Halted(Record):
     """What `halt` or `resume --all` did; `running` counts the runs that are still under way."""
 
+    _keys = "halt:halted"
+
     halt: Halt | None
     changed: bool
     running: int
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `halt --json` and `resume --all --json`."""
-        return self.as_json("halt:halted changed running")
 
 
 def halt(place: Place, reason: str = "") -> Halted:

@@ -47,7 +47,6 @@ from council.wire.messages import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from council.core.protocol.transaction import Transaction
     from council.operations.place import Place
@@ -228,6 +227,8 @@ class Sent(Record):
         answers: What was answered to the sender at once.
     """
 
+    _keys = "context? task? message? code? reason?"
+
     outcome: str
     context: str = ""
     task: str = ""
@@ -236,10 +237,6 @@ class Sent(Record):
     code: str = ""
     reason: str = ""
     answers: list[str] = []
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the JSON object of `msg send`."""
-        return self.as_json("outcome context? task? message? to code? reason? answers")
 
 
 def new_trace(place: Place) -> str:

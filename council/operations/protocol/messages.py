@@ -71,13 +71,11 @@ def language_of(place: Place | None, option: str, environ: Mapping[str, str]) ->
 class Signed(Record):
     """A signed message and the pair that it used up."""
 
+    _keys = "session:sid"
+
     text: str
     session: str
     nonce: str
-
-    def to_record(self) -> dict[str, str]:
-        """Return the JSON object of `msg sign`."""
-        return {"text": self.text, "sid": self.session, "nonce": self.nonce}
 
 
 def sign(

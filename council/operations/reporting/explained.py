@@ -188,7 +188,7 @@ class Explained(Record):
         self.nexts.sort(key=lambda one: one.at or self.now)
         return self
 
-    def to_record(self, lang: str) -> dict[str, Any]:
+    def to_record(self, lang: str = "en") -> dict[str, Any]:
         """Return the JSON object of `explain`."""
         return {
             **self.as_json("kind id name trace:traceId? ctx? status? meaning?"),

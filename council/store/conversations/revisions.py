@@ -26,6 +26,8 @@ class Revision(Record):
     `hole` says why the text of the revision is not there any more, "" where it is.
     """
 
+    _keys = "op_id:- outcome?"
+
     seq: int
     rev: int
     at: str
@@ -33,14 +35,10 @@ class Revision(Record):
     op_id: str
     phase: str
     tour: int
-    digest: str
     outcome: str
-    events: list[dict[str, Any]]
+    digest: str
     hole: str = ""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return the revision as the JSON object of `history --json`."""
-        return self.as_json("seq rev at actor phase tour outcome? digest hole? events")
+    events: list[dict[str, Any]]
 
 
 def history(workspace: Workspace, name: str) -> list[Revision]:

@@ -37,6 +37,8 @@ class Utterance(Record):
     an answer a status and perhaps an error.
     """
 
+    _keys = "trace:traceId sender:from receiver:to refs:artifactRefs priority~ status~ error~"
+
     id: str
     at: str
     kind: str
@@ -51,19 +53,7 @@ class Utterance(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the line."""
-        record: dict[str, Any] = {
-            "schemaVersion": SCHEMA_VERSION,
-            **self.as_json(
-                "id at kind trace:traceId sender:from receiver:to text refs:artifactRefs"
-            ),
-        }
-        if self.priority:
-            record["priority"] = self.priority
-        if self.status:
-            record["status"] = self.status
-        if self.error:
-            record["error"] = self.error
-        return record
+        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
     def to_line(self) -> bytes:
         """Return the line without its end, readable in any language."""

@@ -94,7 +94,7 @@ def outbox_of(
     return {
         "rev": stamp,
         "events": [
-            event.to_record(f"{stamp}:{number}", trace, context, at)
+            event.to_line(f"{stamp}:{number}", trace, context, at)
             for number, event in enumerate(change.events)
         ],
         "day": at[:10],

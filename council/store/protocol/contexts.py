@@ -18,7 +18,7 @@ import os
 from council.core.errors import ConflictError, CouncilError, InvalidStateError, NotFoundError
 from council.core.ids import text_digest
 from council.core.protocol.exchange import Exchange
-from council.core.protocol.exchange_records import exchange_from_record, exchange_to_record
+from council.core.protocol.exchange_records import exchange_from_record
 from council.core.protocol.protocol_ids import is_context
 from council.core.record import Record
 from council.store import files, notes
@@ -197,7 +197,7 @@ class Contexts:
         )
         value = {
             "schemaVersion": SCHEMA_VERSION,
-            "exchange": exchange_to_record(kept.exchange),
+            "exchange": kept.exchange.to_record(),
             "outbox": kept.outbox,
         }
         # A line that is added changes nothing in the look of the folder, by which `ContextSurvey`

@@ -47,26 +47,22 @@ class Letter(Record):
         refs: Artifacts that go with it.
     """
 
+    _keys = "sender:from receiver:to context? task? trace:traceId? refs:artifactRefs"
+
     id: str
     at: str
     sender: str
     receiver: str
-    text: str
     priority: str = _DEFAULT_PRIORITY
     context: str = ""
     task: str = ""
     trace: str = ""
     refs: tuple[str, ...] = ()
+    text: str
 
     def to_record(self) -> dict[str, Any]:
         """Return the letter as the JSON object of one line."""
-        return {
-            "schemaVersion": SCHEMA_VERSION,
-            **self.as_json(
-                "id at sender:from receiver:to priority context? task? trace:traceId?"
-                " refs:artifactRefs text"
-            ),
-        }
+        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
     def to_line(self) -> bytes:
         """Return the line that stands in the inbox, without its end."""

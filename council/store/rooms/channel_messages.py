@@ -21,7 +21,6 @@ import os
 import stat
 
 from council.core.errors import InvalidStateError
-from council.core.rooms.channel_records import message_to_record
 from council.store import files
 from council.store.rooms.message_lines import MOST, Tail, is_torn, numbered, read_at
 
@@ -176,7 +175,7 @@ def _cut(descriptor: int, end: int) -> None:
 
 
 def _line(message: Message) -> bytes:
-    text = json.dumps(message_to_record(message), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(message.to_record(), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 

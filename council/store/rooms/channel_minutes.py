@@ -14,7 +14,6 @@ import os
 
 from council.core.errors import ConflictError
 from council.core.ids import slug
-from council.core.rooms.channel_records import channel_to_record
 from council.core.rooms.channels import Channel, Message, MessageKind, agents_of
 from council.core.times import render_duration, render_instant
 from council.store import files
@@ -127,7 +126,7 @@ def render(
         f"{key}: {value if key in plain else json.dumps(value, ensure_ascii=False)}"
         for key, value in head.items()
     ]
-    record = json.dumps(channel_to_record(channel), ensure_ascii=False, indent=1)
+    record = json.dumps(channel.to_record(), ensure_ascii=False, indent=1)
     return "\n".join(
         (
             "---",

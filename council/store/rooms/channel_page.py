@@ -10,7 +10,7 @@ Source: A-20, DG-137, `store.md` sections 3 and 4.
 from __future__ import annotations
 
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.rooms.channel_records import channel_from_record, channel_to_record
+from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import Channel, Member
 from council.store.rooms.channel_words import (
     FACTS,
@@ -51,7 +51,7 @@ def items(channel: Channel) -> list[tuple[str, str]]:
             (f"m:{one.account}", f"- {one.account} ({role_of(one, lang)})")
             for one in _listed(channel)
         ),
-        ("state", block_text(channel_to_record(channel))),
+        ("state", block_text(channel.to_record())),
         ("eof", EOF),
     ]
 

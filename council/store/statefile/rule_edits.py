@@ -10,15 +10,15 @@ Source: C0-019, DL-022, DL-042, A-82, `store.md` section 3.
 from __future__ import annotations
 
 from council.core.conversations.procedures import ORDERS
-from council.core.conversations.records import RULE_KEYS
 from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
+from council.core.record import json_form
 from council.store.statefile.facts import MISSING, Facts, table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FIELDS = {key: field for field, key in RULE_KEYS.items()}
+_FIELDS = {key: field for field, key in json_form(Rules)[0]}
 
 
 def take_rules(facts: Facts) -> None:

@@ -409,7 +409,7 @@ def test_a_line_of_the_ledger_reads_the_same_the_short_way_and_the_long(changed:
         task="t",
         target="x",
     )
-    line = {**records.entry_to_record(entry), **changed}
+    line = {**entry.to_record(), **changed}
 
     short = records._usual_entry(line, {"1-owl": "Yes."})
     long = records._any_entry(line, {"1-owl": "Yes."})

@@ -10,8 +10,6 @@ import pytest
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.protocol.exchange_records import (
     exchange_from_record,
-    exchange_to_record,
-    task_to_record,
 )
 from tests.core.exchanges import NOW, Context
 
@@ -30,14 +28,14 @@ def busy() -> Context:
 
 
 def record() -> dict[str, Any]:
-    return json.loads(json.dumps(exchange_to_record(busy().exchange)))
+    return json.loads(json.dumps(busy().exchange.to_record()))
 
 
 @pytest.mark.req("XC-013")
 def test_an_exchange_comes_back_as_it_was():
     exchange = busy().exchange
 
-    assert exchange_from_record(exchange_to_record(exchange)) == exchange
+    assert exchange_from_record(exchange.to_record()) == exchange
 
 
 @pytest.mark.req("XC-013")
@@ -54,7 +52,7 @@ def test_fields_of_the_future_survive_wherever_they_stand():
     ):
         place["future"] = {"a": [1]}
 
-    assert exchange_to_record(exchange_from_record(told)) == told
+    assert exchange_from_record(told).to_record() == told
 
 
 @pytest.mark.req("XC-013")
@@ -104,7 +102,7 @@ def test_only_the_id_and_the_time_of_opening_are_needed():
 def test_the_record_of_a_task_names_its_hops_attempts_and_times():
     task = busy().exchange.tasks["T2"]
 
-    told = task_to_record(task)
+    told = task.to_record()
 
     assert (told["id"], told["state"], told["createdAt"]) == ("T2", "R", "2026-02-08T20:00:00Z")
     assert [one["depth"] for one in told["hops"]] == [0, 1]

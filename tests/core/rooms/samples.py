@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from council.core.rooms.channel_records import channel_from_record, channel_to_record
+from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     Channel,
     ChannelStep,
@@ -64,7 +64,7 @@ class Room:
         self.take(opened(self.channel, self.now))
 
     def take(self, step: ChannelStep) -> ChannelStep:
-        self.channel = channel_from_record(channel_to_record(step.channel))
+        self.channel = channel_from_record(step.channel.to_record())
         assert self.channel == step.channel
         self.events += [(one.type, one.agent) for one in step.events]
         self.data += [{"type": one.type, **one.data} for one in step.events]

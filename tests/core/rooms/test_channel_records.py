@@ -13,9 +13,7 @@ from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.rooms.channel_owed import pending
 from council.core.rooms.channel_records import (
     channel_from_record,
-    channel_to_record,
     message_from_record,
-    message_to_record,
     shown,
 )
 from council.core.rooms.channel_tasks import task_started
@@ -43,14 +41,14 @@ def full() -> Room:
 def test_a_channel_in_the_middle_of_everything_survives_its_record():
     channel = full().channel
     assert channel.delivery and channel.tasks and channel.results and channel.said
-    record = json.loads(json.dumps(channel_to_record(channel)))
+    record = json.loads(json.dumps(channel.to_record()))
     assert channel_from_record(record) == channel
-    assert channel_to_record(channel_from_record(record)) == record
+    assert channel_from_record(record).to_record() == record
 
 
 @pytest.mark.req("DG-003")
 def test_the_record_speaks_the_words_of_the_document():
-    record = channel_to_record(full().channel)
+    record = full().channel.to_record()
     assert record["channelId"] == "room"
     assert (record["mode"], record["turnState"]) == ("discussion", "shuffle")
     assert record["currentSpeaker"] == "bob"
@@ -78,7 +76,7 @@ def test_the_smallest_record_is_a_channel_of_mode_none():
 
 @pytest.mark.req("XC-013")
 def test_fields_of_the_future_are_kept_everywhere():
-    record = channel_to_record(full().channel)
+    record = full().channel.to_record()
     for place in (
         record,
         record["members"]["u-ann"],
@@ -88,7 +86,7 @@ def test_fields_of_the_future_are_kept_everywhere():
         next(iter(record["tasks"].values())),
     ):
         place["fromTheFuture"] = {"a": [1]}
-    assert channel_to_record(channel_from_record(record)) == record
+    assert channel_from_record(record).to_record() == record
 
 
 @pytest.mark.req("XC-013")
@@ -140,7 +138,7 @@ def test_what_is_no_object_is_refused(record: object):
 def test_a_deadline_is_never_written_earlier_than_it_is():
     moment = NOW + timedelta(microseconds=1)
     waiting = end(Room("ann", "bob").channel, "ann", "r", "a real word", moment).channel
-    assert channel_from_record(channel_to_record(waiting)).delivery.ends_at == NOW + 16 * SECOND
+    assert channel_from_record(waiting.to_record()).delivery.ends_at == NOW + 16 * SECOND
 
 
 def test_a_message_survives_its_record_with_what_is_not_known():
@@ -155,7 +153,7 @@ def test_a_message_survives_its_record_with_what_is_not_known():
         reply_to=3,
         extra={"fromTheFuture": 1},
     )
-    record = json.loads(json.dumps(message_to_record(message)))
+    record = json.loads(json.dumps(message.to_record()))
     assert message_from_record(record) == message
     assert record["replyTo"] == 3
 
