@@ -11,10 +11,11 @@ import json
 import re
 import shlex
 import time
-import tomllib
 from pathlib import Path
 
 import pytest
+
+from council.store.settings import load_settings
 
 HOUSE = Path(__file__).resolve().parent.parent
 PLAYED = ["README.md", *sorted(f"docs/{page.name}" for page in (HOUSE / "docs").glob("*.md"))]
@@ -97,7 +98,9 @@ def programs(tmp_path: Path) -> Path:
     folder = tmp_path / "programs"
     folder.mkdir()
     for name, says in SAYS.items():
-        cases = "\n".join(f"{on}) printf '%s\\n' {shlex.quote(text)};;" for on, text in says.items())
+        cases = "\n".join(
+            f"{on}) printf '%s\\n' {shlex.quote(text)};;" for on, text in says.items()
+        )
         waits = AFTER_CLAUDE if name == "codex" else ""
         program = folder / name
         program.write_text(PROGRAM.format(waits=waits, cases=cases))
@@ -127,8 +130,10 @@ class Reader:
         return True
 
     def adds(self, settings: str) -> None:
+        """Write lines into `council.toml`; each of them must be understood."""
         with (self.here / "council.toml").open("a", encoding="utf-8") as file:
             file.write(f"\n{settings}\n")
+        assert load_settings(str(self.here)).faults == []
 
     def sees(self, command: str) -> str:
         """Run a command; return what stands on the screen after it."""
@@ -150,7 +155,6 @@ def test_every_command_of_a_page_does_what_it_shows(page, council, programs, tmp
     reader = Reader(council, programs, tmp_path)
     for kind, command, expected in blocks(page):
         if kind == "toml":
-            tomllib.loads(expected)
             reader.adds(expected)
         elif kind == "json":
             json.loads(expected)
