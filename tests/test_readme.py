@@ -27,7 +27,7 @@ FIXED_NOW = "2026-02-08T20:00:00Z"
 # They set up a machine, and are tried by tests of their own.
 INSTALLS = {"pipx install .", "uv tool install .", "make demo", "make test"}
 
-# What the agent programs of the pages say, by phase; Codex answers after Claude.
+# What the agent programs of the pages say, by phase. Codex answers when the screen shows Claude's.
 SAYS = {
     "claude": {
         "COLLECT": "Yes. The queue at nine costs more than a kettle.",
@@ -42,14 +42,14 @@ SAYS = {
 }
 PROGRAM = """#!/bin/sh
 cat >/dev/null
-file=memory/shared/council-active-conversation.md
 {waits}
 case "$COUNCIL_PHASE" in
 {cases}
 *) echo Yes.;;
 esac
 """
-AFTER_CLAUDE = "until grep -q '(agent:claude): [RA]' $file || [ ! -f $file ]; do sleep 0.05; done"
+SHOWN = "Claude answered"
+AFTER_CLAUDE = "until [ -e '{folder}/shown'$COUNCIL_TOUR ]; do sleep 0.05; done"
 
 # Ids are drawn: a page shows one, and any other is read as it.
 DRAWN = {
@@ -101,7 +101,7 @@ def programs(tmp_path: Path) -> Path:
         cases = "\n".join(
             f"{on}) printf '%s\\n' {shlex.quote(text)};;" for on, text in says.items()
         )
-        waits = AFTER_CLAUDE if name == "codex" else ""
+        waits = AFTER_CLAUDE.format(folder=folder) if name == "codex" else ""
         program = folder / name
         program.write_text(PROGRAM.format(waits=waits, cases=cases))
         program.chmod(0o755)
@@ -113,7 +113,7 @@ class Reader:
 
     def __init__(self, council, programs: Path, home: Path) -> None:
         council.declares = False
-        self.council, self.home, self.here = council, home, home
+        self.council, self.programs, self.home, self.here = council, programs, home, home
         self.env = {
             "COLUMNS": "120",
             "PATH": f"{programs}:{council.env()['PATH']}",
@@ -139,14 +139,30 @@ class Reader:
         """Run a command; return what stands on the screen after it."""
         words = shlex.split(command)
         assert words[0] == "council", command
-        done = self.council(*words[1:], cwd=self.here, now=FIXED_NOW, env=self.env)
-        assert done.code == 0, f"{command}: {done.err}"
-        shown = with_fixed_ids((done.err + done.out).replace(str(self.home), "~"))
+        if words[1] == "ask":
+            code, screen = self.follows(words[1:])
+        else:
+            done = self.council(*words[1:], cwd=self.here, now=FIXED_NOW, env=self.env)
+            code, screen = done.code, done.err + done.out
+        assert code == 0, f"{command}: {screen}"
+        shown = with_fixed_ids(screen.replace(str(self.home), "~"))
         return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
+
+    def follows(self, words: list[str]) -> tuple[int, str]:
+        """Watch a command that shows what others say; return its exit code and all it showed."""
+        running = self.council.start(*words, cwd=self.here, now=FIXED_NOW, env=self.env)
+        screen, rounds = "", 0
+        for line in running.stderr:
+            screen += line.decode()
+            if SHOWN in screen.splitlines()[-1]:
+                rounds += 1
+                (self.programs / f"shown{rounds}").touch()
+        said, _ = running.communicate()
+        return running.returncode, screen + said.decode()
 
 
 def test_the_readme_has_commands():
-    assert len([kind for kind, *_ in blocks("README.md") if kind == "console"]) > 10
+    assert [command for _, command, _ in blocks("README.md") if command.startswith("council ask")]
 
 
 @pytest.mark.req("C0-081", "XC-011")
