@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from council.store.protocol.task_settings import task_rules
 from council.store.settings import load_settings
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -26,6 +27,9 @@ LONGEST = {"README.md": 150, "ARCHITECTURE.md": 250}
 FIXED_NOW = "2026-02-08T20:00:00Z"
 # They set up a machine, and are tried by tests of their own.
 INSTALLS = {"pipx install .", "uv tool install .", "make demo", "make test"}
+
+# What `doctor` calls them.
+SETTINGS = ("council.toml", "limits", "hooks")
 
 # What the agent programs of the pages say, by phase. Codex answers when the screen shows Claude's.
 SAYS = {
@@ -133,7 +137,11 @@ class Reader:
         """Write lines into `council.toml`; each of them must be understood."""
         with (self.here / "council.toml").open("a", encoding="utf-8") as file:
             file.write(f"\n{settings}\n")
-        assert load_settings(str(self.here)).faults == []
+        task_rules(load_settings(str(self.here)))
+        said = self.council("doctor", "--json", cwd=self.here, now=FIXED_NOW, env=self.env).json()
+        about = [one for one in said.get("findings", [said]) if one.get("what") in SETTINGS]
+        assert len(about) > 0
+        assert [one for one in about if not one["ok"]] == []
 
     def sees(self, command: str) -> str:
         """Run a command; return what stands on the screen after it."""
