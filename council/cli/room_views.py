@@ -14,7 +14,7 @@ from council.core.rooms.channel_records import message_to_record, shown
 from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.rooms.showing import Standing
-from council.store.rooms.channel_words import cycle_line, floor_line, role_of
+from council.store.rooms.channel_page import cycle_line, floor_line, role_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def begin(values: dict[str, Any]) -> Output:
 
 
 def _floor(step: ChannelStep) -> str:
-    from council.store.rooms.channel_words import floor_line
+    from council.store.rooms.channel_page import floor_line
 
     return f"floor: {floor_line(step.channel)}"
 
@@ -92,7 +92,7 @@ def _final_text(place: Place, values: dict[str, Any]) -> str:
         return read_text(values["text"], "", most)
     if not values["messages"]:
         return ""
-    from council.core.rooms.delivery import final_text
+    from council.core.rooms.floor import final_text
 
     # A run holds the whole talk of its agent, not only what is said in the end.
     data = read_text("", values["messages"], 64 * most)

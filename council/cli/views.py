@@ -29,7 +29,7 @@ from council.core.conversations.owed import (
 )
 from council.core.plain_text import plain_line, plain_text
 from council.core.reporting.trace_context import context_of
-from council.core.rooms.channel_tasks import asked
+from council.core.rooms.due import asked
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
 from council.operations.examining.causes import Finding

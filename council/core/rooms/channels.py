@@ -14,8 +14,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from council.core.conversations.conversation import Task
+from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
+from council.core.times import parse_duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,6 +238,35 @@ class FloorRules(Record):
 
 
 RULES = FloorRules()
+_DURATIONS = ("patience", "turn_timeout", "rest")
+_COUNTS = ("tail_chars", "max_cycles", "max_repeats")
+
+
+def floor_rules(table: Mapping[str, Any]) -> FloorRules:
+    """Return what `[channels]` of the settings says; what it does not say has its default.
+
+    Raises:
+        InvalidInputError: A value cannot be what it is, or no setting is called so.
+
+    Source: DG-074, DG-082, DG-087, `cli.md` section 4.
+    """
+    return RULES.copy(**{key: _rule(key, value) for key, value in table.items()})
+
+
+def _rule(key: str, value: Any) -> str | int | float | timedelta:
+    if key == "silent_model" and isinstance(value, str) and value.isprintable() and value:
+        return value
+    if key in _COUNTS and type(value) is int and 0 <= value < 2**31:
+        return value
+    if key == "alike" and type(value) in (int, float) and 0 <= value <= 1:
+        return float(value)
+    if key in _DURATIONS and isinstance(value, str):
+        with ignoring(CouncilError):
+            return parse_duration(value)
+    raise InvalidInputError(
+        f"council.toml: channels.{key} cannot be {value!r}",
+        f"known are silent_model, alike (0 to 1), {', '.join((*_COUNTS, *_DURATIONS))}",
+    )
 
 
 class ChannelStep(Record):
@@ -292,3 +323,27 @@ def is_awaited(channel: Channel) -> bool:
 def is_concluded(channel: Channel) -> bool:
     """Tell whether this is a discussion that was completed."""
     return channel.discussion is not None and channel.discussion.completed_at is not None
+
+
+class Transaction:
+    """A copy of a channel under one rule, and what the rule has done so far.
+
+    Args:
+        channel: The state before; it stays as it is.
+        now: The instant.
+        rules: What may be chosen of the floor.
+    """
+
+    def __init__(self, channel: Channel, now: datetime, rules: FloorRules = RULES) -> None:
+        self.channel = channel.copy()
+        self.now = now
+        self.rules = rules
+        self.events: list[Event] = []
+
+    def tell(self, kind: str, agent: str = "", /, **data: Any) -> None:
+        """Note an event."""
+        self.events.append(Event(type=kind, agent=agent, data=data))
+
+    def step(self, outcome: str = "", **answer: Any) -> ChannelStep:
+        """Return what the rule comes to; `answer` are further fields of the step."""
+        return ChannelStep(channel=self.channel, events=self.events, outcome=outcome, **answer)

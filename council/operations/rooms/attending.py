@@ -20,8 +20,10 @@ from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.passes import is_pass
 from council.core.record import Record
 from council.core.rooms import floor
-from council.core.rooms.channel_owed import CallBack
-from council.core.rooms.channel_tasks import (
+from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
+from council.core.rooms.discussions import SUMMARIES, completed
+from council.core.rooms.due import (
+    CallBack,
     attempts_used_up,
     task_failed,
     task_queued,
@@ -29,8 +31,6 @@ from council.core.rooms.channel_tasks import (
     task_started,
     tasks_of_turn,
 )
-from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
-from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.trust import run_token
 from council.drivers.runs import NO_ANSWER, Answer, failed
 from council.operations.launching import LEASE_MARGIN, Launch, Settled, launch
@@ -95,7 +95,7 @@ class ServedRoom:
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
-            from council.operations.rooms.concluding import finish  # the matter of an end alone
+            from council.operations.rooms.discussing import finish  # the matter of an end alone
 
             step, troubles = finish(place, self.name, now)
             self._take(step)

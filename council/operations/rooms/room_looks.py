@@ -14,9 +14,8 @@ from datetime import datetime
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
 from council.core.errors import CouncilError
-from council.core.rooms.channel_owed import next_due
-from council.core.rooms.channel_tasks import tasks_of_turn
 from council.core.rooms.channels import Channel, is_awaited
+from council.core.rooms.due import next_due, tasks_of_turn
 from council.operations.gate import Gate
 from council.operations.gone_runs import has_runs
 from council.operations.place import Place

@@ -12,8 +12,8 @@ import os
 from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.record import Record
-from council.core.rooms.channel_tasks import asked, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, is_asleep, is_awaited
+from council.core.rooms.due import asked, tasks_of_turn
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output

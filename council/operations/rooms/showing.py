@@ -41,9 +41,7 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     """
     store = rooms.channels(place)
     if not store.exists(channel_id):
-        from council.operations.rooms.channels import unknown
-
-        return Standing(channel=unknown(place, channel_id), is_known=False)
+        return Standing(channel=rooms.unknown(place, channel_id), is_known=False)
     channel = rooms.look(place, channel_id, place.now()).channel
     newest = store.newest(channel, messages) if messages > 0 else []
     edits = store.foreseen(channel_id, place.now()) if messages > 0 else []

@@ -10,7 +10,6 @@ import pytest
 
 from council.core.conversations.owed import Wake
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.rooms.channel_owed import pending
 from council.core.rooms.channel_records import (
     channel_from_record,
     channel_to_record,
@@ -18,8 +17,8 @@ from council.core.rooms.channel_records import (
     message_to_record,
     shown,
 )
-from council.core.rooms.channel_tasks import task_started
 from council.core.rooms.channels import Message, MessageKind, Mode, TurnState
+from council.core.rooms.due import pending, task_started
 from council.core.rooms.floor import end
 from tests.core.rooms.samples import MINUTE, NOW, SECOND, Room
 
