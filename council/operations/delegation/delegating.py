@@ -316,20 +316,14 @@ def _call_of(place: Place, ledger: Trace, sent: Sent) -> Call | None:
 
 def _repeated(place: Place, chain: Chain, earlier: Call, request: Request) -> Answered:
     """Answer what was answered before, and say so (P8-057)."""
-    from council.core.events import Event
     from council.operations.delegation.expected_results import judged_again
 
+    caller = chain.path[-1]
     result = answered(judged_again(place, earlier.result or {}, request.schema))
-    event = Event(
-        type="agent.call.repeated",
-        agent=chain.path[-1],
-        from_agent=chain.path[-1],
-        to_agent=earlier.target,
-        limits=dict(earlier.limits),
-        task_hash=earlier.task_hash,
-        artifacts=list(result.artifacts),
-        data={"number": earlier.number, "status": result.status},
-    )
+    data = {"number": earlier.number, "status": result.status}
+    again = earlier.copy(caller=caller)
+    kind = "agent.call.repeated"
+    event = handing_over.event_of(kind, caller, again, data, result.artifacts)
     drawn = os.urandom(_SENT_NAME_BYTES).hex()
     handing_over.write_event(place, event, f"repeat:{drawn}", chain.trace, chain.owner, place.now())
     result.told = {"repeated": True}

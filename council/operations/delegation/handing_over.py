@@ -9,6 +9,8 @@ Source: P8-011, P8-014, P8-021, P8-028, P8-061, P8-083, XC-008.
 
 from __future__ import annotations
 
+import os
+
 from council.core.delegation import session_keys
 from council.core.delegation.artifacts import checked_id, reference_to
 from council.core.delegation.delegation import OK, REJECTED, Refusal
@@ -27,6 +29,7 @@ from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from typing import Any
 
@@ -147,8 +150,6 @@ def reject(
     task_hash: str = "",
 ) -> Answered:
     """Answer a refusal, and write down that a guard has refused (P8-061)."""
-    import os
-
     trace = chain.trace if chain else request.trace or place.environ.get("COUNCIL_TRACE", "")
     sender = chain.path[-1] if chain else request.sender or place.environ.get("COUNCIL_AGENT", "")
     event = Event(
@@ -178,7 +179,7 @@ def event_of_start(trace: str, call: Call) -> tuple[Event, str]:
         "path": [*call.path, call.target],
         "brief": call.brief,
     }
-    return _event("agent.call.start", call, data, call.refs), f"{task}:start"
+    return event_of("agent.call.start", call.caller, call, data, call.refs), f"{task}:start"
 
 
 def event_of_end(trace: str, call: Call) -> tuple[Event, str]:
@@ -187,15 +188,18 @@ def event_of_end(trace: str, call: Call) -> tuple[Event, str]:
     result = answered(call.result or {})
     data: dict[str, Any] = {"task": task, "status": result.status, "toolCalls": call.tool_calls}
     if result.status == OK:
-        return _event("agent.call.end", call, data, result.artifacts), f"{task}:end"
+        return event_of("agent.call.end", call.target, call, data, result.artifacts), f"{task}:end"
     data.update(result.error or {"code": "E99", "message": ""})
-    return _event("agent.call.error", call, data, result.artifacts), f"{task}:end"
+    return event_of("agent.call.error", call.target, call, data, result.artifacts), f"{task}:end"
 
 
-def _event(kind: str, call: Call, data: dict[str, Any], refs: list[str]) -> Event:
+def event_of(
+    kind: str, agent: str, call: Call, data: dict[str, Any], refs: Sequence[str] = ()
+) -> Event:
+    """Return an event of a call; `agent` is who did it."""
     return Event(
         type=kind,
-        agent=call.target if kind != "agent.call.start" else call.caller,
+        agent=agent,
         from_agent=call.caller,
         to_agent=call.target,
         limits=dict(call.limits),

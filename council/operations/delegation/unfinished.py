@@ -108,15 +108,8 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
 
 def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:
     refusal = Refusal(guard=BUSY, code="E31", message="the caller ended while it waited")
-    event = Event(
-        type="guard.rejected",
-        agent=call.caller,
-        from_agent=call.caller,
-        to_agent=call.target,
-        limits=dict(call.limits),
-        task_hash=call.task_hash,
-        data={**refusal.to_record(), "depth": call.depth},
-    )
+    data = {**refusal.to_record(), "depth": call.depth}
+    event = handing_over.event_of("guard.rejected", call.caller, call, data)
     event_id = f"{handing_over.event_of_start(trace, call)[1]}:refused"
     handing_over.write_event(place, event, event_id, trace, call.owner, place.now())
 
