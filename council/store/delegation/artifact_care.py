@@ -14,7 +14,7 @@ import os
 import stat
 
 from council.core.delegation.artifacts import PREFIX, ids_in, is_artifact_id
-from council.core.errors import CouncilError, InvalidStateError, RefusedError
+from council.core.errors import InvalidStateError, RefusedError
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -252,25 +252,3 @@ def clear(workspace: Workspace, paths: Iterable[str]) -> None:
             described = path.removesuffix(METADATA)
             if described == path or not os.path.lexists(described + CONTENT):
                 files.remove(path)
-
-
-def forget(workspace: Workspace, trace: str) -> list[tuple[str, int]]:
-    """Remove the artifacts of a trace that nothing else refers to; return paths and sizes.
-
-    Raises:
-        CouncilError: The system refuses.
-
-    Source: XC-018.
-    """
-    own = []
-    for wanted in artifacts.ids(workspace):
-        try:
-            if artifacts.find(workspace, wanted).trace == trace:
-                own.append(wanted)
-        except CouncilError:
-            continue  # nobody can tell whose it is
-    if not own:
-        return []
-    needed = referred_to(workspace)
-    gone = remove(workspace, [one for one in own if one not in needed])
-    return [(artifacts.content_path(workspace, one), size) for one, size in gone]
