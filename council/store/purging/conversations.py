@@ -81,10 +81,6 @@ class Conversation(Subject):
         self.done.count_history(aside)
         if os.path.lexists(aside):
             shutil.rmtree(aside)
-        for path in files.paths_in(self.workspace.control):  # notes of heartbeats, counts, failures
-            is_note = os.path.basename(path).startswith(SET_ASIDE)
-            if os.path.isfile(path) and not os.path.islink(path) and not is_note:
-                mask_mentions(path, self.scope.marks)
 
     def _close_doors(self) -> None:
         """Take away the live file, copies of it, and the name: nobody opens it any more."""
@@ -99,7 +95,14 @@ class Conversation(Subject):
             files.sync_folder(workspace.open_names)
 
     def _close(self) -> None:
-        """Take away a folder that somebody who waited for the lock made anew, empty."""
+        """Mask what notes of heartbeats, counts and failures say of it.
+
+        Then take away a folder that somebody who waited for the lock made anew, empty.
+        """
+        for path in files.paths_in(self.workspace.control):
+            is_note = os.path.basename(path).startswith(SET_ASIDE)
+            if os.path.isfile(path) and not os.path.islink(path) and not is_note:
+                mask_mentions(path, self.scope.marks)
         if os.path.isdir(self._place()):
             shutil.rmtree(self._place())
 
