@@ -9,9 +9,8 @@ from council.cli.edge import Output
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.plain_text import plain_line, plain_text
-from council.core.rooms.authorship import PROOF
 from council.core.rooms.channel_records import message_to_record, shown
-from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
+from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.rooms.showing import Standing
 from council.store.rooms.channel_page import cycle_line, floor_line, role_of

@@ -199,7 +199,7 @@ def _finish_calls(place: Place, now: datetime, report: Report) -> None:  # noqa:
             return
     except OSError:
         return
-    from council.operations.delegation.unfinished import finish_all
+    from council.operations.delegation.handing_over import finish_all
 
     report.errors += [("calls", error) for error in finish_all(place)]
 

@@ -5,15 +5,16 @@ speaking, who has the floor. Its messages lie in a log of their own; of them a
 channel remembers only up to which one it has taken notice. Who has the floor
 and why is decided in `floor`, the JSON form in `channel_records`.
 
-Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, A-20, A-22.
+Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-014, A-20, A-22.
 """
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.conversations.conversation import Task
+from council.core.conversations.conversation import Origin, Task
 from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
@@ -238,6 +239,8 @@ class FloorRules(Record):
 
 
 RULES = FloorRules()
+PROOF = "proof"
+_PROOF_CHARS = 32
 _DURATIONS = ("patience", "turn_timeout", "rest")
 _COUNTS = ("tail_chars", "max_cycles", "max_repeats")
 
@@ -347,3 +350,45 @@ class Transaction:
     def step(self, outcome: str = "", **answer: Any) -> ChannelStep:
         """Return what the rule comes to; `answer` are further fields of the step."""
         return ChannelStep(channel=self.channel, events=self.events, outcome=outcome, **answer)
+
+
+# --- Whether it can be shown who said a word
+
+# A line of the log names its agent, and anybody who can add lines can name any agent. So a
+# message that a run of that agent wrote bears a proof, made with the key of the workspace
+# from all that the message says of itself and from its number. What an agent says without
+# one is claimed. People and the moderator have no marks (XC-014, `trust.md`).
+
+
+def proof_of(key: bytes, channel_id: str, message: Message) -> str:
+    """Return the proof that a message of a channel bears."""
+    import hmac  # only words of runs need it, and it loads a library
+
+    said = [channel_id, message.id, message.author, message.agent, message.run, message.content]
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:_PROOF_CHARS]
+
+
+def proved(key: bytes, channel_id: str, message: Message) -> Message:
+    """Return a message, which has its number, with its proof."""
+    proof = proof_of(key, channel_id, message)
+    return message.copy(extra={**message.extra, PROOF: proof})
+
+
+def origin_of(key: bytes | None, channel_id: str, message: Message) -> str:
+    """Return `verified` or `claimed`, "" for a word of a person or of the moderator.
+
+    Args:
+        key: The key of the workspace, None where there is none.
+        channel_id: The channel in whose log the message stands.
+        message: The message.
+    """
+    if not message.agent:
+        return ""
+    given = message.extra.get(PROOF)
+    if key is not None and isinstance(given, str):
+        from council.core.trust import is_token
+
+        if is_token(given, proof_of(key, channel_id, message)):
+            return str(Origin.VERIFIED)
+    return str(Origin.CLAIMED)

@@ -28,7 +28,7 @@ from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError, ignoring
 from council.drivers.runs import NO_ANSWER
 from council.operations.conversations.prompts import boundary, render_prompt
-from council.operations.delegation import unfinished
+from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.launching import Launch, run_here
@@ -67,7 +67,7 @@ def carry_out(
             done = _Calling(place, chain, agent, call, request).in_its_place()
     except BaseException:
         try:
-            unfinished.finish(place, note.record)
+            handing_over.finish(place, note.record)
         except CouncilError:
             note.let_go()  # the next process that looks finishes it
         else:
@@ -204,7 +204,7 @@ class _Calling:
         charge(place, [counted_for])
         call.state, call.started_at = rules.RUNNING, place.now()
         self._write()
-        unfinished.tell_of_start(place, trace, call)
+        handing_over.tell_of_start(place, trace, call)
         own = place.settings.timeout_of(agent.settings)
         wanted = Launch(
             # What the program prints is the answer, whatever it does in a conversation.
@@ -244,7 +244,7 @@ class _Calling:
             most = call.limits[rules.TOOL_CALLS]
             said = f"{call.target} was ended at tool call {call.tool_calls} of at most {most}"
             self._reject(Refusal(guard=rules.TOOL_CALLS, code="E17", message=said))
-        unfinished.tell_of_end(place, trace, call)
+        handing_over.tell_of_end(place, trace, call)
         done = answered(result)
         done.trace = trace
         return done
