@@ -23,7 +23,7 @@ from council.operations.place import Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.operations.forget import Collected, Doomed
-    from council.store.conversations.purging import Purged
+    from council.store.purging.subjects import Purged
 
 _KINDS = {
     "texts": "earlier texts",

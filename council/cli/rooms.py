@@ -15,9 +15,8 @@ from council.core.errors import CouncilError, UsageError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.plain_text import plain_line, plain_text
-from council.core.rooms.authorship import PROOF
 from council.core.rooms.channel_records import shown
-from council.core.rooms.channels import TAKES_TURNS, Channel, ChannelStep, Message
+from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, ChannelStep, Message
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
 from council.operations.rooms.channels import CREATABLE, change_members, change_mode
@@ -25,7 +24,7 @@ from council.operations.rooms.channels import post as say
 from council.operations.rooms.discussing import complete as close
 from council.operations.rooms.showing import Standing, all_standing, answer_to, standing
 from council.operations.rooms.turns import wake as rouse
-from council.store.rooms.channel_words import cycle_line, floor_line, role_of
+from council.store.rooms.channel_page import cycle_line, floor_line, role_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def turn_begin(place: Place, channel: str, as_: str, run_id: str) -> Output:
 
 
 def _floor(step: ChannelStep) -> str:
-    from council.store.rooms.channel_words import floor_line
+    from council.store.rooms.channel_page import floor_line
 
     return f"floor: {floor_line(step.channel)}"
 
@@ -83,7 +83,7 @@ def _final_text(place: Place, messages: str, text: str) -> str:
         return read_text(text, "", most)
     if not messages:
         return ""
-    from council.core.rooms.delivery import final_text
+    from council.core.rooms.floor import final_text
 
     # A run holds the whole talk of its agent, not only what is said in the end.
     data = read_text("", messages, 64 * most)

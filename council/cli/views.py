@@ -29,11 +29,11 @@ from council.core.conversations.owed import (
 )
 from council.core.plain_text import plain_line, plain_text
 from council.core.reporting.trace_context import context_of
-from council.core.rooms.channel_tasks import asked
+from council.core.rooms.due import asked
 from council.core.times import render_duration
 from council.operations.conversations.convene import DEFAULT_NAME
 from council.operations.examining.causes import Finding
-from council.operations.rooms.room_standings import RoomStanding
+from council.operations.rooms.showing import RoomStanding
 from council.operations.view import Overview, Standing
 
 # --- Rooms at a glance: who has the floor, since when, and which rooms sleep

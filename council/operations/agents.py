@@ -27,7 +27,7 @@ from council.drivers.command import DRIVERS
 from council.drivers.presets import PRESETS
 from council.operations.place import Place, speaker
 from council.operations.profiles import joined_in, must_be_known, roles_of
-from council.operations.rooms import identifying
+from council.operations.rooms.scanning import change_registry
 from council.store import agent_folders, souls
 from council.store.agents import agent as agent_of
 from council.store.agents import agent_of_directory, known_agents
@@ -109,7 +109,7 @@ def _registered(place: Place, agent_id: str, account: str, name: str) -> rules.R
         done.append(rules.register(registry, agent_id, account, name, known))
         return done[-1].registry
 
-    identifying.change(place, rule, by=agent_id)
+    change_registry(place, rule, by=agent_id)
     return done[-1]
 
 
@@ -235,7 +235,7 @@ def remove(place: Place, agent_id: str, account: str = "", *, folder: bool = Fal
         return changed
 
     if registry.of_agent(agent_id):
-        identifying.change(place, rule)
+        change_registry(place, rule)
     moved = _moved_aside(place, agent_id) if folder else ""
     return Removed(
         agent=agent_id, identities=gone, folder=moved, left=_left(place, agent_id, account)

@@ -15,25 +15,27 @@ from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
-from council.store import forgetting
-from council.store.conversations import pruning, purging
+from council.store.conversations import pruning
 from council.store.conversations.pruning import Prunable
-from council.store.conversations.purging import Purged
-from council.store.delegation import forgotten_calls
-from council.store.forgetting import CHANNEL, CONTEXT
 from council.store.maintenance import alone
-from council.store.protocol import context_pruning, context_purging
+from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
 from council.store.protocol.contexts import Contexts
-from council.store.rooms import channel_purging
+from council.store.purging import channels, contexts, conversations
+from council.store.purging.calls import old_ledgers
+from council.store.purging.channels import Channel
+from council.store.purging.contexts import Context
+from council.store.purging.conversations import Conversation
+from council.store.purging.subjects import Purged, begun, remove_torn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
-CONVERSATION = "conversation"
 _PAGE = ".md"
+_SUBJECTS = {one.kind: one for one in (Conversation, Channel, Context)}
 
 
 class Collected(Record):
@@ -107,13 +109,12 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
         found.errors += context_pruning.prune(place.paths, found.contexts)
         for path, _ in found.orphaned:
             os.unlink(path)
-        purging.remove_torn(place.paths, ())
-        for folder in purging.leftovers(place.paths):
-            wanted = os.path.basename(folder).removeprefix(purging.SET_ASIDE)
-            purging.purge(place.paths, wanted, place.settings.max_runs)
-        for kind in (CHANNEL, CONTEXT):
-            for wanted in forgetting.begun(place.paths, kind):
-                _PURGES[kind](place.paths, wanted, place.settings.max_runs)
+        remove_torn(place.paths, ())
+        for subject in _SUBJECTS.values():
+            for wanted in begun(place.paths, subject.kind):
+                subject(place.paths, wanted).purge(place.settings.max_runs)
+        for wanted in conversations.leftovers(place.paths):
+            Conversation(place.paths, wanted).purge(place.settings.max_runs)
     return found
 
 
@@ -135,7 +136,7 @@ def _collect(place: Place, found: Collected, before: datetime) -> None:
     orphaned = pruning.orphaned_runs(place.paths, before.timestamp())
     found.orphaned = [
         *(one for one in orphaned if not _is_of_context(contexts, one[0])),
-        *forgotten_calls.old_ledgers(place.paths, before.timestamp()),
+        *old_ledgers(place.paths, before.timestamp()),
     ]
 
 
@@ -152,7 +153,7 @@ class Doomed(Record):
 
     conversation_id: str
     topic: str
-    kind: str = CONVERSATION
+    kind: str = Conversation.kind
 
 
 def doomed(place: Place, wanted: str) -> Doomed:
@@ -169,19 +170,19 @@ def doomed(place: Place, wanted: str) -> Doomed:
             raise UsageError(
                 "a task is forgotten with its context", f"for all of it: council purge {context}"
             )
-        return _context(place, context_purging.find(place.paths, context))
+        return _context(place, contexts.find(place.paths, context))
     if "/" in wanted or wanted.endswith(_PAGE):
         path = os.path.join(os.getcwd(), wanted)
         for one in (path, os.path.join(place.root, wanted)):
-            channel = channel_purging.find(place.paths, one)
+            channel = channels.find(place.paths, one)
             if channel:
                 return _channel(place, channel)
         from council.store.conversations.minutes import archived_conversation
 
         return _conversation(place, archived_conversation(place.paths, wanted)[0].conversation_id)
-    is_channel = channel_purging.is_there(place.paths, wanted)
+    is_channel = channels.is_there(place.paths, wanted)
     try:
-        found = purging.find(place.paths, wanted)
+        found = conversations.find(place.paths, wanted)
     except NotFoundError:
         if is_channel:
             return _channel(place, wanted)
@@ -201,46 +202,43 @@ def doomed(place: Place, wanted: str) -> Doomed:
 
 def _conversation(place: Place, conversation_id: str) -> Doomed:
     return Doomed(
-        conversation_id=conversation_id, topic=purging.topic_of(place.paths, conversation_id)
+        conversation_id=conversation_id, topic=conversations.topic_of(place.paths, conversation_id)
     )
 
 
 def _channel(place: Place, channel_id: str) -> Doomed:
     from council.core.rooms.channels import TurnState
-    from council.operations.rooms.rooms import channels
+    from council.operations.rooms import rooms
 
     try:
-        channel = channels(place).see(channel_id).channel
+        channel = rooms.channels(place).see(channel_id).channel
     except CouncilError:  # broken, or half of it has gone already
-        return Doomed(conversation_id=channel_id, topic="", kind=CHANNEL)
+        return Doomed(conversation_id=channel_id, topic="", kind=Channel.kind)
     if channel.discussion is not None and channel.state is not TurnState.ARCHIVED:
         raise ConflictError(
             f"the discussion {channel_id} is still open",
             f"first: council discussion complete {channel_id}",
         )
-    return Doomed(conversation_id=channel_id, topic=channel.topic, kind=CHANNEL)
+    return Doomed(conversation_id=channel_id, topic=channel.topic, kind=Channel.kind)
 
 
 def _context(place: Place, context: str) -> Doomed:
     Contexts(place.paths).refuse_open(context)
-    topic = context_purging.topic_of(place.paths, context)
-    return Doomed(conversation_id=context, topic=topic, kind=CONTEXT)
+    topic = contexts.topic_of(place.paths, context)
+    return Doomed(conversation_id=context, topic=topic, kind=Context.kind)
 
 
-def purge(place: Place, wanted: str, kind: str = CONVERSATION) -> Purged:
+def purge(place: Place, wanted: str, kind: str = Conversation.kind) -> Purged:
     """Remove a conversation, a channel or a context from everywhere in the workspace, for good.
 
     Raises:
         NotFoundError: There is nothing of it.
         ConflictError: It is open, or a run for it is under way.
     """
-    had_board = os.path.lexists(place.paths.board)
-    with alone(place.paths):
-        done = _PURGES[kind](place.paths, wanted, place.settings.max_runs)
-    if had_board:
-        render_board(place, place.now())
+    subject = _SUBJECTS[kind]
+    done = _alone(place, lambda: subject(place.paths, wanted).purge(place.settings.max_runs))
     if done.is_empty:
-        raise NotFoundError(f"there is nothing of {wanted}", _WHERE[kind])
+        raise NotFoundError(f"there is nothing of {wanted}", subject.hint)
     return done
 
 
@@ -258,36 +256,32 @@ def purge_entry(place: Place, one: Doomed, wanted: str, entry_id: str) -> Purged
         NotFoundError: There is no such contribution.
         ConflictError: A run for the conversation is under way.
     """
-    if one.kind != CONVERSATION:
+    if one.kind != Conversation.kind:
         raise UsageError(
             f"{wanted} is a {one.kind}: --entry takes out a contribution of a conversation",
             f"for all of it: council purge {wanted}",
         )
-    from council.store.conversations.entry_purging import purge_entry as take_out
+    from council.store.purging.entries import purge_entry as take_out
 
-    had_board = os.path.lexists(place.paths.board)
-    with alone(place.paths):
-        done = take_out(
+    return _alone(
+        place,
+        lambda: take_out(
             place.paths,
             one.conversation_id,
-            purging.name_of(place.paths, one.conversation_id) or wanted,
+            conversations.name_of(place.paths, one.conversation_id) or wanted,
             entry_id,
             by=PERSON,
             now=place.now(),
             max_runs=place.settings.max_runs,
-        )
+        ),
+    )
+
+
+def _alone(place: Place, work: Callable[[], Purged]) -> Purged:
+    """Forget something while nobody else maintains the workspace; make the board anew."""
+    had_board = os.path.lexists(place.paths.board)
+    with alone(place.paths):
+        done = work()
     if had_board:
         render_board(place, place.now())
     return done
-
-
-_PURGES = {
-    CONVERSATION: purging.purge,
-    CHANNEL: channel_purging.purge,
-    CONTEXT: context_purging.purge,
-}
-_WHERE = {
-    CONVERSATION: "see: council list --archived",
-    CHANNEL: "see: council channel list",
-    CONTEXT: "see: council task list --all",
-}

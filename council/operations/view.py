@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from council.core.deliberation.questions import Question
     from council.operations.heartbeat.gate import Halt
     from council.operations.protocol.tasks import Row
-    from council.operations.rooms.room_standings import RoomStanding
+    from council.operations.rooms.showing import RoomStanding
 
 
 class Standing(Record):
@@ -123,9 +123,9 @@ def status(place: Place) -> Overview:
         key=lambda one: (one.state.paused_at is not None, one.state.timeout_at, _counted(one))
     )
     from council.operations.heartbeat.gate import reached_today, read_halt, resting_agents
-    from council.operations.rooms.room_standings import standings as rooms_of
+    from council.operations.rooms.showing import glances
 
-    rooms, broken = rooms_of(place)
+    rooms, broken = glances(place)
     tasks, unread = _tasks(place)
     slots = Slots(place.paths.places, place.settings.max_runs)
     return Overview(

@@ -18,17 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from council.core.conversations.owed import Archive
 from council.core.errors import RefusedError
 from council.core.reading_answers.passes import is_pass
-from council.core.rooms.channel_owed import (
-    PostGuide,
-    Remind,
-    Reply,
-    Signal,
-    Wake,
-    next_due,
-)
-from council.core.rooms.channel_owed import pending as owed_by
 from council.core.rooms.channel_records import channel_from_record
-from council.core.rooms.channel_tasks import task_failed, task_queued, task_started
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -43,6 +33,18 @@ from council.core.rooms.channels import (
     is_asleep,
 )
 from council.core.rooms.discussions import automatic_answer, completed, minuted, reminded
+from council.core.rooms.due import (
+    PostGuide,
+    Remind,
+    Reply,
+    Signal,
+    Wake,
+    next_due,
+    task_failed,
+    task_queued,
+    task_started,
+)
+from council.core.rooms.due import pending as owed_by
 from council.core.rooms.floor import begin, change_mode, end, members_changed, opened, settle
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, NOW, PERSON, SECOND, unopened
 

@@ -104,7 +104,7 @@ def _post_until_the_cut(image, place: Place, enough: int) -> list[str]:
 def _aftermath(place: Place, heard: list[str]) -> list[str]:
     try:
         store = rooms.channels(place)
-        said = [one.content for one in store.messages(store.see("weather").channel)]
+        said = [one.content for one in store.newest(store.see("weather").channel)]
         wrong = [f"{word} was acknowledged and is gone" for word in heard if word not in said]
         wrong += [f"{word} is there twice" for word in set(said) if said.count(word) > 1]
         _, step = channels.post(place, "weather", "alice", "after all", key="last")

@@ -54,7 +54,7 @@ class Hall(Table):
     def said(self, name: str = "weather") -> list[str]:
         """Return what was said in a room, `author: text`, without the guide."""
         store = rooms.channels(self.place)
-        found = store.messages(store.see(name).channel)
+        found = store.newest(store.see(name).channel)
         return [f"{one.agent or one.author}: {one.content}" for one in found if one.kind != "guide"]
 
     def kinds(self, *wanted: str, about: str = "") -> list[str]:

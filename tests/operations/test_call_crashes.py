@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from council.operations.delegation.unfinished import finish_all
+from council.operations.delegation.handing_over import finish_all
 from council.operations.examining.doctor import examine_delegation
 from council.operations.examining.problems import find_problems
 from council.store.protocol.inboxes import read_inbox

@@ -18,11 +18,12 @@ from council.core.step import Step
 from council.operations import forget
 from council.operations.place import Place
 from council.store import events
-from council.store.conversations import pruning, purging
-from council.store.conversations.erasing import erase_events, matter_of
+from council.store.conversations import pruning
 from council.store.documents.journal import FILE
 from council.store.maintenance import alone
 from council.store.paths import Workspace
+from council.store.purging.conversations import Conversation, find
+from council.store.purging.erasing import erase_events, scope_of
 from tests.cli.commands import wait_until
 from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.store.journals import whole_texts
@@ -267,10 +268,10 @@ def test_a_purge_that_was_killed_at_any_call_is_finished_by_the_next(tmp_path: P
 
         def dying(room: Room = room, number: int = number) -> None:
             at_call(number, die)
-            purging.purge(room.workspace, CONVERSATION_ID, 4)
+            Conversation(room.workspace, CONVERSATION_ID).purge(4)
 
         killed = status_of(forked(dying)) != 0
-        purging.purge(room.workspace, CONVERSATION_ID, 4)
+        Conversation(room.workspace, CONVERSATION_ID).purge(4)
         assert everywhere(root, CONVERSATION_ID, "pangolin") == [], f"killed at call {number}"
     assert number > 10
 
@@ -279,12 +280,12 @@ def test_a_name_that_several_had_needs_an_id(tmp_path: Path):
     room = Room(tmp_path).open()
     finish(room)
     room.conversations.create(room.state.copy(conversation_id=OTHER), now=NOW)
-    assert purging.find(room.workspace, "active") == OTHER, "the open one before the archived one"
+    assert find(room.workspace, "active") == OTHER, "the open one before the archived one"
     finish(room)
     with pytest.raises(Exception, match="2 conversations had the name") as caught:
-        purging.find(room.workspace, "active")
+        find(room.workspace, "active")
     assert CONVERSATION_ID in caught.value.hint
-    assert purging.find(room.workspace, CONVERSATION_ID) == CONVERSATION_ID
+    assert find(room.workspace, CONVERSATION_ID) == CONVERSATION_ID
 
 
 def test_the_file_of_minutes_says_what_to_purge(council):
@@ -314,7 +315,7 @@ def test_a_copy_of_the_file_goes_with_it_and_what_others_wrote_is_only_named(tmp
     copy.write_bytes(room.live.read_bytes())
     notes = room.live.with_name("notes.md")
     notes.write_text(f"See {CONVERSATION_ID}.\n")
-    done = purging.purge(room.workspace, CONVERSATION_ID, 4)
+    done = Conversation(room.workspace, CONVERSATION_ID).purge(4)
     assert sorted(done.files) == sorted([str(room.live), str(copy)])
     assert done.left == [str(notes)]
     assert notes.exists()
@@ -330,9 +331,9 @@ def test_a_conversation_whose_run_is_under_way_is_not_purged(tmp_path: Path):
     slot = Slots(room.workspace.places, 4).take("henry")
     assert slot is not None
     with pytest.raises(ConflictError, match="henry"):
-        purging.purge(room.workspace, CONVERSATION_ID, 4)
+        Conversation(room.workspace, CONVERSATION_ID).purge(4)
     slot.release()
-    assert purging.purge(room.workspace, CONVERSATION_ID, 4).runs == [str(log)]
+    assert Conversation(room.workspace, CONVERSATION_ID).purge(4).runs == [str(log)]
 
 
 @pytest.mark.req("XC-008")
@@ -346,12 +347,12 @@ def test_who_appends_while_events_are_erased_loses_none(tmp_path: Path):
 
     def erase() -> None:
         for _ in range(40):
-            erase_events(workspace, matter_of(CONVERSATION_ID))
+            erase_events(workspace, scope_of(CONVERSATION_ID))
 
     write(CONVERSATION_ID)
     works = [lambda: write(OTHER), lambda: write(CONVERSATION_ID), erase]
     assert together(works) == [0, 0, 0]
-    erase_events(workspace, matter_of(CONVERSATION_ID))
+    erase_events(workspace, scope_of(CONVERSATION_ID))
     found = [one for one in events.tail(workspace) if one["type"] == "phase.changed"]
     assert [one["data"]["n"] for one in found] == list(range(150))
     assert {one["conversationId"] for one in found} == {OTHER}
@@ -373,7 +374,7 @@ def test_a_reader_who_follows_keeps_its_place_while_events_are_erased(tmp_path: 
     turns = iter([True, False])
 
     def more() -> bool:
-        erase_events(workspace, matter_of(CONVERSATION_ID))
+        erase_events(workspace, scope_of(CONVERSATION_ID))
         add(OTHER, "three")
         return next(turns)
 

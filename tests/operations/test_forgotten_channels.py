@@ -14,7 +14,7 @@ from council.core.reporting.trace_context import trace_of
 from council.operations.forget import doomed, gc, purge
 from council.operations.rooms import discussing
 from council.store.delegation import artifacts
-from council.store.forgetting import note_path
+from council.store.purging.subjects import note_path
 from council.store.slots import Slots
 from council.store.tally import edit_tally
 from tests.operations.halls import Hall, talks

@@ -24,7 +24,7 @@ from council.operations.protocol.orchestrating import succeed
 from council.operations.reporting.explaining import explain
 from council.store import slots
 from council.store.delegation import artifacts
-from council.store.forgetting import note_path
+from council.store.purging.subjects import note_path
 from tests.cli.commands import at_rest
 from tests.operations.calls import Desk, calls, desk
 from tests.operations.tables import all_is_quiet

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import NotFoundError
-from council.store.conversations import entry_purging
 from council.store.documents import journal
+from council.store.purging import entries
 from tests.operations.test_forget import everywhere, finish
 from tests.store.processes import at_call, die, forked, status_of
 from tests.store.rooms.samples import CONVERSATION_ID, NOW, Room
@@ -19,7 +19,7 @@ SAID = 'The pangolin said:\n\t"Yes — «naïve»"\n\nBLOCKING: where shall the 
 
 
 def take_out(room: Room, entry: str = "1-henry"):
-    return entry_purging.purge_entry(
+    return entries.purge_entry(
         room.workspace, CONVERSATION_ID, "active", entry, by="person", now=NOW, max_runs=4
     )
 

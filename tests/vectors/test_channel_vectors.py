@@ -13,8 +13,7 @@ from council.core.conversations.speaking import shuffled
 from council.core.reading_answers.passes import is_pass
 from council.core.rooms.channels import Message, Mode, Result, TurnState
 from council.core.rooms.cycles import is_dormant, rebuilt, turn_state
-from council.core.rooms.delivery import has_arrived, tail_of
-from council.core.rooms.floor import may_change_mode
+from council.core.rooms.floor import has_arrived, may_change_mode, tail_of
 
 RULES = Path(__file__).with_name("rules.jsonl")
 

@@ -240,13 +240,9 @@ def route(
         tier=chosen.tier,
         session=session_of(chosen.agent, facts, dm_scope),
         path=steps,
-        others=[one for one in held if one is not holding and not _was_tried(one, steps)],
+        others=[one for one in held if all(one.id != step.rule for step in steps)],
         warnings=_missing(held, agents) + _equal(holding, held, agents),
     )
-
-
-def _was_tried(binding: Binding, steps: list[Looked]) -> bool:
-    return any(one.rule == binding.id for one in steps)
 
 
 def _able(facts: Facts, able: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:

@@ -5,17 +5,20 @@ speaking, who has the floor. Its messages lie in a log of their own; of them a
 channel remembers only up to which one it has taken notice. Who has the floor
 and why is decided in `floor`, the JSON form in `channel_records`.
 
-Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, A-20, A-22.
+Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-014, A-20, A-22.
 """
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from council.core.conversations.conversation import Task
+from council.core.conversations.conversation import Origin, Task
+from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
+from council.core.times import parse_duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -246,6 +249,37 @@ class FloorRules(Record):
 
 
 RULES = FloorRules()
+PROOF = "proof"
+_PROOF_CHARS = 32
+_DURATIONS = ("patience", "turn_timeout", "rest")
+_COUNTS = ("tail_chars", "max_cycles", "max_repeats")
+
+
+def floor_rules(table: Mapping[str, Any]) -> FloorRules:
+    """Return what `[channels]` of the settings says; what it does not say has its default.
+
+    Raises:
+        InvalidInputError: A value cannot be what it is, or no setting is called so.
+
+    Source: DG-074, DG-082, DG-087, `cli.md` section 4.
+    """
+    return RULES.copy(**{key: _rule(key, value) for key, value in table.items()})
+
+
+def _rule(key: str, value: Any) -> str | int | float | timedelta:
+    if key == "silent_model" and isinstance(value, str) and value.isprintable() and value:
+        return value
+    if key in _COUNTS and type(value) is int and 0 <= value < 2**31:
+        return value
+    if key == "alike" and type(value) in (int, float) and 0 <= value <= 1:
+        return float(value)
+    if key in _DURATIONS and isinstance(value, str):
+        with ignoring(CouncilError):
+            return parse_duration(value)
+    raise InvalidInputError(
+        f"council.toml: channels.{key} cannot be {value!r}",
+        f"known are silent_model, alike (0 to 1), {', '.join((*_COUNTS, *_DURATIONS))}",
+    )
 
 
 class ChannelStep(Record):
@@ -302,3 +336,69 @@ def is_awaited(channel: Channel) -> bool:
 def is_concluded(channel: Channel) -> bool:
     """Tell whether this is a discussion that was completed."""
     return channel.discussion is not None and channel.discussion.completed_at is not None
+
+
+class Transaction:
+    """A copy of a channel under one rule, and what the rule has done so far.
+
+    Args:
+        channel: The state before; it stays as it is.
+        now: The instant.
+        rules: What may be chosen of the floor.
+    """
+
+    def __init__(self, channel: Channel, now: datetime, rules: FloorRules = RULES) -> None:
+        self.channel = channel.copy()
+        self.now = now
+        self.rules = rules
+        self.events: list[Event] = []
+
+    def tell(self, kind: str, agent: str = "", /, **data: Any) -> None:
+        """Note an event."""
+        self.events.append(Event(type=kind, agent=agent, data=data))
+
+    def step(self, outcome: str = "", **answer: Any) -> ChannelStep:
+        """Return what the rule comes to; `answer` are further fields of the step."""
+        return ChannelStep(channel=self.channel, events=self.events, outcome=outcome, **answer)
+
+
+# --- Whether it can be shown who said a word
+
+# A line of the log names its agent, and anybody who can add lines can name any agent. So a
+# message that a run of that agent wrote bears a proof, made with the key of the workspace
+# from all that the message says of itself and from its number. What an agent says without
+# one is claimed. People and the moderator have no marks (XC-014, `trust.md`).
+
+
+def proof_of(key: bytes, channel_id: str, message: Message) -> str:
+    """Return the proof that a message of a channel bears."""
+    import hmac  # only words of runs need it, and it loads a library
+
+    said = [channel_id, message.id, message.author, message.agent, message.run, message.content]
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:_PROOF_CHARS]
+
+
+def proved(key: bytes, channel_id: str, message: Message) -> Message:
+    """Return a message, which has its number, with its proof."""
+    proof = proof_of(key, channel_id, message)
+    return message.copy(extra={**message.extra, PROOF: proof})
+
+
+def origin_of(key: bytes | None, channel_id: str, message: Message) -> str:
+    """Return `verified` or `claimed`, "" for a word of a person or of the moderator.
+
+    Args:
+        key: The key of the workspace, None where there is none.
+        channel_id: The channel in whose log the message stands.
+        message: The message.
+    """
+    if not message.agent:
+        return ""
+    given = message.extra.get(PROOF)
+    if key is not None and isinstance(given, str):
+        from council.core.trust import is_token
+
+        if is_token(given, proof_of(key, channel_id, message)):
+            return str(Origin.VERIFIED)
+    return str(Origin.CLAIMED)

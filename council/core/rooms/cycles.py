@@ -1,11 +1,13 @@
-"""Cycles of a channel: who speaks, in which order, and what happens where a cycle ends.
+"""Cycles of a channel: who speaks, in which order, where a cycle ends, what a message does to it.
 
 The moves of the pointer: the floor is given, the next one has it, a cycle
-ends and another begins or the room falls asleep. When they are due is
-decided in `floor`; the essay is there. All but the first three change the
-channel they are given and tell what happened in `events`.
+ends and another begins or the room falls asleep. Of a message only that it was
+written, and by whom, decides; no words are read: it wakes the room, interrupts, is
+declined, or is just heard. When these moves are due is decided in `floor`; the
+essay is there. Those that get a transaction change its channel and tell what happened.
 
-Source: DG-039, DG-063 to DG-070, DG-091 to DG-103, OP-014, A-22, A-27.
+Source: DG-039, DG-062 to DG-070, DG-086, DG-091 to DG-103, DG-117, DG-119, DG-142, OP-014,
+A-22, A-23, A-26, A-27.
 """
 
 from __future__ import annotations
@@ -14,22 +16,31 @@ from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.speaking import shuffled
+from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms.channels import (
+    RULES,
     TAKES_TURNS,
     Channel,
+    ChannelStep,
     FloorRules,
+    Message,
+    MessageKind,
     Mode,
     Result,
+    Transaction,
     TurnState,
     agents_of,
+    is_asleep,
     is_concluded,
 )
+from council.core.rooms.due import tasks_of_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MOST_UNANSWERED = 100  # an author who pours in more at once needs no answer to each
 _OPEN = (TaskState.N, TaskState.R)
 
 
@@ -60,7 +71,7 @@ def rebuilt(previous: Sequence[str], agents: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_dormant(results: Sequence[Result | None], joined: int) -> bool:
-    """Tell whether a cycle that ended so puts the room to sleep (DG-094).
+    """Return true if a cycle that ended so puts the room to sleep (DG-094).
 
     Args:
         results: One for each turn; None for one who left before its turn (DG-097).
@@ -70,31 +81,32 @@ def is_dormant(results: Sequence[Result | None], joined: int) -> bool:
 
 
 def state_now(channel: Channel) -> TurnState:
-    """Return the state that mode and members call for; who archived a channel keeps it so."""
+    """Return the state that mode and members call for; an archived channel stays archived."""
     if channel.state is TurnState.ARCHIVED:
         return TurnState.ARCHIVED
     return turn_state(channel.mode, len(agents_of(channel.members)), is_concluded(channel))
 
 
-def take_state(channel: Channel, state: TurnState, events: list[Event]) -> None:
+def take_state(work: Transaction, state: TurnState) -> None:
     """Take over a state; where no turns are taken nobody has the floor."""
+    channel = work.channel
     if state is not channel.state:
-        data = {"from": str(channel.state), "to": str(state)}
+        work.tell("state.changed", **{"from": str(channel.state), "to": str(state)})
         channel.state = state
-        events.append(Event(type="state.changed", data=data))
     if state not in TAKES_TURNS:
         clear_floor(channel)
         channel.results, channel.interjected, channel.dormant_at = [], False, None
         channel.calmed = ""
 
 
-def open_cycle(channel: Channel, now: datetime, events: list[Event], rules: FloorRules) -> None:
+def open_cycle(work: Transaction) -> None:
     """Begin a cycle with its first speaker, unless too many went by without a person."""
-    take_state(channel, state_now(channel), events)
+    channel = work.channel
+    take_state(work, state_now(channel))
     if channel.state not in TAKES_TURNS:
         return
-    if rules.max_cycles and channel.cycles_alone >= rules.max_cycles:
-        _calm(channel, "max-cycles", now, events)
+    if work.rules.max_cycles and channel.cycles_alone >= work.rules.max_cycles:
+        _calm(work, "max-cycles")
         return
     channel.speakers = rebuilt(channel.speakers, agents_of(channel.members))
     channel.cycle += 1
@@ -107,29 +119,29 @@ def open_cycle(channel: Channel, now: datetime, events: list[Event], rules: Floo
         # What the cycle before cost can still be read; a room that goes on for ever must not grow.
         if task.tour < channel.cycle - 1:
             del channel.tasks[task.id]
-    _give_floor(channel, channel.speakers[0], now, events)
+    _give_floor(work, channel.speakers[0])
 
 
-def pass_on(channel: Channel, now: datetime, events: list[Event], rules: FloorRules) -> None:
+def pass_on(work: Transaction) -> None:
     """Give the floor to the next one who is still here; after the last one the cycle ends."""
+    channel = work.channel
     here = agents_of(channel.members)
     after = channel.speakers.index(channel.speaker) + 1
     for agent in channel.speakers[after:]:
         if agent in here:
-            _give_floor(channel, agent, now, events)
+            _give_floor(work, agent)
             return
-        skipped(channel, agent, events)
-    _end_cycle(channel, now, events, rules)
+        skipped(work, agent)
+    _end_cycle(work)
 
 
-def skipped(channel: Channel, agent: str, events: list[Event]) -> None:
+def skipped(work: Transaction, agent: str) -> None:
     """Tell that the turn of one who left is skipped (DG-097)."""
-    data = {"cycle": channel.cycle, "reason": "left"}
-    events.append(Event(type="turn.skipped", agent=agent, data=data))
+    work.tell("turn.skipped", agent, cycle=work.channel.cycle, reason="left")
 
 
 def clear_floor(channel: Channel) -> None:
-    """Take the floor from whoever has it; what is still under way for it ends."""
+    """Take the floor from its speaker; what is still under way for it ends."""
     channel.speaker, channel.run, channel.delivery = "", "", None
     channel.turn_at, channel.began_at = None, None
     for task in channel.tasks.values():
@@ -137,18 +149,19 @@ def clear_floor(channel: Channel) -> None:
             task.state, task.reason = TaskState.X, "the turn is over"
 
 
-def _give_floor(channel: Channel, agent: str, now: datetime, events: list[Event]) -> None:
+def _give_floor(work: Transaction, agent: str) -> None:
+    channel = work.channel
     clear_floor(channel)
-    channel.speaker, channel.turn_at = agent, now
+    channel.speaker, channel.turn_at = agent, work.now
     # An end without a begin must not find the text of an earlier turn.
     channel.anchor = channel.seen
     channel.turn += 1
-    data = {"cycle": channel.cycle, "turn": channel.turn}
-    events.append(Event(type="floor.given", agent=agent, data=data))
+    work.tell("floor.given", agent, cycle=channel.cycle, turn=channel.turn)
 
 
-def _end_cycle(channel: Channel, now: datetime, events: list[Event], rules: FloorRules) -> None:
+def _end_cycle(work: Transaction) -> None:
     """Decide at the boundary: rebuild the list, sleep or go on, shuffle (DG-093, DG-099)."""
+    channel, rules = work.channel, work.rules
     before, here = channel.speakers, agents_of(channel.members)
     joined = [one for one in here if one not in before]
     unanimous = is_dormant(channel.results, len(joined)) and not channel.interjected
@@ -156,43 +169,170 @@ def _end_cycle(channel: Channel, now: datetime, events: list[Event], rules: Floo
     real = [one for one in channel.results if not one.empty]
     channel.repeats = channel.repeats + 1 if real and all(one.alike for one in real) else 0
     results = [{"agentId": one.agent, "empty": one.empty} for one in channel.results]
-    ended = {"cycle": channel.cycle, "results": results, "interjected": channel.interjected}
-    events.append(Event(type="cycle.ended", data=ended))
+    work.tell("cycle.ended", cycle=channel.cycle, results=results, interjected=channel.interjected)
     channel.speakers = rebuilt(before, here)
     channel.said = {agent: text for agent, text in channel.said.items() if agent in here}
     left = [one for one in before if one not in here]
-    listed = {"speakers": list(channel.speakers), "joined": joined, "left": left}
-    events.append(Event(type="order.rebuilt", data=listed))
+    work.tell("order.rebuilt", speakers=list(channel.speakers), joined=joined, left=left)
     if not here:
-        events.append(Event(type="channel.dormant", data={"reason": "all-left"}))
-    take_state(channel, state_now(channel), events)
+        work.tell("channel.dormant", reason="all-left")
+    take_state(work, state_now(channel))
     if channel.state not in TAKES_TURNS:
         return
     if unanimous:
-        _fall_asleep(channel, "all-passed", now, events)
+        _fall_asleep(work, "all-passed")
     elif len(here) == 1 and not channel.interjected and not joined:
-        _fall_asleep(channel, "alone", now, events)  # it would answer itself
+        _fall_asleep(work, "alone")  # it would answer itself
     elif rules.max_repeats and channel.repeats >= rules.max_repeats:
-        _calm(channel, "repetition", now, events)
+        _calm(work, "repetition")
     if channel.state is TurnState.SHUFFLE:
         seed = f"{channel.channel_id}/{channel.cycle + 1}"
         channel.speakers = shuffled(channel.speakers, seed=seed, last=last)
-        events.append(Event(type="order.shuffled", data={"speakers": list(channel.speakers)}))
+        work.tell("order.shuffled", speakers=list(channel.speakers))
     if channel.dormant_at is None:
-        open_cycle(channel, now, events, rules)
+        open_cycle(work)
 
 
-def _calm(channel: Channel, reason: str, now: datetime, events: list[Event]) -> None:
+def _calm(work: Transaction, reason: str) -> None:
     """Put a room to sleep that would not stop by itself; only a person wakes it."""
+    channel = work.channel
     channel.calmed = reason
-    data = {"reason": reason, "cycles": channel.cycles_alone, "repeats": channel.repeats}
-    events.append(Event(type="channel.calmed", data=data))
-    _fall_asleep(channel, reason, now, events)
+    counted = {"cycles": channel.cycles_alone, "repeats": channel.repeats}
+    work.tell("channel.calmed", reason=reason, **counted)
+    _fall_asleep(work, reason)
 
 
-def _fall_asleep(channel: Channel, reason: str, now: datetime, events: list[Event]) -> None:
+def _fall_asleep(work: Transaction, reason: str) -> None:
+    channel = work.channel
     clear_floor(channel)
     channel.results, channel.interjected = [], False
-    channel.dormant_at = now
-    data = {"cycle": channel.cycle, "reason": reason}
-    events.append(Event(type="channel.dormant", data=data))
+    channel.dormant_at = work.now
+    work.tell("channel.dormant", cycle=channel.cycle, reason=reason)
+
+
+# --- What a message does
+
+
+def shortened(channel: Channel, newest: int, said: int) -> ChannelStep:
+    """Make ready to take in lines that stand in a log which was shortened.
+
+    A log that ends before `seen` has lost messages. Ours that remain say their
+    number and were heard; what follows them may be new.
+
+    Args:
+        channel: The channel.
+        newest: The number of the last line of the log.
+        said: The number of the last line that says its own, 0 for none.
+
+    Source: DG-101, XC-007.
+    """
+    if not said < newest < channel.seen:
+        return ChannelStep(channel=channel)
+    new = channel.copy(seen=said, anchor=min(channel.anchor, said))
+    if new.delivery is not None:
+        new.delivery.anchor = min(new.delivery.anchor, said)
+    data = {"seen": channel.seen, "last": newest}
+    return ChannelStep(channel=new, events=[Event(type="log.shortened", data=data)])
+
+
+def take_notice(work: Transaction, message: Message) -> None:
+    """Do to the channel what a message does that it has not taken notice of."""
+    channel = work.channel
+    if message.id <= channel.seen:
+        return
+    channel.seen = message.id
+    member = channel.members.get(message.author)
+    if message.kind is not MessageKind.MESSAGE or (member is not None and member.moderator):
+        _hear_moderator(work, message)
+        return
+    agent = message.agent or (member.agent if member is not None else "")
+    if channel.state is TurnState.ARCHIVED:
+        channel.unanswered = [*channel.unanswered, message.id][-MOST_UNANSWERED:]
+        work.tell("message.declined", agent, message=message.id, author=message.author)
+        return
+    if not agent:
+        begin_anew(channel)
+    if channel.state not in TAKES_TURNS:
+        return
+    _rouse(work)
+    waiting = channel.delivery
+    if is_asleep(channel):
+        _wake_by_message(work, message, agent)
+    elif waiting is not None:
+        if agent != waiting.agent and message.author != waiting.account:
+            data = {"message": message.id, "by": message.author, "cycle": channel.cycle}
+            work.tell("delivery.interrupted", waiting.agent, **data)
+            open_cycle(work)
+    elif agent != channel.speaker:
+        running = any(one.state is TaskState.R for one in tasks_of_turn(channel))
+        begun = message.id > channel.anchor and (channel.began_at is not None or running)
+        unheard = begun or any(one.agent != agent for one in channel.results)
+        channel.interjected = channel.interjected or unheard
+
+
+def _hear_moderator(work: Transaction, message: Message) -> None:
+    """Note what the moderator has done; only the guide of a discussion wakes anybody."""
+    channel, about = work.channel, work.channel.discussion
+    if message.kind is MessageKind.AUTO:
+        channel.unanswered = [one for one in channel.unanswered if one != message.reply_to]
+    elif about is None or channel.state is TurnState.ARCHIVED:
+        return
+    elif message.kind is MessageKind.REMINDER:
+        about.reminded_at = work.now
+    elif message.kind is MessageKind.GUIDE and not about.guide_id:
+        about.guide_id = message.id
+        _rouse(work)
+        if is_asleep(channel):
+            _wake(work, message.author)
+
+
+def begin_anew(channel: Channel) -> None:
+    """Forget what the guards have counted: a person has spoken."""
+    channel.cycles_alone, channel.repeats, channel.said = 0, 0, {}
+
+
+def _rouse(work: Transaction) -> None:
+    """Note that there is something to answer; from now on the speaker's time runs."""
+    channel = work.channel
+    if channel.roused_at is None:
+        channel.roused_at = work.now
+        channel.turn_at = work.now if channel.speaker else None
+
+
+def _wake_by_message(work: Transaction, message: Message, agent: str) -> None:
+    channel = work.channel
+    alone = agents_of(channel.members) == (agent,)
+    if agent and (channel.calmed or alone):
+        work.tell("wake.refused", agent, reason=channel.calmed or "alone", message=message.id)
+        return
+    since = channel.dormant_at
+    if agent and since is not None and work.now - since >= work.rules.rest:
+        begin_anew(channel)
+    _wake(work, message.author)
+
+
+def _wake(work: Transaction, by: str) -> None:
+    work.tell("channel.woken", by=by, cycle=work.channel.cycle + 1)
+    open_cycle(work)
+
+
+def wake(
+    channel: Channel, now: datetime, *, by: str = "", rules: FloorRules = RULES
+) -> ChannelStep:
+    """Wake the room by hand; `outcome` is `woken`, or `awake` where somebody has the floor.
+
+    Raises:
+        RefusedError: No turns are taken in this channel.
+    """
+    work = Transaction(channel, now, rules)
+    if channel.state not in TAKES_TURNS:
+        raise RefusedError(
+            f"no turns are taken in {channel.name}: its state is {channel.state}",
+            "turns are taken in chats and discussions with an agent in them",
+        )
+    was_asleep = is_asleep(channel)
+    _rouse(work)
+    if was_asleep:
+        begin_anew(work.channel)
+        _wake(work, by)
+    return work.step("woken" if was_asleep else "awake")

@@ -1,7 +1,7 @@
 """Rules of discussions: channels that are opened with a guide and closed with a summary.
 
 Who may open and complete one, what a guide must say, what the moderator says.
-Turns are those of every channel (`floor`); what is owed stands in `channel_owed`.
+Turns are those of every channel (`floor`); what is due stands in `due`.
 
 Source: DG-065, DG-111 to DG-124, A-23, A-26.
 """
@@ -12,18 +12,18 @@ from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import ConflictError, InvalidInputError, RefusedError
-from council.core.events import Event
-from council.core.rooms.channel_tasks import tasks_of_turn
 from council.core.rooms.channels import (
     Channel,
     ChannelStep,
     Discussion,
     Member,
     Mode,
+    Transaction,
     TurnState,
     is_concluded,
 )
 from council.core.rooms.cycles import take_state
+from council.core.rooms.due import tasks_of_turn
 
 ARCHIVED_ANSWER = "This channel is archived and no longer active."
 CLOSED_ANSWER = "This discussion is closed."
@@ -80,9 +80,6 @@ def discussion_of(
     discussion: Discussion,
     members: dict[str, Member],
     now: datetime,
-    *,
-    topic: str = "",
-    guild: str = "",
 ) -> Channel:
     """Return the channel of a new discussion: private, with its guide still to be posted.
 
@@ -100,8 +97,6 @@ def discussion_of(
         created_at=now,
         updated_at=now,
         created_by=discussion.initiator,
-        guild=guild,
-        topic=topic,
         members=members,
         discussion=discussion,
     )
@@ -126,23 +121,22 @@ def completed(channel: Channel, caller: str, summary: str, now: datetime) -> Cha
     Source: DG-120, DG-121, DG-123.
     """
     check_completing(channel, caller)
-    new = channel.copy()
-    about = new.discussion
+    work = Transaction(channel, now)
+    new, about = work.channel, work.channel.discussion
     assert about is not None
     if about.completed_at is not None:
         if about.summary == summary:
-            return ChannelStep(channel=new, outcome="already-completed")
+            return work.step("already-completed")
         raise ConflictError(
             f"{channel.name} is completed already, with {about.summary}", "nothing was changed"
         )
     running = [one for one in tasks_of_turn(new) if not new.speaker and one.state is TaskState.R]
     about.completed_at, about.summary, about.closed_reason = now, summary, "completed"
-    data = {"summary": summary, "cycles": new.cycle}
-    events = [Event(type="discussion.completed", agent=caller, data=data)]
+    work.tell("discussion.completed", caller, summary=summary, cycles=new.cycle)
     for task in running:
         task.state, task.at = TaskState.D, now
-    take_state(new, TurnState.ARCHIVED, events)
-    return ChannelStep(channel=new, events=events, outcome="completed")
+    take_state(work, TurnState.ARCHIVED)
+    return work.step("completed")
 
 
 def check_completing(channel: Channel, caller: str) -> None:
@@ -167,38 +161,33 @@ def check_completing(channel: Channel, caller: str) -> None:
 
 def reminded(channel: Channel, now: datetime) -> ChannelStep:
     """Note that the initiator was told that the discussion is idle (DG-119)."""
-    new = channel.copy()
-    if new.discussion is None or new.discussion.reminded_at is not None:
-        return ChannelStep(channel=new)
-    new.discussion.reminded_at = now
-    event = Event(type="initiator.reminded", agent=new.discussion.initiator)
-    return ChannelStep(channel=new, events=[event])
+    work = Transaction(channel, now)
+    about = work.channel.discussion
+    if about is not None and about.reminded_at is None:
+        about.reminded_at = now
+        work.tell("initiator.reminded", about.initiator)
+    return work.step()
 
 
-def called_back(channel: Channel, now: datetime) -> ChannelStep:
-    """Note that the summary was posted where the discussion was called from (DG-123)."""
-    new = channel.copy()
-    if new.discussion is None or new.discussion.called_back_at is not None:
-        return ChannelStep(channel=new)
-    new.discussion.called_back_at = now
-    data = {"channel": new.discussion.callback, "summary": new.discussion.summary}
-    return ChannelStep(channel=new, events=[Event(type="summary.posted", data=data)])
+def called_back(channel: Channel, now: datetime, *, is_posted: bool = True) -> ChannelStep:
+    """Note that the summary was posted where the discussion was called from (DG-123).
 
-
-def unreachable(channel: Channel, now: datetime) -> ChannelStep:
-    """Note that the channel to call back to is gone: nobody can be told there any more."""
-    new = channel.copy()
-    if new.discussion is None or new.discussion.called_back_at is not None:
-        return ChannelStep(channel=new)
-    new.discussion.called_back_at = now
-    data = {"channel": new.discussion.callback, "summary": new.discussion.summary}
-    return ChannelStep(channel=new, events=[Event(type="summary.undelivered", data=data)])
+    With `is_posted` false: that this channel is gone and nobody can be told there any more.
+    """
+    work = Transaction(channel, now)
+    about = work.channel.discussion
+    if about is not None and about.called_back_at is None:
+        about.called_back_at = now
+        kind = "summary.posted" if is_posted else "summary.undelivered"
+        work.tell(kind, channel=about.callback, summary=about.summary)
+    return work.step()
 
 
 def minuted(channel: Channel, minutes: str) -> ChannelStep:
     """Note where the minutes of a completed discussion lie (DG-124)."""
-    new = channel.copy()
-    if new.discussion is None or new.discussion.minutes:
-        return ChannelStep(channel=new)
-    new.discussion.minutes = minutes
-    return ChannelStep(channel=new, events=[Event(type="minutes.written", data={"path": minutes})])
+    work = Transaction(channel, channel.updated_at)
+    about = work.channel.discussion
+    if about is not None and not about.minutes:
+        about.minutes = minutes
+        work.tell("minutes.written", path=minutes)
+    return work.step()

@@ -44,8 +44,8 @@ counts as a pass.
 
 *Messages and state* are two files, and a process may die between them. So the
 channel knows up to which message it has taken notice (`seen`), and `settle`
-takes in what came after. What is owed to the world is read from the saved
-channel alone, in `channel_owed`.
+takes in what came after. What is due is read from the saved
+channel alone, in `due`.
 
 Source: DG-001 to DG-006, DG-037 to DG-041, DG-061 to DG-103, DG-141 to DG-145,
 A-20, A-22 to A-27.
@@ -56,11 +56,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import RefusedError
-from council.core.events import Event
+from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import split_task_id
 from council.core.reading_answers.passes import is_pass
-from council.core.rooms.channel_tasks import expire_leases, tasks_of_turn, why_missed
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,
     RULES,
@@ -73,38 +71,44 @@ from council.core.rooms.channels import (
     Message,
     Mode,
     Result,
+    Transaction,
     TurnState,
     account_of,
     agents_of,
 )
-from council.core.rooms.cycles import open_cycle, pass_on, skipped, state_now, take_state
-from council.core.rooms.delivery import (
-    MESSAGES_LOOKED_AT,
-    gist,
-    has_arrived,
-    tail_of,
+from council.core.rooms.cycles import (
+    begin_anew,
+    open_cycle,
+    pass_on,
+    skipped,
+    state_now,
+    take_notice,
+    take_state,
 )
-from council.core.rooms.hearing import begin_anew, take_notice
+from council.core.rooms.due import expire_leases, tasks_of_turn, why_missed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+TAIL_CHARS = 40
+_MESSAGES_LOOKED_AT = 20
+_GIST_CHARS = 600
 _FREE_MODES = (Mode.NONE, Mode.CHAT, Mode.REPORT)
 
 
 def may_change_mode(old: Mode, new: Mode) -> bool:
-    """Tell whether `channel mode` may change one mode into the other (DG-037, DG-038)."""
+    """Return true if `channel mode` may change one mode into the other (DG-037, DG-038)."""
     return old in _FREE_MODES and new in _FREE_MODES
 
 
 def opened(channel: Channel, now: datetime, *, rules: FloorRules = RULES) -> ChannelStep:
     """Open a channel that was just made: its list of speakers, its first floor."""
-    new = channel.copy()
-    data = {"name": new.name, "mode": str(new.mode), "members": list(new.members)}
-    events = [Event(type="channel.created", agent=new.created_by, data=data)]
-    _reconcile(new, now, events, rules)
-    return ChannelStep(channel=new, events=events)
+    work = Transaction(channel, now, rules)
+    data = {"name": channel.name, "mode": str(channel.mode), "members": list(channel.members)}
+    work.tell("channel.created", channel.created_by, **data)
+    _reconcile(work)
+    return work.step()
 
 
 def change_mode(
@@ -131,13 +135,13 @@ def change_mode(
         raise RefusedError(
             f"the moderator is no member of {channel.name}", "add it to the members first"
         )
-    new = channel.copy()
-    if mode == new.mode:
-        return ChannelStep(channel=new, outcome="unchanged")
-    events = [Event(type="mode.changed", data={"from": str(new.mode), "to": str(mode)})]
-    new.mode = mode
-    _reconcile(new, now, events, rules)
-    return ChannelStep(channel=new, events=events, outcome="changed")
+    work = Transaction(channel, now, rules)
+    if mode == channel.mode:
+        return work.step("unchanged")
+    work.tell("mode.changed", **{"from": str(channel.mode), "to": str(mode)})
+    work.channel.mode = mode
+    _reconcile(work)
+    return work.step("changed")
 
 
 def begin(
@@ -145,7 +149,7 @@ def begin(
 ) -> ChannelStep:
     """Answer whether `agent` may speak now; the speaker's turn begins with it.
 
-    `allowed` is the answer. Who is not allowed gets the silent `model` and the
+    `allowed` is the answer. An agent that is not allowed gets the silent `model` and the
     `reason`: `not-the-speaker`, `awaiting-delivery`, `run-over`, `dormant`,
     `dead` or `archived`. The same begin again changes nothing.
 
@@ -159,18 +163,18 @@ def begin(
 
     Source: DG-004, DG-061, DG-071 to DG-074.
     """
-    new = channel.copy()
+    work = Transaction(channel, now, rules)
+    new = work.channel
     if new.state is TurnState.DISABLED:
-        return ChannelStep(channel=new, allowed=True, reason="disabled")
+        return work.step(allowed=True, reason="disabled")
     reason = _why_not(new, agent, run)
     if reason:
-        return ChannelStep(channel=new, model=rules.silent_model, reason=reason)
+        return work.step(model=rules.silent_model, reason=reason)
     if new.began_at is not None and run in ("", new.run):
-        return ChannelStep(channel=new, allowed=True, outcome="already-begun")
+        return work.step("already-begun", allowed=True)
     new.run, new.anchor, new.began_at = run, newest, now
-    data = {"cycle": new.cycle, "runId": run, "anchor": newest}
-    began = Event(type="turn.began", agent=agent, data=data)
-    return ChannelStep(channel=new, events=[began], allowed=True, outcome="begun")
+    work.tell("turn.began", agent, cycle=new.cycle, runId=run, anchor=newest)
+    return work.step("begun", allowed=True)
 
 
 def end(
@@ -184,30 +188,31 @@ def end(
 
     Source: DG-004, DG-075 to DG-080, DG-145.
     """
-    new = channel.copy()
+    work = Transaction(channel, now, rules)
+    new = work.channel
     mark = f"{agent} {run}"
     if run and mark in new.ended_runs:
-        return ChannelStep(channel=new, outcome="already-ended")
+        return work.step("already-ended")
     reason = "disabled" if new.state is TurnState.DISABLED else _why_not(new, agent, run)
     if not reason and not _is_of_this_turn(new, agent, run):
         reason = "another-run"
     if reason:
-        return ChannelStep(channel=new, outcome="ignored", reason=reason)
-    empty = is_pass(text)
-    new.results.append(
-        Result(agent=agent, empty=empty, run=run, alike=_is_alike(new, agent, text, rules))
-    )
+        return work.step("ignored", reason=reason)
+    empty, alike = is_pass(text), _is_alike(new, agent, text, rules)
+    new.results.append(Result(agent=agent, empty=empty, run=run, alike=alike))
     if run:
         new.ended_runs = [*new.ended_runs, mark][-ENDED_RUNS_KEPT:]
     for task in tasks_of_turn(new):
         if task.state is TaskState.R:
             task.state, task.at = TaskState.D, now
-    data = {"cycle": new.cycle, "empty": empty, "runId": run}
-    events = [Event(type="turn.ended", agent=agent, data=data)]
+    work.tell("turn.ended", agent, cycle=new.cycle, empty=empty, runId=run)
     if empty:
-        pass_on(new, now, events, rules)
-        return ChannelStep(channel=new, events=events, outcome="advanced")
+        pass_on(work)
+        return work.step("advanced")
     new.said[agent] = gist(text)
+    ends_at = now + rules.patience
+    if ends_at.microsecond:  # in a file no instant within a second can be written
+        ends_at = ends_at.replace(microsecond=0) + timedelta(seconds=1)
     new.delivery = Delivery(
         agent=agent,
         account=account_of(new, agent),
@@ -215,15 +220,9 @@ def end(
         anchor=new.anchor,
         tail=tail_of(text, rules.tail_chars),
         since=now,
-        ends_at=_whole_second(now + rules.patience),
+        ends_at=ends_at,
     )
-    return ChannelStep(channel=new, events=events, outcome="awaiting-delivery")
-
-
-def _whole_second(instant: datetime) -> datetime:
-    """Return the next whole second: in a file no finer instant can be written."""
-    cut = instant.replace(microsecond=0)
-    return cut if cut == instant else cut + timedelta(seconds=1)
+    return work.step("awaiting-delivery")
 
 
 def _why_not(channel: Channel, agent: str, run: str) -> str:
@@ -243,7 +242,7 @@ def _why_not(channel: Channel, agent: str, run: str) -> str:
 
 
 def _is_of_this_turn(channel: Channel, agent: str, run: str) -> bool:
-    """Tell whether a run of the speaker may end its turn.
+    """Return true if a run of the speaker may end its turn.
 
     A run that was refused before its agent had the floor ends, too, and must
     not end the turn that another run of that agent has begun since.
@@ -254,7 +253,7 @@ def _is_of_this_turn(channel: Channel, agent: str, run: str) -> bool:
 
 
 def _is_alike(channel: Channel, agent: str, text: str, rules: FloorRules) -> bool:
-    """Tell whether a real turn repeats what its agent said the time before."""
+    """Return true if a real turn repeats what its agent said the time before."""
     before, now = channel.said.get(agent, ""), gist(text)
     if is_pass(text) or not before:
         return False
@@ -291,19 +290,16 @@ def members_changed(
     Source: DG-065, DG-097, DG-098.
     """
     check_not_archived(channel)
-    new = channel.copy(members={account: one.copy() for account, one in members.items()})
-    events: list[Event] = []
-    for account, one in channel.members.items():
-        if account not in members or members[account].agent != one.agent:
-            data = {"account": account}
-            events.append(Event(type="member.left", agent=one.agent, data=data))
-    for account, one in members.items():
-        if account not in channel.members or channel.members[account].agent != one.agent:
-            data = {"account": account}
-            events.append(Event(type="member.joined", agent=one.agent, data=data))
-    _reconcile(new, now, events, rules)
-    _go_on(new, now, events, rules)
-    return ChannelStep(channel=new, events=events)
+    work = Transaction(channel, now, rules)
+    before = channel.members
+    work.channel.members = {account: one.copy() for account, one in members.items()}
+    for kind, some, others in (("left", before, members), ("joined", members, before)):
+        for account, one in some.items():
+            if account not in others or others[account].agent != one.agent:
+                work.tell(f"member.{kind}", one.agent, account=account)
+    _reconcile(work)
+    _go_on(work)
+    return work.step()
 
 
 def settle(
@@ -320,115 +316,197 @@ def settle(
 
     Source: DG-081 to DG-087, DG-097, XC-007.
     """
-    new = channel.copy()
-    events: list[Event] = []
-    _reconcile(new, now, events, rules)
-    if new.delivery is not None:
-        _confirm(new, [one for one in last if one.id <= new.seen], now, events, rules)
+    work = Transaction(channel, now, rules)
+    new = work.channel
+    _reconcile(work)
+    _confirm(work, [one for one in last if one.id <= new.seen])
     for place, message in enumerate(last):
         if message.id <= new.seen:
             continue
-        _give_up_waiting(new, min(message.at, now), now, events, rules)
-        take_notice(new, message, now, events, rules)
+        _give_up_waiting(work, min(message.at, now))
+        take_notice(work, message)
         if new.delivery is not None:
-            before = max(0, place + 1 - MESSAGES_LOOKED_AT)
-            _confirm(new, last[before : place + 1], now, events, rules)
-    _go_on(new, now, events, rules)
-    return ChannelStep(channel=new, events=events)
+            _confirm(work, last[max(0, place + 1 - _MESSAGES_LOOKED_AT) : place + 1])
+    _go_on(work)
+    return work.step()
 
 
-def _reconcile(channel: Channel, now: datetime, events: list[Event], rules: FloorRules) -> None:
+def _reconcile(work: Transaction) -> None:
     """Start or end the taking of turns where mode and members call for it.
 
     While turns are taken their state changes at the boundary only (A-22).
     """
+    channel = work.channel
     wanted = state_now(channel)
     if channel.state in TAKES_TURNS:
         ends = channel.mode not in (Mode.CHAT, Mode.DISCUSSION) or wanted is TurnState.ARCHIVED
         if ends:
-            take_state(channel, wanted, events)
+            take_state(work, wanted)
         elif not channel.speaker and channel.dormant_at is None:
-            channel.dormant_at = now
+            channel.dormant_at = work.now
         return
     if wanted not in TAKES_TURNS:
-        take_state(channel, wanted, events)
+        take_state(work, wanted)
         return
     if not channel.cycle:
-        data = {"state": str(wanted), "speakers": list(agents_of(channel.members))}
-        events.append(Event(type="channel.initialized", data=data))
+        speakers = list(agents_of(channel.members))
+        work.tell("channel.initialized", state=str(wanted), speakers=speakers)
     if channel.discussion is None:
         channel.roused_at = None  # what was said before needs no answer in turn
     begin_anew(channel)
-    open_cycle(channel, now, events, rules)
+    open_cycle(work)
 
 
-def _confirm(
-    channel: Channel,
-    messages: Sequence[Message],
-    now: datetime,
-    events: list[Event],
-    rules: FloorRules,
-) -> None:
-    waiting = channel.delivery
+def _confirm(work: Transaction, messages: Sequence[Message]) -> None:
+    """Go on if the text of a real turn has arrived among these messages."""
+    channel, waiting = work.channel, work.channel.delivery
     if waiting is None or waiting.agent not in agents_of(channel.members):
         return
-    if has_arrived(
+    if is_delivered(channel, messages):
+        work.tell("delivery.confirmed", waiting.agent, cycle=channel.cycle, runId=waiting.run)
+        pass_on(work)
+
+
+def _give_up_waiting(work: Transaction, at: datetime) -> bool:
+    """Go on without the text of a real turn that has not come until `at` (DG-087)."""
+    waiting = work.channel.delivery
+    if waiting is None or at < waiting.ends_at:
+        return False
+    waited = int((waiting.ends_at - waiting.since).total_seconds())
+    data = {"cycle": work.channel.cycle, "runId": waiting.run, "waitedS": waited}
+    work.tell("delivery.timed_out", waiting.agent, **data)
+    pass_on(work)
+    return True
+
+
+def _go_on(work: Transaction) -> None:
+    """Pass over who has left, who does not deliver and who does not answer."""
+    channel = work.channel
+    while channel.speaker:
+        waiting = channel.delivery
+        if channel.speaker not in agents_of(channel.members):
+            if waiting is None:
+                skipped(work, channel.speaker)
+            else:
+                data = {"cycle": channel.cycle, "runId": waiting.run, "reason": "left"}
+                work.tell("delivery.dropped", channel.speaker, **data)
+            pass_on(work)
+        elif waiting is not None:
+            if not _give_up_waiting(work, work.now):
+                return
+        else:
+            expire_leases(work)
+            reason = why_missed(channel, work.now, work.rules)
+            if not reason:
+                return
+            # The turn of a speaker that does not answer counts as a pass.
+            work.tell("turn.missed", channel.speaker, cycle=channel.cycle, reason=reason)
+            channel.results.append(Result(agent=channel.speaker, empty=True))
+            pass_on(work)
+    expire_leases(work)
+
+
+# --- What a turn said, and whether it has arrived
+
+# A run tells that it has ended before its text lies in the channel, and a long text
+# arrives in several messages. The end of the text proves that all of it is there.
+
+
+def final_text(messages: object) -> str:
+    """Return what the last message of the assistant says: its parts of type text, joined.
+
+    A content that is a plain text counts as one part. No message of an
+    assistant at all says nothing.
+
+    Raises:
+        InvalidInputError: The messages are no list, or none of ours could read one.
+    """
+    if isinstance(messages, dict):
+        messages = messages.get("messages")
+    if not isinstance(messages, list):
+        raise InvalidInputError(
+            "the messages of the run are no list", 'give the JSON of `event.messages`, "[…]"'
+        )
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role") == "assistant":
+            return _joined(message.get("content"))
+    return ""
+
+
+def _joined(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [
+        one.get("text") for one in parts if isinstance(one, dict) and one.get("type") == "text"
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def tail_of(text: str, length: int = TAIL_CHARS) -> str:
+    """Return the fingerprint of a text: its last characters, without white space at the end."""
+    return text.rstrip()[-length:] if length > 0 else ""
+
+
+def has_arrived(
+    tail: str,
+    messages: Sequence[Message],
+    *,
+    anchor: int,
+    author: str,
+    agent: str = "",
+    last: int = _MESSAGES_LOOKED_AT,
+) -> bool:
+    """Return true if a text with that fingerprint lies in the channel (DG-083, DG-084).
+
+    Of the `last` newest messages those after the anchor and by that author
+    count; the newest of them must end with the fingerprint. A fragment that is
+    itself shorter than the fingerprint is read on from the ones before, without
+    regard to white space, which is lost where a text is cut.
+
+    Args:
+        tail: The fingerprint.
+        messages: The newest messages of the channel, oldest first.
+        anchor: The newest message when the turn began.
+        author: The account of the agent.
+        agent: The agent, for messages that name it under another account.
+        last: How many of the newest messages are looked at.
+    """
+    kept = [
+        one.content.rstrip()
+        for one in messages[-last:]
+        if one.id > anchor and (one.author == author or (agent and one.agent == agent))
+    ]
+    if not kept or not tail:
+        return False
+    if len(kept[-1]) >= len(tail):
+        return kept[-1].endswith(tail)
+    return _squeezed("".join(kept)).endswith(_squeezed(tail))
+
+
+def is_delivered(channel: Channel, messages: Sequence[Message]) -> bool:
+    """Return true if the text that a channel waits for is among messages, oldest first."""
+    waiting = channel.delivery
+    return waiting is not None and has_arrived(
         waiting.tail,
         messages,
         anchor=waiting.anchor,
         author=waiting.account,
         agent=waiting.agent,
-    ):
-        data = {"cycle": channel.cycle, "runId": waiting.run}
-        events.append(Event(type="delivery.confirmed", agent=waiting.agent, data=data))
-        pass_on(channel, now, events, rules)
+    )
 
 
-def _give_up_waiting(
-    channel: Channel, at: datetime, now: datetime, events: list[Event], rules: FloorRules
-) -> bool:
-    """Go on without the text of a real turn that has not come until `at` (DG-087)."""
-    waiting = channel.delivery
-    if waiting is None or at < waiting.ends_at:
-        return False
-    waited = int((waiting.ends_at - waiting.since).total_seconds())
-    data = {"cycle": channel.cycle, "runId": waiting.run, "waitedS": waited}
-    events.append(Event(type="delivery.timed_out", agent=waiting.agent, data=data))
-    pass_on(channel, now, events, rules)
-    return True
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
-def _go_on(channel: Channel, now: datetime, events: list[Event], rules: FloorRules) -> None:
-    """Pass over who has left, who does not deliver and who does not answer."""
-    while channel.speaker:
-        if channel.speaker not in agents_of(channel.members):
-            _drop_leaver(channel, events)
-            pass_on(channel, now, events, rules)
-        elif channel.delivery is not None:
-            if not _give_up_waiting(channel, now, now, events, rules):
-                return
-        else:
-            expire_leases(channel, now, events)
-            reason = why_missed(channel, now, rules)
-            if not reason:
-                return
-            _miss(channel, reason, now, events, rules)
-    expire_leases(channel, now, events)
+def gist(text: str) -> str:
+    """Return so much of a text as is kept to see whether its author repeats it.
 
-
-def _drop_leaver(channel: Channel, events: list[Event]) -> None:
-    if channel.delivery is None:
-        skipped(channel, channel.speaker, events)
-        return
-    data = {"cycle": channel.cycle, "runId": channel.delivery.run, "reason": "left"}
-    events.append(Event(type="delivery.dropped", agent=channel.speaker, data=data))
-
-
-def _miss(
-    channel: Channel, reason: str, now: datetime, events: list[Event], rules: FloorRules
-) -> None:
-    """Count the turn of a speaker that does not answer as a pass."""
-    data = {"cycle": channel.cycle, "reason": reason}
-    events.append(Event(type="turn.missed", agent=channel.speaker, data=data))
-    channel.results.append(Result(agent=channel.speaker, empty=True))
-    pass_on(channel, now, events, rules)
+    >>> len(gist("word " * 1000)) <= 600
+    True
+    """
+    plain = " ".join(text.split())
+    if len(plain) <= _GIST_CHARS:
+        return plain
+    return plain[: 2 * _GIST_CHARS // 3] + plain[-_GIST_CHARS // 3 :]

@@ -5,15 +5,19 @@ that we do not understand are kept where they stand, and so is whatever else
 stands in an entry. An agent's own id always means that agent: no account may
 bear it, so nobody can speak as somebody else by registering a name.
 
-Rules only; the file is the matter of the store.
+Accounts can be taken over from the identity source of another program (`ego.json`),
+which counts as present when its columns name the account. Each agent in it that
+has no entry gets one; an entry that stands is never changed, what differs is reported.
 
-Source: DG-011 to DG-016, DG-020, A-21, XC-101.
+Rules only; the files are the matter of the store.
+
+Source: DG-011 to DG-021, A-21, XC-101.
 """
 
 from __future__ import annotations
 
 from council.core.agents import is_line
-from council.core.errors import ConflictError, InvalidInputError, RefusedError
+from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.ids import is_name
 from council.core.record import Record
 
@@ -28,6 +32,8 @@ NAME = "agentName"
 MODERATOR = "moderator"  # the account of rooms themselves, which no agent may have
 ADDED, UPDATED, UNCHANGED = "added", "updated", "unchanged"
 
+ACCOUNT_COLUMN = "discord-id"
+_NAME_COLUMNS = ("agent-name", "name")
 _MAX_CHARS = 200
 
 
@@ -250,3 +256,80 @@ def remove(registry: Registry, agent: str, account: str = "") -> tuple[Registry,
     places = {one.at for one in gone}
     left = [item for at, item in enumerate(registry.items) if at not in places]
     return (registry_of(left) if gone else registry), gone
+
+
+# --- Taking over accounts
+
+
+class Kept(Record):
+    """An entry that stands and differs from the source; `account` is what the source says."""
+
+    _keys = "agent:agentId account:found"
+
+    agent: str
+    account: str
+    standing: str
+
+
+class Scanned(Record):
+    """What a scan came to.
+
+    `added` are the new entries, `kept` those that differ, `skipped` says of
+    what is in the source why it cannot be taken over.
+    """
+
+    registry: Registry
+    added: list[Identity] = []
+    kept: list[Kept] = []
+    skipped: list[str] = []
+
+    def to_record(self) -> dict[str, Any]:
+        """Return what a scan came to as JSON."""
+        return self.as_json("added kept skipped")
+
+
+def is_source(document: object) -> bool:
+    """Return true if a document is an identity source: its columns name the account (DG-018)."""
+    if not isinstance(document, dict):
+        return False
+    columns = document.get("columns")
+    return isinstance(columns, list) and ACCOUNT_COLUMN in columns
+
+
+def scan(registry: Registry, document: object, agents: Collection[str] = ()) -> Scanned:
+    """Add the agents of a source that have no entry (DG-020).
+
+    Args:
+        registry: What stands now.
+        document: The source as parsed; what is no source adds nothing.
+        agents: All agents of the workspace: their ids are no accounts of others.
+    """
+    done = Scanned(registry=registry)
+    if not isinstance(document, dict) or not is_source(document):
+        return done
+    scope = document.get("agentScope")
+    name_column = next((one for one in _NAME_COLUMNS if one in document["columns"]), "")
+    for agent, facts in (scope if isinstance(scope, dict) else {}).items():
+        account = account_in(facts.get(ACCOUNT_COLUMN)) if isinstance(facts, dict) else ""
+        if account:
+            name = facts.get(name_column)
+            _take(done, agent, account, name if isinstance(name, str) else "", agents)
+    return done
+
+
+def _take(done: Scanned, agent: str, account: str, name: str, agents: Collection[str]) -> None:
+    if not is_name(agent):
+        done.skipped.append(f"{agent[:60]!r} is not a legal agent id")
+        return
+    own = done.registry.of_agent(agent)
+    if own:
+        if account not in [one.account for one in own]:
+            done.kept.append(Kept(agent=agent, account=account, standing=own[0].account))
+        return
+    try:
+        made = register(done.registry, agent, account, name, agents)
+    except CouncilError as error:
+        done.skipped.append(f"{agent}: {error.message}")
+        return
+    done.registry = made.registry
+    done.added.append(made.identity)

@@ -9,14 +9,8 @@ Source: DG-117, DG-119, DG-141, OP-014, A-24, `trust.md` (Text of others is data
 
 from __future__ import annotations
 
-from council.core.rooms.channel_tasks import HEARD
-from council.core.rooms.channels import (
-    Channel,
-    Member,
-    Message,
-    MessageKind,
-    is_concluded,
-)
+from council.core.rooms.channels import Channel, Member, Message, MessageKind, is_concluded
+from council.core.rooms.due import heard_up_to
 from council.core.times import render_instant
 
 TYPE_CHECKING = False
@@ -95,19 +89,6 @@ def shown(newest: Sequence[Message], agent: str) -> list[Message]:
             break
         kept.insert(0, one)
     return kept
-
-
-def heard_up_to(channel: Channel, agent: str) -> int:
-    """Return the number of the message up to which an agent was shown everything before.
-
-    It follows from the runs of its earlier turns, 0 where nothing tells.
-    """
-    heard = [
-        one.extra.get(HEARD)
-        for one in channel.tasks.values()
-        if one.agent == agent and one.tour < channel.cycle
-    ]
-    return max((number for number in heard if isinstance(number, int)), default=0)
 
 
 def _member(one: Member, agent: str) -> dict[str, Any]:

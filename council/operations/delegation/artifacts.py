@@ -36,6 +36,7 @@ from council.core.times import render_duration
 from council.operations.delegation.permitted import open_permitted, permitted, tell_refusal
 from council.operations.place import Place, speaker
 from council.store import files
+from council.store.added_lines import size_of
 from council.store.delegation import artifact_care, artifacts
 from council.store.maintenance import alone
 
@@ -89,7 +90,7 @@ def publish(
         made, is_new = artifacts.put(
             place.paths,
             data,
-            content_type=_checked_type(content_type) or _guessed_type(source),
+            content_type=_type_of(source, content_type),
             publisher=who,
             trace=trace or trace_around(place.environ),
             now=place.now(),
@@ -117,36 +118,23 @@ def _opened(place: Place, given: str) -> BinaryIO:
     return open_permitted(given, place.environ, place)
 
 
-def _checked_type(given: str) -> str:
+def _type_of(path: str, given: str) -> str:
     if not given.isascii() or not given.isprintable() or len(given) > 200:
         raise InvalidInputError(f"not a content type: {given[:60]!r}", "such as: text/markdown")
-    return given.strip()
-
-
-def _guessed_type(path: str) -> str:
+    if given.strip():
+        return given.strip()
     import mimetypes
 
     return mimetypes.guess_type(path)[0] or DEFAULT_TYPE
 
 
-class _Refusals:
-    """Sees to it that what is refused inside the block is an event (XC-008)."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, RefusedError):
-            tell_refusal(self._place, error)
-
-
 def _find(place: Place, given: str) -> Artifact:
     """Return what is known of the artifact that is meant; damaged metadata hide no bytes."""
-    with _Refusals(place):
+    try:
         return _known(place, which(place, given))
+    except RefusedError as error:
+        tell_refusal(place, error)
+        raise
 
 
 def which(place: Place, given: str) -> str:
@@ -223,30 +211,24 @@ def fetch(
 
 
 def _copy(place: Place, one: Artifact, source: BinaryIO, path: str, seen: Seen | None) -> None:
-    import hashlib
-
     with files.explaining("write", path):
         standing = os.lstat(path) if os.path.lexists(path) else None
         if standing is not None and not stat.S_ISREG(standing.st_mode):
             raise InvalidInputError(f"{path} is not a regular file", "name another: --out FILE")
         temporary, descriptor = files.open_temporary(os.path.dirname(path), b"", like=None)
         try:
-            try:
+            with open(descriptor, "wb", buffering=0):
                 if standing is not None:
                     os.fchmod(descriptor, stat.S_IMODE(standing.st_mode))
-                digest, size = hashlib.sha256(), 0
-                for piece in artifacts.pieces(source):
-                    digest.update(piece)
+
+                def write(piece: bytes) -> None:
                     files.write_all(descriptor, piece)
-                    size += len(piece)
-                    if seen is not None:
-                        seen(size)
+
+                # It may have been damaged since it was verified.
+                artifacts.pour(
+                    place.paths, one.artifact_id, source, write, now=place.now(), seen=seen
+                )
                 files.sync(descriptor)
-            finally:
-                os.close(descriptor)
-            found = artifact_id(digest.hexdigest())
-            if found != one.artifact_id:  # it was damaged since it was verified
-                raise artifacts.damage(place.paths, one.artifact_id, found, place.now())
             os.rename(temporary, path)
         except BaseException:
             files.remove(temporary)
@@ -263,19 +245,11 @@ def pour(
         NotFoundError: There is no such artifact.
         DamagedArtifactError: Its bytes are not those of its id.
     """
-    import hashlib
-
     who = _who(place, reader)
     one = _find(place, given)
-    digest = hashlib.sha256()
     with artifacts.open_verified(place.paths, one.artifact_id, now=place.now()) as source:
         done = _told(place, one, who, trace)
-        for piece in artifacts.pieces(source):
-            digest.update(piece)
-            write(piece)
-    found = artifact_id(digest.hexdigest())
-    if found != one.artifact_id:
-        raise artifacts.damage(place.paths, one.artifact_id, found, place.now())
+        artifacts.pour(place.paths, one.artifact_id, source, write, now=place.now())
     return done
 
 
@@ -392,17 +366,17 @@ def collect(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Co
         LockTimeoutError: Somebody maintains the workspace already.
         CouncilError: Some file cannot be read, so nobody can tell what it refers to.
     """
-    if dry_run:
-        return _collected(place, older_than, dry_run=True)
-    with alone(place.paths):
-        return _collected(place, older_than, dry_run=False)
+    if not dry_run:
+        with alone(place.paths):
+            return _collected(place, older_than, dry_run=False)
+    return _collected(place, older_than, dry_run=True)
 
 
 def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collected:
     now = place.now()
     doomed = artifact_care.unneeded(place.paths, now - older_than)
     left = artifact_care.remains(place.paths, now)
-    litter = [(path, _size(path)) for path in (*left.abandoned, *left.nameless)]
+    litter = [(path, size_of(path)) for path in (*left.abandoned, *left.nameless)]
     if not dry_run:
         wanted = [one for one, _ in doomed]
         doomed = artifact_care.remove(
@@ -416,10 +390,3 @@ def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collect
         remains=litter,
         strange=listed(place)[1],
     )
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except FileNotFoundError:
-        return 0

@@ -5,11 +5,16 @@ needs no place of its own: the run that waits lends its place, and an agent
 that over others waits for the caller is never waited for. Whatever ends this
 process, the ledger and the events come to an end as well.
 
-Source: HR-013, P8-023 to P8-028, P8-052, P8-055, P8-060, XC-016.
+In what the called agent reads the request stands between marks that were drawn for
+this text, so that it cannot pass for a word of ours; after it come the bounds and how
+to answer.
+
+Source: HR-013, P8-023 to P8-028, P8-041, P8-052, P8-055, P8-060, XC-012, XC-016, `trust.md`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -20,18 +25,20 @@ from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import ids_in
 from council.core.delegation.briefs import Brief
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, ignoring
 from council.drivers.runs import NO_ANSWER
-from council.operations.delegation import unfinished
+from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.heartbeat.launching import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
-from council.store.delegation.line import Mark, stand_in_line
+from council.store.delegation.line import Mark, begin_wait, stand_in_line
 from council.store.delegation.traces import edit_trace
-from council.store.delegation.waits import begin_wait
+from council.store.keys import run_key
+from council.store.settings import language
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
@@ -57,12 +64,12 @@ def carry_out(
     """
     try:
         with _ending_in_order():
-            done = _in_its_place(place, chain, agent, call, request)
+            done = _Calling(place, chain, agent, call, request).in_its_place()
     except BaseException:
         try:
-            unfinished.finish(place, note.record)
+            handing_over.finish(place, note.record)
         except CouncilError:
-            note.let_go()  # the next who looks finishes it
+            note.let_go()  # the next process that looks finishes it
         else:
             note.end()
         raise
@@ -95,148 +102,257 @@ class _ending_in_order:  # noqa: N801 - reads as a statement
             signal.signal(number, before)
 
 
-def _in_its_place(
-    place: Place, chain: Chain, agent: Agent, call: Call, request: Request
-) -> Answered:
-    wait: Mark | None = None
-    slot: Slot | None = None
-    try:
-        if chain.in_run:
-            begun = begin_wait(place.paths.places, call.caller, agent.id)
-            if isinstance(begun, list):
-                refusal = rules.refuse_cycle(begun)
-                assert refusal is not None
-                return _withdraw(place, chain, call, request, refusal)
-            wait = begun
-        slot = _wait_for_place(place, chain, call)
-        if slot is None:
-            return _withdraw(place, chain, call, request, _busy(place, call))
-        return _run(place, chain, agent, call, request, slot)
-    finally:
+class _Calling:
+    """One call under way."""
+
+    def __init__(
+        self, place: Place, chain: Chain, agent: Agent, call: Call, request: Request
+    ) -> None:
+        self._place = place
+        self._chain = chain
+        self._agent = agent
+        self._call = call
+        self._request = request
+        self._slots = Slots(place.paths.places, place.settings.max_runs)
+
+    def in_its_place(self) -> Answered:
+        """Wait for a place, and run the agent in it."""
+        call = self._call
+        wait: Mark | None = None
+        slot: Slot | None = None
+        try:
+            if self._chain.in_run:
+                begun = begin_wait(self._slots.directory, call.caller, call.target)
+                if isinstance(begun, list):
+                    refusal = rules.refuse_cycle(begun)
+                    assert refusal is not None
+                    return self._withdraw(refusal)
+                wait = begun
+            slot = self._wait_for_place()
+            return self._withdraw(self._busy()) if slot is None else self._run(slot)
+        finally:
+            if slot is not None:
+                slot.release()
+            if wait is not None:
+                wait.end()
+            if slot is not None:
+                _pass_on(self._place)
+
+    def _wait_for_place(self) -> Slot | None:
+        """Wait until the agent can be run, at most as long as the run itself may take."""
+        call, slots = self._call, self._slots
+        lender = call.caller if self._chain.in_run else ""
+        left = self._time_left()
+        slot = slots.take(call.target, lender)
         if slot is not None:
-            slot.release()
-        if wait is not None:
-            wait.end()
-        if slot is not None:
-            _pass_on(place)
-
-
-def _wait_for_place(place: Place, chain: Chain, call: Call) -> Slot | None:
-    """Wait until the agent can be run, at most as long as the run itself may take."""
-    slots = Slots(place.paths.places, place.settings.max_runs)
-    lender = call.caller if chain.in_run else ""
-    left = _time_left(place, chain, call)
-    slot = slots.take(call.target, lender)
-    if slot is not None:
-        return slot
-    since = int(place.now().timestamp())
-    until = since + math.ceil(left.total_seconds())
-    mark = stand_in_line(
-        slots.directory, call.target, since=since, until=until, has_place=bool(lender)
-    )
-    try:
-        slot = _taken_in_time(slots, call.target, lender, left)
-    finally:
-        mark.end()
-        if slot is None:
-            _pass_on(place)  # what was left to this call
-    return slot
-
-
-def _taken_in_time(slots: Slots, agent: str, lender: str, left: timedelta) -> Slot | None:
-    """Try again and again to take a place, until there is no time left."""
-    ends_at = time.monotonic() + left.total_seconds()
-    pause = _FIRST_PAUSE_S
-    while True:
-        slot = slots.take(agent, lender)
-        if slot is not None or time.monotonic() >= ends_at:
             return slot
-        time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE_S)
-
-
-def _time_left(place: Place, chain: Chain, call: Call) -> timedelta:
-    """Return how long the call may take: no longer than the call that it is made in."""
-    limit = timedelta(milliseconds=call.limits[rules.TIMEOUT])
-    if chain.ends_at is None:
-        return limit
-    return max(timedelta(0), min(limit, chain.ends_at - place.now()))
-
-
-def _busy(place: Place, call: Call) -> Refusal:
-    slots = Slots(place.paths.places, place.settings.max_runs)
-    runs = call.target in slots.running_agents()
-    why = f"{call.target} is at work" if runs else f"all {slots.max_runs} places are taken"
-    return Refusal(
-        guard=rules.BUSY,
-        code="E31",
-        message=f"{why}; waited {call.limits[rules.TIMEOUT] / 1000:g} s in vain",
-    )
-
-
-def _withdraw(
-    place: Place, chain: Chain, call: Call, request: Request, refusal: Refusal
-) -> Answered:
-    """Take a call that found no place out of the ledger again: it does not count."""
-
-    def change(ledger: Trace) -> None:
-        ledger.calls = [one for one in ledger.calls if one.number != call.number]
-
-    edit_trace(place.paths, chain.trace, change)
-    return reject(place, chain, request, refusal, limits=call.limits, task_hash=call.task_hash)
-
-
-def _run(
-    place: Place, chain: Chain, agent: Agent, call: Call, request: Request, slot: Slot
-) -> Answered:
-    from council.operations.delegation.call_prompts import call_prompt
-    from council.operations.heartbeat.gate import charge
-
-    task = call_task(chain.trace, call.number, call.target)
-    call.brief = _hand_over(place, chain.trace, call)
-    prompt = call_prompt(place, agent, call, request.schema, chain.trace)
-    charge(place, [chain.counted_for])
-    call.state, call.started_at = rules.RUNNING, place.now()
-    _write(place, chain.trace, call)
-    unfinished.tell_of_start(place, chain.trace, call)
-    own = place.settings.timeout_of(agent.settings)
-    wanted = Launch(
-        # What the program prints is the answer, whatever it does in a conversation.
-        agent=agent.copy(settings=agent.settings.copy(answer="stdout")),
-        owner=chain.counted_for,
-        name=chain.trace,
-        task=task,
-        phase=PHASE,
-        tour=call.number,
-        prompt=prompt,
-        token=call_token(place, chain.trace, call.number, call.target),
-        timeout=min(own, max(_time_left(place, chain, call), timedelta(milliseconds=1))),
-        variables=variables_of(call, chain.trace),
-        max_tool_calls=call.limits[rules.TOOL_CALLS],
-        slot=slot,
-    )
-    answer = _asked(place, wanted)
-    wrong = _wrong_form(answer, request.schema)
-    ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
-    left = min(_time_left(place, chain, call), ends_at - place.now())
-    if wrong and left > timedelta(0):
-        charge(place, [chain.counted_for])
-        wanted = wanted.copy(
-            prompt=call_prompt(place, agent, call, request.schema, chain.trace, wrong=wrong),
-            timeout=min(own, left),
-            max_tool_calls=max(0, call.limits[rules.TOOL_CALLS] - answer.tool_calls),
+        since = int(self._place.now().timestamp())
+        until = since + math.ceil(left.total_seconds())
+        mark = stand_in_line(
+            slots.directory, call.target, since=since, until=until, has_place=bool(lender)
         )
-        answer = _mended(answer, _asked(place, wanted))
-    result = _result(place, chain.trace, call, answer, request.schema)
-    call.tool_calls, call.ended_at = answer.tool_calls, place.now()
-    call.state, call.result = result["status"], result
-    _write(place, chain.trace, call)
-    if answer.too_many_tool_calls:
-        _tell_of_tool_calls(place, chain, call, request)
-    unfinished.tell_of_end(place, chain.trace, call)
-    done = answered(result)
-    done.trace = chain.trace
-    return done
+        try:
+            ends_at = time.monotonic() + left.total_seconds()
+            pause = _FIRST_PAUSE_S
+            while True:
+                slot = slots.take(call.target, lender)
+                if slot is not None or time.monotonic() >= ends_at:
+                    return slot
+                time.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_S)
+        finally:
+            mark.end()
+            if slot is None:
+                _pass_on(self._place)  # what was left to this call
+
+    def _time_left(self) -> timedelta:
+        """Return how long the call may take: no longer than the call that it is made in."""
+        limit = timedelta(milliseconds=self._call.limits[rules.TIMEOUT])
+        if self._chain.ends_at is None:
+            return limit
+        return max(timedelta(0), min(limit, self._chain.ends_at - self._place.now()))
+
+    def _busy(self) -> Refusal:
+        call, slots = self._call, self._slots
+        runs = call.target in slots.running_agents()
+        why = f"{call.target} is at work" if runs else f"all {slots.max_runs} places are taken"
+        waited = f"waited {call.limits[rules.TIMEOUT] / 1000:g} s in vain"
+        return Refusal(guard=rules.BUSY, code="E31", message=f"{why}; {waited}")
+
+    def _withdraw(self, refusal: Refusal) -> Answered:
+        """Take a call that found no place out of the ledger again: it does not count."""
+
+        def change(ledger: Trace) -> None:
+            ledger.calls = [one for one in ledger.calls if one.number != self._call.number]
+
+        edit_trace(self._place.paths, self._chain.trace, change)
+        return self._reject(refusal)
+
+    def _reject(self, refusal: Refusal) -> Answered:
+        limits, task_hash = self._call.limits, self._call.task_hash
+        return reject(
+            self._place, self._chain, self._request, refusal, limits=limits, task_hash=task_hash
+        )
+
+    def _run(self, slot: Slot) -> Answered:
+        from council.operations.heartbeat.gate import charge
+
+        place, call, agent, trace = self._place, self._call, self._agent, self._chain.trace
+        counted_for, schema = self._chain.counted_for, self._request.schema
+        call.brief = self._hand_over()
+        prompt = self._prompt()
+        charge(place, [counted_for])
+        call.state, call.started_at = rules.RUNNING, place.now()
+        self._write()
+        handing_over.tell_of_start(place, trace, call)
+        own = place.settings.timeout_of(agent.settings)
+        wanted = Launch(
+            # What the program prints is the answer, whatever it does in a conversation.
+            agent=agent.copy(settings=agent.settings.copy(answer="stdout")),
+            owner=counted_for,
+            name=trace,
+            task=call_task(trace, call.number, call.target),
+            phase=PHASE,
+            tour=call.number,
+            prompt=prompt,
+            token=call_token(place, trace, call.number, call.target),
+            timeout=min(own, max(self._time_left(), timedelta(milliseconds=1))),
+            variables=variables_of(call, trace),
+            max_tool_calls=call.limits[rules.TOOL_CALLS],
+            slot=slot,
+        )
+        answer = _asked(place, wanted)
+        wrong = _wrong_form(answer, schema)
+        ends_at = call.started_at + timedelta(milliseconds=call.limits[rules.TIMEOUT])
+        left = min(self._time_left(), ends_at - place.now())
+        if wrong and left > timedelta(0):
+            charge(place, [counted_for])
+            wanted = wanted.copy(
+                prompt=self._prompt(wrong),
+                timeout=min(own, left),
+                max_tool_calls=max(0, call.limits[rules.TOOL_CALLS] - answer.tool_calls),
+            )
+            second = _asked(place, wanted)
+            # The first answer counts where the second failed.
+            counts = second if second.ok or second.too_many_tool_calls else answer
+            answer = counts.copy(tool_calls=answer.tool_calls + second.tool_calls)
+        result = self._result(answer)
+        call.tool_calls, call.ended_at = answer.tool_calls, place.now()
+        call.state, call.result = result["status"], result
+        self._write()
+        if answer.too_many_tool_calls:
+            most = call.limits[rules.TOOL_CALLS]
+            said = f"{call.target} was ended at tool call {call.tool_calls} of at most {most}"
+            self._reject(Refusal(guard=rules.TOOL_CALLS, code="E17", message=said))
+        handing_over.tell_of_end(place, trace, call)
+        done = answered(result)
+        done.trace = trace
+        return done
+
+    def _prompt(self, wrong: str = "") -> str:
+        """Return what the called agent reads.
+
+        `wrong` says how its first answer broke the schema, "" where it is the first.
+
+        Raises:
+            InvalidInputError: A template of the workspace is broken.
+        """
+        place, call, agent, schema = self._place, self._call, self._agent, self._request.schema
+
+        def shown_path(path: str) -> str:
+            return os.path.relpath(path, place.root)
+
+        shown = "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
+        parts: dict[str, Any] = {
+            "procedure": "delegation",
+            "name": self._chain.trace,
+            "agent": agent.id,
+            "label": agent.label,
+            "role": agent.role,
+            "caller": call.caller,
+            "message": call.message,
+            "refs": [
+                {
+                    "id": one,
+                    "path": os.path.relpath(artifacts.content_path(place.paths, one), place.root),
+                }
+                for one in call.refs
+            ],
+            "brief": os.path.relpath(f"{place.paths.briefs}/{call.brief}.json", place.root),
+            "path": [*call.path, call.target],
+            "depth": call.depth,
+            "max_depth": call.limits[rules.DEPTH],
+            "max_calls": call.limits[rules.CALLS],
+            "max_tools": call.limits[rules.TOOL_CALLS],
+            "seconds": f"{call.limits[rules.TIMEOUT] / 1000:g}",
+            "summary_chars": rules.SUMMARY_CHARS,
+            "schema": shown,
+            "wrong": wrong,
+            "number": call.number,
+        }
+        return render_prompt(
+            "call",
+            parts,
+            lang=language(place.settings, "", place.environ),
+            root=place.root,
+            checklist="",
+            persona=agent.persona,
+            boundary=boundary(run_key(place.paths), parts, avoid=agent.persona),
+        )
+
+    def _hand_over(self) -> str:
+        """Write the brief of the hand-off; return its name (P8-041)."""
+        call, limits = self._call, self._call.limits
+        path = rules.shown_path([*call.path, call.target])
+        brief = Brief(
+            trace=self._chain.trace,
+            from_agent=call.caller,
+            to_agent=call.target,
+            goal=call.message,
+            inputs=[f"who asked whom: {path}"[: rules.SUMMARY_CHARS]],
+            constraints=[
+                f"{rules.TIMEOUT} {limits[rules.TIMEOUT]}",
+                f"{rules.TOOL_CALLS} {limits[rules.TOOL_CALLS]}",
+                f"depth {call.depth} of {rules.DEPTH} {limits[rules.DEPTH]}",
+            ],
+            refs=list(call.refs),
+            created_at=self._place.now(),
+        )
+        return briefs.write(self._place.paths, brief).name
+
+    def _write(self) -> None:
+        """Let the ledger say how it stands with the call."""
+        call = self._call
+
+        def change(ledger: Trace) -> None:
+            ledger.calls = [
+                call.copy() if one.number == call.number else one for one in ledger.calls
+            ]
+
+        edit_trace(self._place.paths, self._chain.trace, change)
+
+    def _result(self, answer: Answer) -> dict[str, Any]:
+        """Return what the caller is told of a run."""
+        from council.operations.delegation.expected_results import fitting, judged
+
+        place, call, schema = self._place, self._call, self._request.schema
+        said = fitting(answer.text, schema)[0] if answer.ok else ""
+        if not said:
+            return _failed(call, answer)
+        summary, whole = artifacts.published_if_long(
+            place.paths, said, publisher=call.target, trace=self._chain.trace, now=place.now()
+        )
+        named = [whole] if whole else []
+        for one in ids_in(said):
+            with ignoring(CouncilError):
+                artifacts.find(place.paths, one)
+                named.append(one)
+        result: dict[str, Any] = {
+            "status": rules.OK,
+            "summary": summary,
+            "artifacts": list(dict.fromkeys(named)),
+        }
+        return judged(result, said, schema)
 
 
 def _asked(place: Place, wanted: Launch) -> Answer:
@@ -257,70 +373,6 @@ def _wrong_form(answer: Answer, schema: Any) -> str:
     return wrong if may_be_mended(wrong) else ""
 
 
-def _mended(first: Answer, second: Answer) -> Answer:
-    """Return what counts after the repair question: the first answer where the second failed."""
-    counts = second if second.ok or second.too_many_tool_calls else first
-    return counts.copy(tool_calls=first.tool_calls + second.tool_calls)
-
-
-def _hand_over(place: Place, trace: str, call: Call) -> str:
-    """Write the brief of the hand-off; return its name (P8-041)."""
-    limits = call.limits
-    brief = Brief(
-        trace=trace,
-        from_agent=call.caller,
-        to_agent=call.target,
-        goal=call.message,
-        inputs=[
-            f"who asked whom: {rules.shown_path([*call.path, call.target])}"[: rules.SUMMARY_CHARS]
-        ],
-        constraints=[
-            f"{rules.TIMEOUT} {limits[rules.TIMEOUT]}",
-            f"{rules.TOOL_CALLS} {limits[rules.TOOL_CALLS]}",
-            f"depth {call.depth} of {rules.DEPTH} {limits[rules.DEPTH]}",
-        ],
-        refs=list(call.refs),
-        created_at=place.now(),
-    )
-    return briefs.write(place.paths, brief).name
-
-
-def _write(place: Place, trace: str, call: Call) -> None:
-    """Let the ledger say how it stands with a call."""
-
-    def change(ledger: Trace) -> None:
-        ledger.calls = [call.copy() if one.number == call.number else one for one in ledger.calls]
-
-    edit_trace(place.paths, trace, change)
-
-
-def _result(place: Place, trace: str, call: Call, answer: Answer, schema: Any) -> dict[str, Any]:
-    """Return what the caller is told of a run."""
-    from council.operations.delegation.expected_results import fitting, judged
-
-    said = fitting(answer.text, schema)[0] if answer.ok else ""
-    if not said:
-        return _failed(call, answer)
-    summary, whole = artifacts.published_if_long(
-        place.paths, said, publisher=call.target, trace=trace, now=place.now()
-    )
-    named = [one for one in ids_in(said) if _is_there(place, one)]
-    result: dict[str, Any] = {
-        "status": rules.OK,
-        "summary": summary,
-        "artifacts": list(dict.fromkeys([*([whole] if whole else []), *named])),
-    }
-    return judged(result, said, schema)
-
-
-def _is_there(place: Place, artifact: str) -> bool:
-    try:
-        artifacts.find(place.paths, artifact)
-    except CouncilError:
-        return False
-    return True
-
-
 def _failed(call: Call, answer: Answer) -> dict[str, Any]:
     error: dict[str, Any] = {
         "code": "E99",
@@ -335,16 +387,6 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
     elif answer.reason.startswith(("not found: ", "not executable: ", "no command: ")):
         error["code"] = "E30"
     return {"status": status, "summary": "", "artifacts": [], "error": error}
-
-
-def _tell_of_tool_calls(place: Place, chain: Chain, call: Call, request: Request) -> None:
-    most = call.limits[rules.TOOL_CALLS]
-    refusal = Refusal(
-        guard=rules.TOOL_CALLS,
-        code="E17",
-        message=f"{call.target} was ended at tool call {call.tool_calls} of at most {most}",
-    )
-    reject(place, chain, request, refusal, limits=call.limits, task_hash=call.task_hash)
 
 
 def _pass_on(place: Place) -> None:

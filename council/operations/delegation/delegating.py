@@ -17,12 +17,13 @@ from council.core.delegation.policies import CALL, MESSAGE
 from council.core.delegation.session_keys import task_hash
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
-from council.operations.delegation import handing_over, unfinished
+from council.operations.delegation import handing_over
 from council.operations.delegation.chains import chain_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
 from council.operations.place import Place
 from council.store.delegation.policies import read_policy
 from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
+from council.store.delegation.transcripts import CALL as CALL_LINE
 from council.store.delegation.transcripts import MESSAGE as MESSAGE_LINE
 from council.store.delegation.transcripts import Utterance, holds_utterance, transcript_size
 from council.store.protocol.inboxes import inbox_size
@@ -50,7 +51,7 @@ def message(place: Place, request: Request) -> Answered:
         raise UsageError(
             f"no priority {request.priority!r}", f"choose: {', '.join(rules.PRIORITIES)}"
         )
-    unfinished.finish_all(place)
+    handing_over.finish_all(place)
     chain = chain_of(place, request.sender, request.trace)
     if isinstance(chain, Refusal):
         return reject(place, None, request, chain)
@@ -100,7 +101,7 @@ def _leave(place: Place, chain: Chain, said: Utterance, facts: dict[str, Any]) -
     """Deliver a message; a note says how, until it is done."""
     session = str(facts["session"])
     record = {
-        "kind": unfinished.MESSAGE,
+        "kind": MESSAGE_LINE,
         "since": transcript_size(place.paths, said.receiver, session),
         "inboxSince": inbox_size(place.paths, said.receiver),
         "owner": chain.owner,
@@ -109,7 +110,7 @@ def _leave(place: Place, chain: Chain, said: Utterance, facts: dict[str, Any]) -
     }
     note = begin_note(place.paths, record)
     try:
-        unfinished.deliver(place, record)
+        handing_over.deliver(place, record)
     except BaseException:
         note.let_go()
         raise
@@ -158,7 +159,7 @@ def call(place: Place, request: Request) -> Answered:
     from council.store.agents import agent as agent_of
 
     check_schema(request.schema)
-    unfinished.finish_all(place)
+    handing_over.finish_all(place)
     chain = chain_of(place, request.sender, request.trace)
     if isinstance(chain, Refusal):
         return reject(place, None, request, chain)
@@ -258,7 +259,7 @@ def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
         if found is not None:
             return found
         record = {
-            "kind": unfinished.CALL,
+            "kind": CALL_LINE,
             "trace": trace,
             "number": asked.number,
             "taskHash": asked.task_hash,
@@ -316,20 +317,14 @@ def _call_of(place: Place, ledger: Trace, sent: Sent) -> Call | None:
 
 def _repeated(place: Place, chain: Chain, earlier: Call, request: Request) -> Answered:
     """Answer what was answered before, and say so (P8-057)."""
-    from council.core.events import Event
     from council.operations.delegation.expected_results import judged_again
 
+    caller = chain.path[-1]
     result = answered(judged_again(place, earlier.result or {}, request.schema))
-    event = Event(
-        type="agent.call.repeated",
-        agent=chain.path[-1],
-        from_agent=chain.path[-1],
-        to_agent=earlier.target,
-        limits=dict(earlier.limits),
-        task_hash=earlier.task_hash,
-        artifacts=list(result.artifacts),
-        data={"number": earlier.number, "status": result.status},
-    )
+    data = {"number": earlier.number, "status": result.status}
+    again = earlier.copy(caller=caller)
+    kind = "agent.call.repeated"
+    event = handing_over.event_of(kind, caller, again, data, result.artifacts)
     drawn = os.urandom(_SENT_NAME_BYTES).hex()
     handing_over.write_event(place, event, f"repeat:{drawn}", chain.trace, chain.owner, place.now())
     result.told = {"repeated": True}

@@ -1,37 +1,62 @@
 """What goes from one agent to another: the request, the events, the lines of transcripts.
 
-Whatever a request has caused can be written again from what is saved, by
-whoever finishes what another process began; ids follow from the call or the
-message, so that nothing counts twice.
+Whatever a request has caused can be written again from what is saved, by a
+process that finishes what another one began; ids follow from the call or the
+message, so that nothing counts twice. A note says what was under way. What the
+ledger or the note holds is brought to its end: a message reaches transcript and
+inbox, a call that no process waits for any more ends with an error, and each
+start gets its one end. All of it can be repeated.
 
-Source: P8-011, P8-014, P8-021, P8-028, P8-061, P8-083, XC-008.
+Source: P8-011, P8-014, P8-021, P8-028, P8-061, P8-083, XC-001, XC-008.
 """
 
 from __future__ import annotations
 
+import os
+
 from council.core.delegation import session_keys
 from council.core.delegation.artifacts import checked_id, reference_to
-from council.core.delegation.delegation import OK, REJECTED, Refusal
+from council.core.delegation.delegation import (
+    BUSY,
+    ERROR,
+    LOST,
+    OK,
+    REJECTED,
+    RUNNING,
+    WAITING,
+    Refusal,
+    Trace,
+)
 from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
-from council.core.times import render_instant
+from council.core.times import parse_instant, render_instant
+from council.drivers.environment import add_to_log
 from council.operations.delegation.chains import call_task
 from council.operations.delegation.routing import meant_by
 from council.operations.place import Place
 from council.operations.profiles import must_be_known
+from council.store import files
 from council.store.delegation import artifacts
-from council.store.delegation.transcripts import ANSWER, CALL, Utterance
+from council.store.delegation.traces import edit_trace, notes_left_behind
+from council.store.delegation.transcripts import ANSWER, CALL, MESSAGE, Utterance, add_utterance
 from council.store.events import append
 from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from typing import Any
 
     from council.core.delegation.delegation import Call, Chain
 
+_LOST: dict[str, Any] = {
+    "status": ERROR,
+    "summary": "",
+    "artifacts": [],
+    "error": {"code": "E99", "message": "the caller ended before the answer came"},
+}
 _BEGINNING_CHARS = 160
 
 
@@ -142,8 +167,6 @@ def reject(
     task_hash: str = "",
 ) -> Answered:
     """Answer a refusal, and write down that a guard has refused (P8-061)."""
-    import os
-
     trace = chain.trace if chain else request.trace or place.environ.get("COUNCIL_TRACE", "")
     sender = chain.path[-1] if chain else request.sender or place.environ.get("COUNCIL_AGENT", "")
     event = Event(
@@ -163,71 +186,19 @@ def reject(
     return Answered(status=REJECTED, error=refusal.to_record())
 
 
-def event_of_start(trace: str, call: Call) -> tuple[Event, str]:
-    """Return the event of a call that began, and its id."""
-    task = call_task(trace, call.number, call.target)
-    data = {
-        "sessionKey": call.session,
-        "task": task,
-        "depth": call.depth,
-        "path": [*call.path, call.target],
-        "brief": call.brief,
-    }
-    return _event("agent.call.start", call, data, call.refs), f"{task}:start"
-
-
-def event_of_end(trace: str, call: Call) -> tuple[Event, str]:
-    """Return the event of a call that ended, well or not, and its id."""
-    task = call_task(trace, call.number, call.target)
-    result = answered(call.result or {})
-    data: dict[str, Any] = {"task": task, "status": result.status, "toolCalls": call.tool_calls}
-    if result.status == OK:
-        return _event("agent.call.end", call, data, result.artifacts), f"{task}:end"
-    data.update(result.error or {"code": "E99", "message": ""})
-    return _event("agent.call.error", call, data, result.artifacts), f"{task}:end"
-
-
-def _event(kind: str, call: Call, data: dict[str, Any], refs: list[str]) -> Event:
+def event_of(
+    kind: str, agent: str, call: Call, data: dict[str, Any], refs: Sequence[str] = ()
+) -> Event:
+    """Return an event of a call; `agent` is who did it."""
     return Event(
         type=kind,
-        agent=call.target if kind != "agent.call.start" else call.caller,
+        agent=agent,
         from_agent=call.caller,
         to_agent=call.target,
         limits=dict(call.limits),
         task_hash=call.task_hash,
         artifacts=list(refs),
         data=data,
-    )
-
-
-def line_of_call(trace: str, call: Call) -> Utterance:
-    """Return the line of a transcript that says what was asked."""
-    return Utterance(
-        id=call_task(trace, call.number, call.target),
-        at=render_instant(call.started_at or call.at),
-        kind=CALL,
-        trace=trace,
-        sender=call.caller,
-        receiver=call.target,
-        text=call.message,
-        refs=list(call.refs),
-    )
-
-
-def line_of_answer(trace: str, call: Call) -> Utterance:
-    """Return the line of a transcript that says what was answered."""
-    result = answered(call.result or {})
-    return Utterance(
-        id=f"{call_task(trace, call.number, call.target)}:end",
-        at=render_instant(call.ended_at or call.at),
-        kind=ANSWER,
-        trace=trace,
-        sender=call.target,
-        receiver=call.caller,
-        text=result.summary,
-        refs=result.artifacts,
-        status=result.status,
-        error=result.error,
     )
 
 
@@ -238,3 +209,171 @@ def session_of(request: Request, trace: str, *, for_call: bool) -> str:
     if for_call:
         return session_keys.workflow_session(request.receiver, trace)
     return session_keys.inbox_session(request.receiver)
+
+
+# --- Finishing what was begun
+
+
+def finish_all(place: Place) -> list[CouncilError]:
+    """Finish whatever was left behind in the workspace; return what could not be.
+
+    It costs one look into an empty folder where nothing was. What cannot be
+    finished now is left to whoever comes next, and stops nobody.
+    """
+    troubles: list[CouncilError] = []
+    for note in notes_left_behind(place.paths):
+        try:
+            finish(place, note.record)
+        except CouncilError as error:
+            troubles.append(error)
+            note.let_go()
+        except (KeyError, TypeError, ValueError):  # somebody else has written in it
+            note.set_aside()
+        except BaseException:
+            note.let_go()
+            raise
+        else:
+            note.end()
+    return troubles
+
+
+def finish(place: Place, note: dict[str, Any]) -> None:
+    """Bring to its end what a note tells of."""
+    if note.get("kind") == MESSAGE:
+        deliver(place, note, again=True)
+    elif note.get("kind") == CALL:
+        _finish_call(place, note)
+
+
+def _finish_call(place: Place, note: dict[str, Any]) -> None:
+    trace, number = str(note["trace"]), int(note["number"])
+    now = place.now()
+
+    def change(ledger: Trace) -> Call | None:
+        call = ledger.call(number)
+        if call is None or call.task_hash != note.get("taskHash"):
+            return None  # it was refused, or never written down
+        if call.state == WAITING:
+            ledger.calls.remove(call)
+        elif call.state == RUNNING:
+            call.state, call.ended_at, call.result = LOST, now, dict(_LOST)
+        return call.copy()
+
+    call = edit_trace(place.paths, trace, change)
+    if call is None:
+        return
+    _clear_up(place, trace, call)
+    if call.state == WAITING:
+        _tell_of_waiting(place, trace, call)
+        return
+    tell_of_start(place, trace, call, since=note.get("since", 0))
+    tell_of_end(place, trace, call, since=note.get("since", 0))
+
+
+def _clear_up(place: Place, trace: str, call: Call) -> None:
+    """Take away what a run leaves that did not come to its end, and end its log."""
+    task = call_task(trace, call.number, call.target)
+    for kind in ("prompt.md", "report"):
+        files.remove(place.paths.run_file(task, kind))
+    log = place.paths.run_file(task, "log")
+    if call.state == LOST and os.path.lexists(log):
+        add_to_log(log, f"outcome: {_LOST['error']['message']}\n")
+
+
+def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:
+    refusal = Refusal(guard=BUSY, code="E31", message="the caller ended while it waited")
+    data = {**refusal.to_record(), "depth": call.depth}
+    event = event_of("guard.rejected", call.caller, call, data)
+    event_id = f"{call_task(trace, call.number, call.target)}:start:refused"
+    write_event(place, event, event_id, trace, call.owner, place.now())
+
+
+def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
+    """Write down that a call began: its event, and what was asked in the transcript.
+
+    `since` is the size of the transcript before somebody who died may have done it.
+    """
+    task = call_task(trace, call.number, call.target)
+    data = {
+        "sessionKey": call.session,
+        "task": task,
+        "depth": call.depth,
+        "path": [*call.path, call.target],
+        "brief": call.brief,
+    }
+    event = event_of("agent.call.start", call.caller, call, data, call.refs)
+    at = call.started_at or call.at
+    write_event(place, event, f"{task}:start", trace, call.owner, at)
+    line = Utterance(
+        id=task,
+        at=render_instant(at),
+        kind=CALL,
+        trace=trace,
+        sender=call.caller,
+        receiver=call.target,
+        text=call.message,
+        refs=list(call.refs),
+    )
+    add_utterance(place.paths, call.target, call.session, line, since=since)
+
+
+def tell_of_end(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
+    """Write down how a call ended, under the conditions of `tell_of_start`."""
+    task = call_task(trace, call.number, call.target)
+    at, result = call.ended_at or call.at, answered(call.result or {})
+    line = Utterance(
+        id=f"{task}:end",
+        at=render_instant(at),
+        kind=ANSWER,
+        trace=trace,
+        sender=call.target,
+        receiver=call.caller,
+        text=result.summary,
+        refs=result.artifacts,
+        status=result.status,
+        error=result.error,
+    )
+    add_utterance(place.paths, call.target, call.session, line, since=since)
+    data: dict[str, Any] = {"task": task, "status": result.status, "toolCalls": call.tool_calls}
+    kind = "agent.call.end"
+    if result.status != OK:
+        kind = "agent.call.error"
+        data.update(result.error or {"code": "E99", "message": ""})
+    event = event_of(kind, call.target, call, data, result.artifacts)
+    write_event(place, event, f"{task}:end", trace, call.owner, at)
+
+
+def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
+    """Put a message where its receiver finds it, and write its event.
+
+    `again` says that somebody who died may have done a part of it.
+    """
+    from council.store.protocol.inboxes import Letter
+    from council.store.protocol.inboxes import deliver as put_into
+
+    said = Utterance(**note["line"])
+    receiver, session = said.receiver, str(note["session"])
+    add_utterance(place.paths, receiver, session, said, since=int(note["since"]) if again else None)
+    letter = Letter(
+        id=said.id,
+        at=said.at,
+        sender=said.sender,
+        receiver=receiver,
+        text=said.text,
+        priority=said.priority,
+        trace=said.trace,
+        refs=tuple(said.refs),
+    )
+    put_into(place.paths, receiver, [letter], since=int(note["inboxSince"]) if again else None)
+    event = Event(
+        type="agent.message",
+        agent=said.sender,
+        from_agent=said.sender,
+        to_agent=receiver,
+        limits=dict(note["limits"]),
+        task_hash=str(note["taskHash"]),
+        artifacts=list(said.refs),
+        data={"sessionKey": session, "chars": len(said.text), "priority": said.priority},
+    )
+    owner = str(note["owner"])
+    write_event(place, event, said.id, said.trace, owner, parse_instant(said.at))

@@ -194,7 +194,7 @@ def _finish_calls(place: Place, _: datetime) -> list[CouncilError]:
             return []
     except OSError:
         return []
-    from council.operations.delegation.unfinished import finish_all
+    from council.operations.delegation.handing_over import finish_all
 
     return finish_all(place)
 

@@ -195,9 +195,8 @@ class RoomLook(Look):
     """Looks at channels."""
 
     def _at(self, name: str, report: Report, *, must_exist: bool = False) -> None:  # noqa: ARG002
-        from council.core.rooms.channel_owed import next_due
-        from council.core.rooms.channel_tasks import tasks_of_turn
         from council.core.rooms.channels import is_awaited
+        from council.core.rooms.due import next_due, tasks_of_turn
         from council.operations.rooms import rooms
 
         place = self._place

@@ -22,11 +22,10 @@ from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.passes import is_pass
-from council.core.rooms import channel_tasks, floor
-from council.core.rooms.channel_owed import CallBack
-from council.core.rooms.channel_tasks import attempts_used_up, task_failed, tasks_of_turn
+from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
+from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
 from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.heartbeat.launching import Settled
 from council.operations.heartbeat.queue import Owed, Served
@@ -82,7 +81,7 @@ class ServedRoom(Served):
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
-            from council.operations.rooms.concluding import finish  # the matter of an end alone
+            from council.operations.rooms.discussing import finish  # the matter of an end alone
 
             step, troubles = finish(place, self.name, now)
             self._take(step)
@@ -147,7 +146,7 @@ class ServedRoom(Served):
                     step = step.then(ended)
                     continue
                 taken: ChannelStep = self.taken(
-                    channel_tasks, step.channel, one, places, newest=session.newest
+                    due, step.channel, one, places, newest=session.newest
                 )
                 if taken.outcome == "claimed":
                     started.append(one)

@@ -14,10 +14,9 @@ from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.reporting import meanings
-from council.core.rooms import channel_owed
-from council.core.rooms.channel_tasks import attempts_used_up, tasks_of_turn
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep
 from council.core.rooms.discussions import SUMMARIES
+from council.core.rooms.due import attempts_used_up, pending, tasks_of_turn
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import of_clock, of_workspace
 from council.operations.place import Place
@@ -179,7 +178,7 @@ def explain_room(place: Place, about: Subject, *, brief: bool = False) -> Explai
     )
     if seen.newest < seen.channel.seen:
         found.hinder("log-cut", last=str(seen.newest), seen=seen.channel.seen)
-    later = channel_owed.pending(channel, THE_END, backoff=place.settings.retry_backoff)
+    later = pending(channel, THE_END, backoff=place.settings.retry_backoff)
     wake = next((one for one in later if isinstance(one, Wake)), None)
     if any(isinstance(one, Archive) for one in outlook.owed):
         about_it = channel.discussion

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def prover(place: Place, channel_id: str) -> Prove:
     """Return what gives a word of a run the proof that it is of that run's agent."""
-    from council.core.rooms.authorship import proved
+    from council.core.rooms.channels import proved
     from council.store.keys import run_key
 
     key = run_key(place.paths)
@@ -59,7 +59,7 @@ def origins_of(place: Place, channel_id: str, messages: Iterable[Message]) -> di
     Raises:
         CouncilError: The key of the workspace cannot be read.
     """
-    from council.core.rooms.authorship import PROOF, origin_of
+    from council.core.rooms.channels import PROOF, origin_of
     from council.store.keys import run_key
 
     key: bytes | None = None

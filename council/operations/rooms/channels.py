@@ -6,8 +6,7 @@ Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-101, A-20, A-23.
 from __future__ import annotations
 
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
-from council.core.events import Event
-from council.core.ids import NAME_MAX_CHARS, checked_name, is_name, slug, text_digest
+from council.core.ids import NAME_MAX_CHARS, is_name, slug, text_digest
 from council.core.reading_answers.passes import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
@@ -15,8 +14,6 @@ from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.operations.rooms.members import member_of, members_of, poster_of
-from council.operations.rooms.rousing import rouse
-from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,45 +67,16 @@ def make_once(place: Place, step: ChannelStep) -> Channel:
     Raises:
         ConflictError: Another channel has that id.
     """
-    wanted, store = _in_its_language(place, step.channel), rooms.channels(place)
+    wanted = step.channel
     try:
-        return store.create(wanted, place.now(), step.events)
+        return rooms.create(place, step)
     except ConflictError:
-        standing = store.see(wanted.channel_id).channel
+        standing = rooms.channels(place).see(wanted.channel_id).channel
         facts = ("name", "mode", "created_by", "topic")
         same = all(getattr(standing, one) == getattr(wanted, one) for one in facts)
         if same and list(standing.members) == list(wanted.members):
             return standing
         raise
-
-
-def _in_its_language(place: Place, channel: Channel) -> Channel:
-    """Return a new channel with the language that its document is written in (XC-012)."""
-    return channel.copy(lang=language(place.settings, "", place.environ))
-
-
-def first_use(place: Place, channel_id: str, events: list[Event]) -> None:
-    """Make a channel of mode `none`, unless somebody is faster (DG-006, DG-031)."""
-    now = place.now()
-    channel = unknown(place, checked_name(channel_id, "channel id"))
-    step = floor.opened(channel, now, rules=rooms.rules_of(place))
-    try:
-        made = _in_its_language(place, step.channel)
-        rooms.channels(place).create(made, now, [*step.events, *events])
-    except ConflictError:
-        return
-
-
-def unknown(place: Place, channel_id: str) -> Channel:
-    """Return what a channel is that nobody has used yet (DG-031)."""
-    now = place.now()
-    return Channel(
-        channel_id=channel_id,
-        name=channel_id,
-        created_at=now,
-        updated_at=now,
-        members=members_of(place, (), now),
-    )
 
 
 def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
@@ -120,17 +88,15 @@ def change_mode(place: Place, channel_id: str, mode: str) -> ChannelStep:
     """
     if mode not in tuple(Mode):
         raise InvalidInputError(f"no mode {mode!r}", "choose none, chat or report")
-    now, rules = place.now(), rooms.rules_of(place)
     if not rooms.channels(place).exists(channel_id):
-        floor.change_mode(unknown(place, checked_name(channel_id, "channel id")), Mode(mode), now)
-        first_use(place, channel_id, [])
+        floor.change_mode(rooms.unknown(place, channel_id), Mode(mode), place.now())
+        rooms.first_use(place, channel_id)
 
-    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        return step.then(floor.change_mode(step.channel, Mode(mode), now, rules=rules))
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        changed = floor.change_mode(step.channel, Mode(mode), session.now, rules=session.rules)
+        return step.then(changed)
 
-    step = rooms.change(place, channel_id, now, rule)
-    rouse(place, step.channel)
-    return step
+    return rooms.act(place, channel_id, rule)
 
 
 def post(
@@ -162,8 +128,7 @@ def post(
     if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
         raise InvalidInputError("the text holds what is no character", "send plain UTF-8")
     now = place.now()
-    if not rooms.channels(place).exists(channel_id):
-        first_use(place, channel_id, [])
+    rooms.first_use(place, channel_id)
     operation = place.operation(channel_id, author, run, text)
     known = key or (text_digest(f"{run}\n{author}\n{text}")[:16] if run else "")
     wanted = known or operation.id
@@ -173,7 +138,12 @@ def post(
         one = _author(place, step.channel, author)
         if one.agent:
             check_shown(place, one.agent)
-            _check_says_something(text)
+            if is_pass(text):  # it would wake others
+                raise InvalidInputError(
+                    f"{' '.join(text.split())} means that there is nothing to say, so it is not"
+                    " posted",
+                    "pass with: council turn end; to say no, write a sentence",
+                )
         may_stand = known or operation.is_repeat
         before = session.find(wanted, one.account) if may_stand else None
         if before is not None:
@@ -204,21 +174,8 @@ def post(
         channel = rooms.look(place, channel_id, now).channel
         message, outcome = said[0]
         return message, ChannelStep(channel=channel, outcome=outcome, reason=error.message)
-    rouse(place, step.channel)
+    rooms.rouse(place, step.channel)
     return said[0][0], step
-
-
-def _check_says_something(text: str) -> None:
-    """Check that an agent does not post the word that stands for silence: it would wake others.
-
-    Raises:
-        InvalidInputError: It does.
-    """
-    if is_pass(text):
-        raise InvalidInputError(
-            f"{' '.join(text.split())} means that there is nothing to say, so it is not posted",
-            "pass with: council turn end; to say no, write a sentence",
-        )
 
 
 def _author(place: Place, channel: Channel, name: str) -> Member:
@@ -254,9 +211,9 @@ def change_members(
         NotFoundError: There is no such channel.
         InvalidInputError: Somebody to be removed is no member.
     """
-    now, rules = place.now(), rooms.rules_of(place)
 
-    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        now = session.now
         members = dict(step.channel.members)
         for name in add:
             one = member_of(place, name, now)
@@ -272,8 +229,6 @@ def change_members(
                 del members[account]
         if list(members) == list(step.channel.members):
             return step.then(ChannelStep(channel=step.channel, outcome="unchanged"))
-        return step.then(floor.members_changed(step.channel, members, now, rules=rules))
+        return step.then(floor.members_changed(step.channel, members, now, rules=session.rules))
 
-    step = rooms.change(place, channel_id, now, rule)
-    rouse(place, step.channel)
-    return step
+    return rooms.act(place, channel_id, rule)

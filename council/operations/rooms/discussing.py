@@ -1,8 +1,8 @@
 """Discussions: opened with a guide, reminded of when they fall idle, completed with a summary.
 
-A discussion is a private channel. What its end owes besides, the word to the
-channel it was called from and the minutes, is done after it is sealed and by
-whoever comes next if that one dies.
+A discussion is a private channel. What is due besides at its end, the word to the
+channel it was called from and the minutes, is done after it is sealed, and by the
+next process that comes if this one dies.
 
 Source: DG-111 to DG-124, A-23, A-26.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 
+from council.core.conversations.owed import Archive
 from council.core.errors import (
     ConflictError,
     CouncilError,
@@ -20,17 +21,19 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.rooms import discussions, floor
-from council.core.rooms.channels import Channel, ChannelStep, Discussion, Member
+from council.core.rooms.channels import Channel, ChannelStep, Discussion, MessageKind
+from council.core.rooms.due import CallBack, pending
 from council.operations.rooms import rooms
+from council.operations.rooms.authorship import origins_of
 from council.operations.rooms.channels import channel_id_of, make_once
-from council.operations.rooms.concluding import finish
 from council.operations.rooms.members import members_of
-from council.operations.rooms.rousing import rouse
+from council.store import files
 from council.store.paths import resolve_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
@@ -54,15 +57,28 @@ def create(
         ConflictError: Another channel has that name.
     """
     now = place.now()
-    if not _can_be_written(place.paths.shared):
+    folder = place.paths.shared
+    while not os.path.lexists(folder) and folder != "/":
+        folder = os.path.dirname(folder)  # it can be made where this one can be written
+    if not os.access(folder, os.W_OK):
         raise RefusedError(
             f"{place.paths.shared} cannot be written",
             "discussions are opened in a workspace of yours",
         )
     if callback:
-        _check_callback(place, callback)
+        called = rooms.look(place, callback, now).channel
+        if sum(not one.moderator for one in called.members.values()) < 2:
+            raise InvalidInputError(
+                f"{callback} is no group channel", "call back to a channel of two members or more"
+            )
     members = members_of(place, participants, now)
-    _check_agents(members)
+    for one in members.values():
+        if not one.agent and not one.moderator:
+            raise NotFoundError(
+                f"{one.account} is no agent", "see: council agent list; council agent add"
+            )
+    if len(members) < 2:
+        raise InvalidInputError("a discussion needs participants", "such as: --participants a,b")
     channel = discussions.discussion_of(
         channel_id_of(name),
         name,
@@ -77,34 +93,8 @@ def create(
             f"there is a channel {made.channel_id!r} already", "choose another name"
         )
     opened = rooms.advance(place, made.channel_id, now).channel
-    rouse(place, opened)
+    rooms.rouse(place, opened)
     return opened
-
-
-def _can_be_written(folder: str) -> bool:
-    """Tell whether a folder can be written; one that is not there yet, whether it can be made."""
-    while not os.path.lexists(folder) and folder != "/":
-        folder = os.path.dirname(folder)
-    return os.access(folder, os.W_OK)
-
-
-def _check_callback(place: Place, callback: str) -> None:
-    channel = rooms.look(place, callback, place.now()).channel
-    others = [one for one in channel.members.values() if not one.moderator]
-    if len(others) < 2:
-        raise InvalidInputError(
-            f"{callback} is no group channel", "call back to a channel of two members or more"
-        )
-
-
-def _check_agents(members: dict[str, Member]) -> None:
-    for one in members.values():
-        if not one.agent and not one.moderator:
-            raise NotFoundError(
-                f"{one.account} is no agent", "see: council agent list; council agent add"
-            )
-    if len(members) < 2:
-        raise InvalidInputError("a discussion needs participants", "such as: --participants a,b")
 
 
 def complete(
@@ -130,6 +120,67 @@ def complete(
     step = rooms.change(place, channel_id, now, rule, actor=caller)
     finished, troubles = finish(place, channel_id, now)
     return step.then(finished), troubles
+
+
+def finish(place: Place, channel_id: str, now: datetime) -> tuple[ChannelStep, list[CouncilError]]:
+    """Do what is still due of a completed discussion: call back and minutes. Repeatable.
+
+    Source: DG-123, DG-124, A-26.
+    """
+    channel = rooms.look(place, channel_id, now).channel
+    troubles: list[CouncilError] = []
+    posted: list[bool] = []
+    for due in pending(channel, now):
+        if isinstance(due, CallBack):
+            try:
+                _call_back(place, channel, due.channel)
+                posted.append(True)
+            except NotFoundError as error:  # the channel is gone, and nobody else will be told
+                posted.append(False)
+                troubles.append(error)
+            except CouncilError as error:
+                troubles.append(error)
+
+    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        for one in posted:
+            step = step.then(discussions.called_back(step.channel, now, is_posted=one))
+        if any(isinstance(one, Archive) for one in pending(step.channel, now)):
+            step = step.then(_archive(place, step.channel))
+        return step
+
+    return rooms.change(place, channel_id, now, rule), troubles
+
+
+def _call_back(place: Place, channel: Channel, target: str) -> None:
+    """Have the moderator post where the summary lies, once; it wakes nobody (A-26).
+
+    Raises:
+        NotFoundError: There is no such channel.
+    """
+    about, key = channel.discussion, f"summary {channel.channel_id}"
+    assert about is not None
+    text = f"The discussion {channel.name} is completed. Its summary: {about.summary}"
+    kind, now = MessageKind.SUMMARY, place.now()
+
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        if session.find(key, rooms.MODERATOR) is None:
+            session.post(rooms.of_moderator(now, text, kind, extra={"key": key}))
+        return step
+
+    rooms.change(place, target, now, rule)
+
+
+def _archive(place: Place, channel: Channel) -> ChannelStep:
+    from council.store.rooms.channel_minutes import write_minutes
+
+    about = channel.discussion
+    assert about is not None
+    standing = files.read_stable(os.path.join(place.root, about.summary))
+    text = "" if standing is None else standing.data.decode("utf-8", "replace")
+    messages = rooms.channels(place).newest(channel)
+    origins = origins_of(place, channel.channel_id, messages)
+    path = write_minutes(place.paths, channel, messages, text, origins)
+    return discussions.minuted(channel, os.path.relpath(path, place.root))
 
 
 def checked_summary(place: Place, given: str) -> str:

@@ -14,29 +14,38 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
-from council.core.errors import CouncilError
+from council.core.conversations.owed import Wake
+from council.core.errors import ConflictError, CouncilError, ignoring
+from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import floor
-from council.core.rooms.channel_owed import PostGuide, Remind, Reply, pending
-from council.core.rooms.channel_tasks import summary_queued
-from council.core.rooms.channels import Channel, ChannelStep, Member, Message, MessageKind
-from council.core.rooms.hearing import shortened
+from council.core.rooms.channels import (
+    Channel,
+    ChannelStep,
+    Member,
+    Message,
+    MessageKind,
+    floor_rules,
+)
+from council.core.rooms.cycles import shortened
+from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
-from council.store.rooms.channel_rules import floor_rules
 from council.store.rooms.channels import Channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
-    from council.core.rooms.channel_owed import Owed
+    from council.core.events import Event
     from council.core.rooms.channels import Discussion, FloorRules
+    from council.core.rooms.due import Owed
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
     _Found = TypeVar("_Found")
+    _Rule = Callable[[ChannelSession, ChannelStep], ChannelStep]
 
 MODERATOR = "moderator"
 _MOST_ROUNDS = 8
@@ -128,6 +137,45 @@ def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...
     return pending(channel, now, backoff=place.settings.retry_backoff)
 
 
+def unknown(place: Place, channel_id: str) -> Channel:
+    """Return what a channel is that was never used (DG-031).
+
+    Raises:
+        InvalidInputError: The id is no legal name.
+    """
+    from council.operations.rooms.members import members_of
+
+    now = place.now()
+    return Channel(
+        channel_id=checked_name(channel_id, "channel id"),
+        name=channel_id,
+        created_at=now,
+        updated_at=now,
+        members=members_of(place, (), now),
+    )
+
+
+def first_use(place: Place, channel_id: str, *events: Event) -> None:
+    """Make a channel in the mode `none`, unless it is there or made meanwhile (DG-006, DG-031)."""
+    if channels(place).exists(channel_id):
+        return
+    step = floor.opened(unknown(place, channel_id), place.now(), rules=rules_of(place))
+    with ignoring(ConflictError):
+        create(place, ChannelStep(channel=step.channel, events=[*step.events, *events]))
+
+
+def create(place: Place, step: ChannelStep) -> Channel:
+    """Make a channel, in the language that its document is written in (XC-012).
+
+    Raises:
+        ConflictError: There is one with that id.
+    """
+    from council.store.settings import language
+
+    made = step.channel.copy(lang=language(place.settings, "", place.environ))
+    return channels(place).create(made, place.now(), step.events)
+
+
 def advance(place: Place, channel_id: str, now: datetime) -> ChannelStep:
     """Bring a channel up to date; `outcome` is `changed` or "".
 
@@ -143,11 +191,46 @@ def advance(place: Place, channel_id: str, now: datetime) -> ChannelStep:
     return change(place, channel_id, now, rule)
 
 
+def act(place: Place, channel_id: str, rule: _Rule, *, actor: str = "") -> ChannelStep:
+    """Do what `change` does now, and have the next speaker woken at once (`rouse`)."""
+    step = change(place, channel_id, place.now(), rule, actor=actor)
+    rouse(place, step.channel)
+    return step
+
+
+def rouse(place: Place, channel: Channel) -> None:
+    """Have the speaker, or who is to sum up, woken if a run is due and a driver wakes it.
+
+    A heartbeat is then done by a process of its own; cron stays the safety net. Agents
+    that come by themselves, by hooks or by hand, see it from the signal and the state
+    document, and their prompt comes with the next heartbeat.
+
+    Source: DG-085, DG-101, `architecture.md` section 3.
+    """
+    wakes = [one for one in pending_in(place, channel, place.now()) if isinstance(one, Wake)]
+    if channel.speaker:  # one that waits for a place gets the next one that becomes free
+        wakes = [one for one in wakes if one.task not in channel.tasks]
+    if not wakes:
+        return
+    from council.store.agents import is_woken
+
+    if not any(is_woken(place.root, place.settings, one.agent) for one in wakes):
+        return
+    from council.operations.detach import detach
+
+    def work() -> None:
+        from council.operations.heartbeat.beat import beat_in_turn
+
+        beat_in_turn(place)
+
+    detach(work, log_file=place.paths.failure_log)
+
+
 def change(
     place: Place,
     channel_id: str,
     now: datetime,
-    rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
+    rule: _Rule,
     *,
     actor: str = "",
 ) -> ChannelStep:
@@ -186,7 +269,7 @@ def _change(
     place: Place,
     session: ChannelSession,
     now: datetime,
-    rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
+    rule: _Rule,
     actor: str,
     since: Channel,
 ) -> ChannelStep:
@@ -211,14 +294,8 @@ def _change(
         take_back(place, session.channel, since=since)
     if session.channel.discussion is not None:
         _take_back_reminders(place, session.channel, session.channel.discussion)
-    return ChannelStep(
-        channel=session.channel,
-        events=step.events,
-        outcome=step.outcome or "changed",
-        reason=step.reason,
-        allowed=step.allowed,
-        model=step.model,
-    )
+    step.channel, step.outcome = session.channel, step.outcome or "changed"
+    return step
 
 
 def take_back(place: Place, channel: Channel, *, since: Channel | None = None) -> None:
@@ -266,36 +343,34 @@ def _follow_up(
     for _ in range(_MOST_ROUNDS):
         step = step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
         posted = False
-        for owed in pending(step.channel, now):
-            if isinstance(owed, Reply | PostGuide):
-                session.post(_by_moderator(step.channel, owed, now))
+        for due in pending(step.channel, now):
+            if isinstance(due, Reply | PostGuide):
+                session.post(_by_moderator(step.channel, due, now))
                 posted = True
-            elif isinstance(owed, Remind):
+            elif isinstance(due, Remind):
                 step = step.then(_remind(place, step.channel, now))
                 from council.store.agents import is_woken  # an idle discussion alone needs it
 
-                if is_woken(place.root, place.settings, owed.agent):
+                if is_woken(place.root, place.settings, due.agent):
                     step = step.then(summary_queued(step.channel, now))
         if not posted:
             return step
     return step
 
 
-def _by_moderator(channel: Channel, owed: Reply | PostGuide, now: datetime) -> Message:
+def _by_moderator(channel: Channel, due: Reply | PostGuide, now: datetime) -> Message:
+    if isinstance(due, PostGuide):
+        about = channel.discussion
+        return of_moderator(now, about.guide if about is not None else "", MessageKind.GUIDE)
     from council.core.rooms.discussions import automatic_answer
 
-    about = channel.discussion
-    if isinstance(owed, PostGuide):
-        guide = about.guide if about is not None else ""
-        return Message(id=1, at=now, author=MODERATOR, content=guide, kind=MessageKind.GUIDE)
-    return Message(
-        id=1,
-        at=now,
-        author=MODERATOR,
-        content=automatic_answer(channel),
-        kind=MessageKind.AUTO,
-        reply_to=owed.message,
-    )
+    said = automatic_answer(channel)
+    return of_moderator(now, said, MessageKind.AUTO, reply_to=due.message)
+
+
+def of_moderator(now: datetime, text: str, kind: MessageKind, **facts: Any) -> Message:
+    """Return a message of the moderator; `facts` are further fields of it."""
+    return Message(id=1, at=now, author=MODERATOR, content=text, kind=kind, **facts)
 
 
 def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:

@@ -1,8 +1,9 @@
-"""Taking over identities from the file of another program, on demand and by itself.
+"""Changes of the identity registry, and taking over identities from another program.
 
-Nothing depends on that file: where it is missing there is nothing to do.
+Each change is told by an event. Nothing depends on the file of the other program: where
+it is missing there is nothing to do.
 
-Source: DG-002, DG-017 to DG-022, A-21.
+Source: DG-002, DG-013 to DG-022, A-21, XC-008.
 """
 
 from __future__ import annotations
@@ -11,14 +12,47 @@ import os
 
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError
 from council.core.record import Record
-from council.store.rooms import ego
+from council.store.rooms import ego, identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from council.core.rooms.identity_scan import Scanned
+    from council.core.rooms.identities import Registry, Scanned
     from council.operations.place import Place
+
+
+def change_registry(place: Place, rule: Callable[[Registry], Registry], *, by: str = "") -> None:
+    """Change the registry; an event tells which accounts were added, changed and removed.
+
+    Raises:
+        InvalidStateError: The file is broken; it is left as it is.
+        CouncilError: The rule or the system refuses.
+    """
+    before: list[Registry] = []
+
+    def watched(standing: Registry) -> Registry:
+        before[:] = [standing.copy()]
+        return rule(standing)
+
+    after = identities.change(place.paths, watched)
+    if after.items != before[0].items:
+        from council.core.events import Event
+        from council.store.events import append, loose_records
+
+        event = Event(type="identities.changed", agent=by, data=_difference(before[0], after))
+        append(place.paths, loose_records([event], "", place.now()))
+
+
+def _difference(before: Registry, after: Registry) -> dict[str, list[str]]:
+    old = {one.account: (one.agent, one.name) for one in before.identities}
+    new = {one.account: (one.agent, one.name) for one in after.identities}
+    return {
+        "added": sorted(new.keys() - old.keys()),
+        "changed": sorted(one for one in new.keys() & old.keys() if new[one] != old[one]),
+        "removed": sorted(old.keys() - new.keys()),
+    }
 
 
 class Scan(Record):
@@ -29,11 +63,10 @@ class Scan(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `agent scan`."""
-        from council.core.rooms.identities import Registry
-        from council.core.rooms.identity_scan import Scanned, to_record
+        from council.core.rooms.identities import Registry, Scanned
 
         done = self.done or Scanned(registry=Registry())
-        return {"source": self.source, "detected": self.done is not None, **to_record(done)}
+        return {"source": self.source, "detected": self.done is not None, **done.to_record()}
 
 
 def scan(place: Place, file: str = "") -> Scan:
@@ -56,9 +89,8 @@ def scan(place: Place, file: str = "") -> Scan:
 
 
 def _taken_over(place: Place, source: str, document: object) -> Scan:
-    from council.core.rooms.identity_scan import is_source
-    from council.core.rooms.identity_scan import scan as take_over
-    from council.operations.rooms import identifying
+    from council.core.rooms.identities import is_source
+    from council.core.rooms.identities import scan as take_over
     from council.store.agents import known_agents
 
     if not is_source(document):
@@ -66,11 +98,11 @@ def _taken_over(place: Place, source: str, document: object) -> Scan:
     known = known_agents(place.root, place.settings)
     done: list[Scanned] = []
 
-    def rule(registry: Any) -> Any:
+    def rule(registry: Registry) -> Registry:
         done.append(take_over(registry, document, known))
         return done[-1].registry
 
-    identifying.change(place, rule)
+    change_registry(place, rule)
     return Scan(source=source, done=done[-1])
 
 
@@ -102,7 +134,7 @@ def scan_if_changed(place: Place) -> Scan | None:
 
 def source_is_there(place: Place) -> bool:
     """Tell whether there is a source to scan, so that scanning may be offered (DG-022)."""
-    from council.core.rooms.identity_scan import is_source
+    from council.core.rooms.identities import is_source
 
     try:
         return is_source(ego.read(place.paths.ego))

@@ -1,17 +1,38 @@
 """Channels as people look at them: as they stand now, without a lock and without writing.
 
-Source: DG-031, DG-137.
+One channel with its messages, and of all who has the floor and since when, which
+sleep, and whose runs failed.
+
+Source: DG-031, DG-137, OP-014, `cli.md` section 2 (`status`, `watch`).
 """
 
 from __future__ import annotations
 
+import os
+
+from council.core.conversations.conversation import TaskState
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.record import Record
-from council.core.rooms.channels import Channel, Message, TurnState
+from council.core.rooms.channels import (
+    TAKES_TURNS,
+    Channel,
+    Message,
+    TurnState,
+    is_asleep,
+    is_awaited,
+)
+from council.core.rooms.due import asked, tasks_of_turn
+from council.core.times import render_instant
 from council.operations.place import Place
+from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import origins_of
+from council.store.rooms.channel_places import ChannelPlaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NEWEST = 20  # among so many the answer to a message that was just posted is looked for
 
@@ -41,9 +62,7 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     """
     store = rooms.channels(place)
     if not store.exists(channel_id):
-        from council.operations.rooms.channels import unknown
-
-        return Standing(channel=unknown(place, channel_id), is_known=False)
+        return Standing(channel=rooms.unknown(place, channel_id), is_known=False)
     channel = rooms.look(place, channel_id, place.now()).channel
     newest = store.newest(channel, messages) if messages > 0 else []
     edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
@@ -65,3 +84,80 @@ def answer_to(place: Place, channel: Channel, number: int) -> str:
 def all_standing(place: Place) -> tuple[list[Standing], list[tuple[str, CouncilError]]]:
     """Return every channel, and those that cannot be read with the reason."""
     return rooms.each(place, standing)
+
+
+class RoomStanding(Record):
+    """How one channel stands.
+
+    `failures` are the reasons of failed runs for the turn or summary under way, by
+    agent, `logs` where to read more.
+    """
+
+    channel: Channel
+    path: str
+    running: bool = False
+    queued: bool = False
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns are taken here."""
+        return self.channel.state in TAKES_TURNS
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether somebody has the floor and something to answer."""
+        return is_awaited(self.channel)
+
+    @property
+    def waits_for_summary(self) -> bool:
+        """Whether a discussion has fallen idle and waits for its initiator (DG-119)."""
+        return not self.channel.speaker and bool(asked(self.channel))
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the channel's part of `status --json`."""
+        channel = self.channel
+        agent = asked(channel)
+        since = channel.turn_at if channel.speaker else channel.dormant_at
+        return {
+            **channel.as_json("channel_id name mode state:tmState speaker:currentSpeaker?"),
+            "since": render_instant(since) if since else None,
+            "cycle": channel.cycle,
+            "dormant": is_asleep(channel),
+            "calmed": channel.calmed or None,
+            "awaitingDelivery": channel.delivery is not None,
+            "waiting": [channel.speaker] if self.is_at_work else [],
+            "running": [agent] if self.running else [],
+            "queued": [agent] if self.queued else [],
+            "failures": self.failures,
+            "logs": self.logs,
+            "waitsForSummaryOf": agent if self.waits_for_summary else None,
+            "path": self.path,
+        }
+
+
+def glances(place: Place) -> tuple[list[RoomStanding], list[tuple[str, CouncilError]]]:
+    """Return how every channel stands, and which cannot be read with the reason."""
+    return rooms.each(place, _glance)
+
+
+def _glance(place: Place, channel_id: str) -> RoomStanding:
+    channel = rooms.look(place, channel_id, place.now()).channel
+    tasks = tasks_of_turn(channel)
+    failures: dict[str, str] = {}
+    logs: dict[str, str] = {}
+    for task in tasks:
+        if task.state is TaskState.F:
+            failures[task.agent] = reason_with_output(place, task.id, task.reason)
+            log = place.paths.run_file(task.id, "log")
+            if os.path.isfile(log):
+                logs[task.agent] = log
+    return RoomStanding(
+        channel=channel,
+        path=ChannelPlaces(place.paths, channel_id).live,
+        running=any(one.state is TaskState.R for one in tasks),
+        queued=any(one.state is TaskState.N for one in tasks),
+        failures=failures,
+        logs=logs,
+    )

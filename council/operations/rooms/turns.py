@@ -11,17 +11,14 @@ from __future__ import annotations
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms import floor
-from council.core.rooms.channels import Channel, ChannelStep, Message, account_of
-from council.core.rooms.delivery import has_arrived
+from council.core.rooms.channels import ChannelStep, Message, account_of
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import check_shown, prover, report_refusal
-from council.operations.rooms.rousing import rouse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
@@ -47,14 +44,12 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
             return step
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        begun = floor.begin(step.channel, agent, run, session.newest, now, rules=rules)
+        begun = floor.begin(step.channel, agent, run, session.newest, session.now, rules=rules)
         if begun.outcome == "begun":
             check_shown(place, agent)
         return step.then(begun)
 
-    step = _change(place, channel_id, now, rule, agent)
-    rouse(place, step.channel)
-    return step
+    return _act(place, channel_id, rule, agent)
 
 
 def end(
@@ -73,48 +68,38 @@ def end(
     Raises:
         CouncilError: The channel cannot be read or written.
     """
-    now, rules = place.now(), rooms.rules_of(place)
     _make_sure(place, channel_id)
 
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        ended = floor.end(step.channel, agent, run, text, now, rules=rules)
+        now = session.now
+        ended = floor.end(step.channel, agent, run, text, now, rules=session.rules)
         if ended.outcome in _ENDINGS:
             check_shown(place, agent)
         step = step.then(ended)
-        if post and step.outcome == "awaiting-delivery" and not _lies_there(session, step.channel):
+        if (
+            post
+            and step.outcome == "awaiting-delivery"
+            and not floor.is_delivered(step.channel, session.messages)
+        ):
             account = account_of(step.channel, agent)
             said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
             session.post(said, prover(place, channel_id) if is_shown_run(place, agent) else None)
         return step
 
-    step = _change(place, channel_id, now, rule, agent)
-    rouse(place, step.channel)
-    return step
+    return _act(place, channel_id, rule, agent)
 
 
-def _change(
+def _act(
     place: Place,
     channel_id: str,
-    now: datetime,
     rule: Callable[[ChannelSession, ChannelStep], ChannelStep],
     agent: str,
 ) -> ChannelStep:
     try:
-        return rooms.change(place, channel_id, now, rule, actor=agent)
+        return rooms.act(place, channel_id, rule, actor=agent)
     except RefusedError as error:
         report_refusal(place, channel_id, agent, error)
         raise
-
-
-def _lies_there(session: ChannelSession, channel: Channel) -> bool:
-    waiting = channel.delivery
-    return waiting is not None and has_arrived(
-        waiting.tail,
-        session.messages,
-        anchor=waiting.anchor,
-        author=waiting.account,
-        agent=waiting.agent,
-    )
 
 
 def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
@@ -124,22 +109,15 @@ def wake(place: Place, channel_id: str, by: str) -> ChannelStep:
         RefusedError: No turns are taken there.
         NotFoundError: There is no such channel.
     """
-    from council.core.rooms import hearing
+    from council.core.rooms import cycles
 
-    now, rules = place.now(), rooms.rules_of(place)
+    def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+        return step.then(cycles.wake(step.channel, session.now, by=by, rules=session.rules))
 
-    def rule(_session: ChannelSession, step: ChannelStep) -> ChannelStep:
-        return step.then(hearing.wake(step.channel, now, by=by, rules=rules))
-
-    step = rooms.change(place, channel_id, now, rule, actor=by)
-    rouse(place, step.channel)
-    return step
+    return rooms.act(place, channel_id, rule, actor=by)
 
 
 def _make_sure(place: Place, channel_id: str) -> None:
     """Make a channel at its first use, once, in the mode that unknown channels have (DG-006)."""
-    if rooms.channels(place).exists(channel_id):
-        return
-    from council.operations.rooms.channels import first_use
-
-    first_use(place, channel_id, [Event(type="channel.initialized", data={"mode": "none"})])
+    made = Event(type="channel.initialized", data={"mode": "none"})
+    rooms.first_use(place, channel_id, made)

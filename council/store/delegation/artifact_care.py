@@ -14,7 +14,7 @@ import os
 import stat
 
 from council.core.delegation.artifacts import PREFIX, ids_in, is_artifact_id
-from council.core.errors import CouncilError, InvalidStateError, RefusedError
+from council.core.errors import InvalidStateError, RefusedError, ignoring
 from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
@@ -67,8 +67,9 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
             described = name.removesuffix(METADATA)
             wanted = name.removesuffix(CONTENT)
             if name.startswith(files.TEMPORARY):
-                if _age_s(path, now) > ABANDONED_S:
-                    found.abandoned.append(path)
+                with ignoring(FileNotFoundError):  # its publisher has finished meanwhile
+                    if now.timestamp() - os.lstat(path).st_mtime > ABANDONED_S:
+                        found.abandoned.append(path)
             elif described != name and is_artifact_id(described):
                 if described + CONTENT not in names:
                     found.nameless.append(path)
@@ -78,13 +79,6 @@ def remains(workspace: Workspace, now: datetime) -> Remains:
             else:
                 found.foreign.append(path)
     return found
-
-
-def _age_s(path: str, now: datetime) -> float:
-    try:
-        return now.timestamp() - os.lstat(path).st_mtime
-    except FileNotFoundError:
-        return 0.0  # its publisher has finished meanwhile
 
 
 def unneeded(workspace: Workspace, before: datetime) -> list[tuple[str, int]]:
@@ -164,21 +158,16 @@ def ids_in_file(path: str) -> set[str]:
             before = ""
             while piece := file.read(artifacts.PIECE_BYTES):
                 if not before and piece.startswith(lines.BEGINS):
-                    found |= _ids_that_stand(path)
+                    # In the patches of a journal an id of its last text may stand in parts. One
+                    # that is broken is looked through all the same.
+                    with ignoring(ValueError, TypeError, LookupError):
+                        last = journal.last_text(path)
+                        found.update(ids_in(last[1].decode("latin-1")) if last else ())
                 text = before + piece.decode("latin-1")
                 if PREFIX in text:
                     found.update(ids_in(text))
                 before = text[-_ID_CHARS:]
     return found
-
-
-def _ids_that_stand(path: str) -> set[str]:
-    """Return the ids in the last text of a journal: in its patches one may stand in parts."""
-    try:
-        last = journal.last_text(path)
-    except (ValueError, TypeError, LookupError):
-        return set()  # broken; what can be read of it is looked through all the same
-    return set() if last is None else set(ids_in(last[1].decode("latin-1")))
 
 
 def used_since(workspace: Workspace, since: datetime) -> set[str]:
@@ -252,25 +241,3 @@ def clear(workspace: Workspace, paths: Iterable[str]) -> None:
             described = path.removesuffix(METADATA)
             if described == path or not os.path.lexists(described + CONTENT):
                 files.remove(path)
-
-
-def forget(workspace: Workspace, trace: str) -> list[tuple[str, int]]:
-    """Remove the artifacts of a trace that nothing else refers to; return paths and sizes.
-
-    Raises:
-        CouncilError: The system refuses.
-
-    Source: XC-018.
-    """
-    own = []
-    for wanted in artifacts.ids(workspace):
-        try:
-            if artifacts.find(workspace, wanted).trace == trace:
-                own.append(wanted)
-        except CouncilError:
-            continue  # nobody can tell whose it is
-    if not own:
-        return []
-    needed = referred_to(workspace)
-    gone = remove(workspace, [one for one in own if one not in needed])
-    return [(artifacts.content_path(workspace, one), size) for one, size in gone]

@@ -120,7 +120,11 @@ def put(
                 wanted, size = id_of_bytes(data), len(data)
             else:
                 temporary, descriptor = files.open_temporary(folder, b"", mode=_MODE, like=None)
-                wanted, size = _streamed(descriptor, data, seen)
+                with open(descriptor, "wb", buffering=0) as file:
+                    wanted, size = drained(
+                        data, lambda piece: files.write_all(descriptor, piece), seen
+                    )
+                    files.sync(file.fileno())
             path = content_path(workspace, wanted)
             whole = _is_whole(path, wanted, size)
             given = Artifact(
@@ -146,32 +150,37 @@ def put(
     return standing, is_new
 
 
-def _streamed(descriptor: int, data: Reader, seen: Seen | None) -> tuple[str, int]:
-    """Write what a reader gives to a new file, durably, and close it; return its id and size."""
+def drained(
+    source: Reader, write: Callable[[bytes], object] | None = None, seen: Seen | None = None
+) -> tuple[str, int]:
+    """Read all that a reader gives, piece by piece; return the id of it and how many bytes it was.
+
+    Args:
+        source: Where the bytes come from.
+        write: Gets each piece.
+        seen: Told after each piece how many bytes have been read.
+    """
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    try:
-        while piece := data.read(PIECE_BYTES):
-            digest.update(piece)
-            files.write_all(descriptor, piece)
-            size += len(piece)
-            if seen is not None:
-                seen(size)
-        files.sync(descriptor)
-    finally:
-        os.close(descriptor)
+    while piece := source.read(PIECE_BYTES):
+        digest.update(piece)
+        if write is not None:
+            write(piece)
+        size += len(piece)
+        if seen is not None:
+            seen(size)
     return rules.artifact_id(digest.hexdigest()), size
 
 
 def _is_whole(path: str, wanted: str, size: int) -> bool:
-    """Tell whether a file holds the bytes of an artifact."""
+    """Return true if a file holds the bytes of an artifact."""
     try:
         facts = os.lstat(path)
         if not stat.S_ISREG(facts.st_mode) or facts.st_size != size:
             return False
         with open(_opened(path), "rb", buffering=0) as file:
-            return _id_of(file) == wanted
+            return drained(file)[0] == wanted
     except FileNotFoundError:
         return False
 
@@ -276,17 +285,11 @@ def open_verified(
         DamagedArtifactError: Its bytes are not those that its id names; the event is written.
         RefusedError: The id is a path, or the file a link.
     """
-    path = content_path(workspace, artifact_id)
     wanted = checked_id(artifact_id)
-    with files.explaining("read", path):
+    with files.explaining("read", content_path(workspace, wanted)):
+        file = _file_of(workspace, wanted)
         try:
-            file = open(_opened(path), "rb", buffering=0)  # noqa: SIM115 - the caller closes it
-        except FileNotFoundError:
-            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
-        try:
-            found = _id_of(file, seen)
-            if found != wanted:
-                raise damage(workspace, wanted, found, now)
+            pour(workspace, wanted, file, now=now, seen=seen)
             file.seek(0)
         except BaseException:
             file.close()
@@ -294,7 +297,33 @@ def open_verified(
     return file
 
 
-def damage(workspace: Workspace, wanted: str, found: str, now: datetime) -> DamagedArtifactError:
+def _file_of(workspace: Workspace, wanted: str) -> BinaryIO:
+    try:
+        return open(_opened(content_path(workspace, wanted)), "rb", buffering=0)
+    except FileNotFoundError:
+        raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
+
+
+def pour(
+    workspace: Workspace,
+    wanted: str,
+    file: BinaryIO,
+    write: Callable[[bytes], object] | None = None,
+    *,
+    now: datetime,
+    seen: Seen | None = None,
+) -> None:
+    """Read the open file of an artifact as `drained` does.
+
+    Raises:
+        DamagedArtifactError: Its bytes are not those that its id names; the event is written.
+    """
+    found, _ = drained(file, write, seen)
+    if found != wanted:
+        raise _damage(workspace, wanted, found, now)
+
+
+def _damage(workspace: Workspace, wanted: str, found: str, now: datetime) -> DamagedArtifactError:
     """Write the event of a damaged artifact; return the refusal."""
     path = content_path(workspace, wanted)
     event = Event(type="artifact.damaged", artifacts=[wanted], data={"found": found})
@@ -316,33 +345,22 @@ def read(
         InvalidInputError: It is larger than `max_bytes`.
         CouncilError: As `open_verified`.
     """
-    path = content_path(workspace, artifact_id)
     wanted = checked_id(artifact_id)
-    with files.explaining("read", path):
-        try:
-            descriptor = _opened(path)
-        except FileNotFoundError:
-            raise NotFoundError(f"no artifact {wanted}", "see: council artifact list") from None
-        try:
-            size = os.fstat(descriptor).st_size
-            if size > max_bytes:
-                raise InvalidInputError(
-                    f"{wanted} holds {size} bytes, more than {max_bytes}",
-                    f"council artifact fetch {wanted} --out FILE",
-                )
-            data = files.read_all(descriptor, size)
-        finally:
-            os.close(descriptor)
+    with (
+        files.explaining("read", content_path(workspace, wanted)),
+        _file_of(workspace, wanted) as file,
+    ):
+        size = os.fstat(file.fileno()).st_size
+        if size > max_bytes:
+            raise InvalidInputError(
+                f"{wanted} holds {size} bytes, more than {max_bytes}",
+                f"council artifact fetch {wanted} --out FILE",
+            )
+        data = files.read_all(file.fileno(), size)
     found = id_of_bytes(data)
     if found != wanted:
-        raise damage(workspace, wanted, found, now)
+        raise _damage(workspace, wanted, found, now)
     return data
-
-
-def pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Yield an open file piece by piece."""
-    while piece := file.read(PIECE_BYTES):
-        yield piece
 
 
 def _opened(path: str) -> int:
@@ -353,23 +371,10 @@ def _opened(path: str) -> int:
     return descriptor
 
 
-def _id_of(file: Reader, seen: Seen | None = None) -> str:
-    import hashlib
-
-    digest, size = hashlib.sha256(), 0
-    while piece := file.read(PIECE_BYTES):
-        digest.update(piece)
-        size += len(piece)
-        if seen is not None:
-            seen(size)
-    return rules.artifact_id(digest.hexdigest())
-
-
 def published_if_long(
     workspace: Workspace,
     text: str,
     *,
-    limit: int = rules.OVERSIZE_CHARS,
     publisher: str = "",
     trace: str = "",
     now: datetime,
@@ -381,7 +386,7 @@ def published_if_long(
 
     Source: P8-025, P8-042.
     """
-    short, whole = rules.shortened(text, limit)
+    short, whole = rules.shortened(text)
     if whole:
         publish(
             workspace,

@@ -1,10 +1,15 @@
-"""Calls that wait for a place stand in line, so that a heartbeat leaves them their turn.
+"""Calls that wait: for a place, in line, and for agents, so that no circle waits for ever.
 
 Who calls tries again and again to take a place, and whoever starts runs takes
 one the moment it is free. So a call that has to wait leaves a mark that says
 since when, and holds the kernel lock of the mark; a heartbeat gives nobody who
 is younger what the call waits for. A mark that nobody holds, or whose time is
-over, counts for nothing: who was stopped on the way keeps nobody waiting.
+over, counts for nothing: a call that was stopped on the way keeps nobody waiting.
+
+A run that calls another agent waits for it, and while it waits nobody else can
+run it. Before it begins to wait, it leaves a mark that names both, likewise. A
+wait that would close a circle is refused instead, whatever traces the
+agents in it work for.
 
 Source: P8-060, XC-016.
 """
@@ -15,10 +20,15 @@ import os
 
 from council.core.record import Record
 from council.store import files
-from council.store.lock import try_lock
+from council.store.lock import Lock, try_lock
 from council.store.slots import is_held
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _PREFIX = "call-"
+_WAIT = "wait-"
 _PARTS = 5
 
 
@@ -81,3 +91,56 @@ def in_line(directory: str, now: int) -> list[Standing]:
         elif int(until) >= now and since.isdecimal():
             found.append(Standing(since=int(since), agent=agent, has_place=has_place == "1"))
     return sorted(found, key=lambda one: (one.since, one.agent))
+
+
+def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
+    """Begin to wait for an agent, or return the circle of agents that this would close.
+
+    Args:
+        directory: Where the places of runs lie.
+        waiter: The agent whose run waits.
+        target: Whom it waits for.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    files.make_folder(directory, mode=0o700)
+    with Lock(f"{directory}/waits.lock"):
+        circle = _circle(_waits(directory), waiter, target)
+        if circle:
+            return circle
+        path, descriptor = "", None
+        while descriptor is None:
+            path = f"{directory}/{_WAIT}{waiter}.{target}.{os.urandom(4).hex()}"
+            descriptor = try_lock(path)
+        return Mark(path=path, descriptor=descriptor)
+
+
+def _waits(directory: str) -> dict[str, list[str]]:
+    """Return who waits for whom; marks of the dead are taken away."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(directory)):
+        if not name.startswith(_WAIT):
+            continue
+        if not is_held(f"{directory}/{name}"):
+            files.remove(f"{directory}/{name}")
+            continue
+        waiter, _, rest = name.removeprefix(_WAIT).partition(".")
+        found.setdefault(waiter, []).append(rest.partition(".")[0])
+    return found
+
+
+def _circle(waits: dict[str, list[str]], waiter: str, target: str) -> list[str]:
+    """Return the agents from `waiter` over `target` back to `waiter`, none if there is no way."""
+    ways: list[list[str]] = [[waiter, target]]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop()
+        here = way[-1]
+        if here == waiter:
+            return way
+        if here not in seen:
+            seen.add(here)
+            following: Iterable[str] = waits.get(here, ())
+            ways += [[*way, one] for one in following]
+    return []

@@ -9,7 +9,8 @@ on from what was taken notice of, so no number is given twice.
 The log is read from its end, so what a command costs does not grow with it; where
 much was added that says no number, `long_log` counts it and hands it on in pieces. A
 line that its writer did not bring to its end was never acknowledged: the next
-writer cuts it off and keeps the bytes apart.
+writer cuts it off and keeps the bytes apart. Whatever else stands in a line, it is
+something that was said.
 
 Source: XC-001, A-20, `store.md` section 1.
 """
@@ -20,20 +21,43 @@ import json
 import os
 import stat
 
-from council.core.errors import InvalidStateError
+from council.core.errors import InvalidStateError, ignoring
+from council.core.nesting import read_json
+from council.core.record import Record
+from council.core.rooms.channel_records import message_from_record
+from council.core.rooms.channels import Message
 from council.store import files
-from council.store.rooms.message_lines import MOST, Tail, is_torn, numbered, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from datetime import datetime
+    from typing import Any
 
-    from council.core.rooms.channels import Message
-
+SOMEBODY = "somebody"
+DELETES = "deletes"
+MOST = 2**53
 NEWEST = 20
+_OURS = b'{"id":'
 _BLOCK_BYTES = 8 * 1024
 _NEAR_BYTES = 128 * 1024
+
+
+class Tail(Record):
+    """The end of a log.
+
+    `messages` are the newest, oldest first, `last_id` the number of the last line,
+    `said_id` that of the last line which says its own, 0 for none.
+    `torn` is what stands after the last whole line and is none, `open_line` tells
+    that the last line lacks only its end, `more` that this is only the first piece
+    of what is new: nothing may be added then.
+    """
+
+    messages: list[Message] = []
+    last_id: int = 0
+    said_id: int = 0
+    torn: bytes = b""
+    open_line: bool = False
+    more: bool = False
 
 
 def read_tail(
@@ -132,32 +156,33 @@ def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
     return [*lines, rest], b"", True
 
 
-def append(path: str, messages: Sequence[Message], tail: Tail, size: int) -> None:
-    """Add messages and bring them to the disk: from here on they hold.
+def append(path: str, message: Message, tail: Tail) -> None:
+    """Add a message and bring it to the disk: from here on it holds.
 
     Args:
         path: The log.
-        messages: With their numbers, which follow on `tail`.
+        message: With its number, which follows on `tail`.
         tail: The end as it was read under the lock; what is torn is cut off.
-        size: Where the log is cut if that is necessary.
 
     Raises:
         OSError: The system refuses; the log is as it was.
     """
-    data = b"".join(_line(one) for one in messages)
+    text = json.dumps(message.to_record(), ensure_ascii=False, separators=(",", ":"))
+    data = text.encode("utf-8", "surrogatepass") + b"\n"
     if tail.open_line:
         data = b"\n" + data
     flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK
     descriptor = _regular(files.opened(path, flags), path)
     try:
+        before = os.fstat(descriptor).st_size - len(tail.torn)
         if tail.torn:
-            os.ftruncate(descriptor, size - len(tail.torn))
-        before = os.fstat(descriptor).st_size
+            os.ftruncate(descriptor, before)
         try:
             files.write_all(descriptor, data)
             files.sync_data(descriptor)
         except BaseException as error:
-            _cut(descriptor, before)
+            with ignoring(OSError):  # else the line stays without having been promised
+                os.ftruncate(descriptor, before)
             if isinstance(error, OSError):
                 error.filename = path
             raise
@@ -165,32 +190,6 @@ def append(path: str, messages: Sequence[Message], tail: Tail, size: int) -> Non
         os.close(descriptor)
     if not before:
         files.sync_folder(os.path.dirname(path))
-
-
-def _cut(descriptor: int, end: int) -> None:
-    try:
-        os.ftruncate(descriptor, end)
-    except OSError:
-        return  # the line stays without having been promised
-
-
-def _line(message: Message) -> bytes:
-    text = json.dumps(message.to_record(), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass") + b"\n"
-
-
-def every(path: str, begun_at: datetime) -> Iterator[Message]:
-    """Yield all messages, oldest first: for minutes, never for a turn."""
-    tail = read_tail(path, begun_at, count=MOST)
-    yield from tail.messages
-
-
-def size_of(path: str) -> int:
-    """Return how long the log is, 0 where there is none."""
-    try:
-        return os.lstat(path).st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _opened(path: str) -> int:
@@ -203,3 +202,81 @@ def _regular(descriptor: int, path: str) -> int:
         os.close(descriptor)
         raise InvalidStateError(f"{path} is not a regular file", "put the message log back")
     return descriptor
+
+
+# --- Lines: what each says, and how they are numbered
+
+
+def read_at(descriptor: int, start: int, end: int) -> bytes:
+    """Return the bytes between two places, as far as the file goes."""
+    pieces = []
+    while start < end:
+        piece = os.pread(descriptor, end - start, start)
+        if not piece:
+            break
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)
+
+
+def is_torn(rest: bytes) -> bool:
+    """Tell a line of ours that was cut from one that a person left without its end."""
+    if b"\x00" in rest:
+        return True
+    ours = rest.startswith(_OURS) or _OURS.startswith(rest)
+    return ours and parsed(rest) is None
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a line is, None for none."""
+    try:
+        value = read_json(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def own_number(record: dict[str, Any], number: int) -> int:
+    """Return the number that a line says it has, 0 if it says none that can follow on `number`."""
+    said = record.get("id")
+    return said if type(said) is int and number < said < MOST else 0
+
+
+def numbered(
+    lines: list[bytes], begun_at: datetime, *, whole: bool, number: int = 0, said_id: int = 0
+) -> tuple[list[Message], int, int, int]:
+    """Return messages, the last number, the last that a line says, and the first that is sure.
+
+    Lines before the first with a number of its own are only counted where the block is
+    `whole`: it begins with the log, or after the line that has `number`.
+    """
+    messages: list[Message] = []
+    first, at = 1 if whole else 0, begun_at
+    for line in lines:
+        if not line.strip():
+            continue
+        record = parsed(line)
+        own = own_number(record, number) if record is not None else 0
+        if not own and not first:
+            continue
+        number = own or number + 1
+        said_id = number if own else said_id
+        first = first or number
+        message = _message(line, record, number, at)
+        at = message.at
+        messages.append(message)
+    deleted = {one.extra[DELETES] for one in messages if type(one.extra.get(DELETES)) is int}
+    kept = [one for one in messages if one.id not in deleted and DELETES not in one.extra]
+    return kept, number, said_id, first
+
+
+def _message(line: bytes, record: dict[str, Any] | None, number: int, at: datetime) -> Message:
+    if record is not None:
+        try:
+            message = message_from_record({**record, "id": number}, default_at=at)
+        except InvalidStateError:
+            pass  # a line that somebody wrote otherwise is still something that was said
+        else:
+            return message if message.author else message.copy(author=message.agent or SOMEBODY)
+    text = line.decode("utf-8", "replace").strip()
+    return Message(id=number, at=at, author=SOMEBODY, content=text)

@@ -2,40 +2,116 @@
 
 Who has the floor and why stands at the top in plain words. Mode, topic and
 members may be changed there or in the block; the rest is rendered from the
-block. Everything between the items is free text of people and stays.
+block. Everything between the items is free text of people and stays. The words are
+those of the language of the channel; every reader knows both.
 
-Source: A-20, DG-137, `store.md` sections 3 and 4.
+Source: A-20, DG-137, XC-012, `store.md` sections 3 and 4.
 """
 
 from __future__ import annotations
 
+from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.rooms.channel_records import channel_from_record
-from council.core.rooms.channels import Channel, Member
-from council.store.rooms.channel_words import (
-    FACTS,
-    MEMBERS,
-    TITLES,
-    cycle_line,
-    floor_line,
-    known,
-    role_of,
-    turns_line,
+from council.core.rooms.channels import (
+    TAKES_TURNS,
+    Channel,
+    Member,
+    Mode,
+    TurnState,
+    is_concluded,
 )
+from council.core.rooms.due import asked, tasks_of_turn
+from council.core.times import render_instant
 from council.store.statefile.marks import EOF, STATE, block_text, read_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from council.store.statefile.statefile import Page
 
 _CLOSE = b"\n-->"
 _STATE = f"\n{STATE}\n".encode()
 _LAST = f"\n{EOF}\n".encode()
 
+_TITLES = {"en": "# Channel: ", "fr": "# Salon : "}
+_MEMBERS = {"en": "## Members", "fr": "## Membres"}
+_FACTS = {
+    "en": {
+        "mode": "- **Mode:** ",
+        "topic": "- **Topic:** ",
+        "floor": "- **Floor:** ",
+        "turns": "- **Turns:** ",
+        "cycle": "- **This cycle:** ",
+    },
+    "fr": {
+        "mode": "- **Mode :** ",
+        "topic": "- **Sujet :** ",
+        "floor": "- **Parole :** ",
+        "turns": "- **Tours :** ",
+        "cycle": "- **Ce cycle :** ",
+    },
+}
+_WORDS = {
+    "en": {
+        "moderator": "moderator",
+        "person": "person",
+        "agent": "agent",
+        "closed": "nobody: this discussion is closed",
+        "since": " since {at}",
+        "calmed": "nobody{since}: {why}; a word from a person wakes the room",
+        "asleep": "nobody{since}: all have had their turn; the next message wakes the room",
+        "idle": "nobody{since}: all have had their turn; {who} is to complete the discussion",
+        "awaited": "{who}, has spoken; its text is awaited until {until}",
+        "speaking": "{who}, is speaking",
+        "not begun": "{who}, has not begun",
+        "then": "; then {next}",
+        "repetition": "calmed, the agents only repeated themselves",
+        "max-cycles": "calmed, the agents went on for too long without a person",
+        "disabled": "free: turns are not taken here",
+        "too few": "free: turns begin when an agent is here",
+        "dead": "nobody: in a report channel agents only post and are not woken",
+        "archived": "nobody: this channel is archived",
+        "turns": "{state}; cycle {cycle}; order {order}",
+        "passed": "{agent} passed",
+        "spoke": "{agent} spoke",
+        "none": "no turn has ended yet",
+        "over": "it is over",
+    },
+    "fr": {
+        "moderator": "modérateur",
+        "person": "personne",
+        "agent": "agent",
+        "closed": "personne : cette discussion est close",
+        "since": " depuis {at}",
+        "calmed": "personne{since} : {why} ; un mot d'une personne réveille le salon",
+        "asleep": "personne{since} : tous ont eu leur tour ; le prochain message réveille le salon",
+        "idle": "personne{since} : tous ont eu leur tour ; {who} doit clore la discussion",
+        "awaited": "{who}, a parlé ; son texte est attendu jusqu'à {until}",
+        "speaking": "{who}, parle",
+        "not begun": "{who}, n'a pas commencé",
+        "then": " ; puis {next}",
+        "repetition": "calmé, les agents ne faisaient que se répéter",
+        "max-cycles": "calmé, les agents ont continué trop longtemps sans une personne",
+        "disabled": "libre : ici on ne parle pas à tour de rôle",
+        "too few": "libre : on parle à tour de rôle dès qu'un agent est là",
+        "dead": "personne : dans un salon de rapport les agents publient et ne sont pas réveillés",
+        "archived": "personne : ce salon est archivé",
+        "turns": "{state} ; cycle {cycle} ; ordre {order}",
+        "passed": "{agent} a passé",
+        "spoke": "{agent} a parlé",
+        "none": "aucun tour n'est terminé",
+        "over": "il est fini",
+    },
+}
+# What stands for the language where it is none of ours.
+_USUAL = "en"
+
 
 def items(channel: Channel) -> list[tuple[str, str]]:
     """Return every item of the document with its key, in order."""
-    lang = known(channel.lang)
+    lang = _known(channel.lang)
     facts = {
         "mode": str(channel.mode),
         "topic": channel.topic or "-",
@@ -44,24 +120,17 @@ def items(channel: Channel) -> list[tuple[str, str]]:
         "cycle": cycle_line(channel, lang),
     }
     return [
-        ("h1", TITLES[lang] + channel.name),
-        *((key, FACTS[lang][key] + value) for key, value in facts.items()),
-        ("members", MEMBERS[lang]),
+        ("h1", _TITLES[lang] + channel.name),
+        *((key, _FACTS[lang][key] + value) for key, value in facts.items()),
+        ("members", _MEMBERS[lang]),
         *(
             (f"m:{one.account}", f"- {one.account} ({role_of(one, lang)})")
-            for one in _listed(channel)
+            for one in channel.members.values()
+            if one.account.isprintable() and " " not in one.account
         ),
         ("state", block_text(channel.to_record())),
         ("eof", EOF),
     ]
-
-
-def _listed(channel: Channel) -> list[Member]:
-    return [one for one in channel.members.values() if _is_plain(one.account)]
-
-
-def _is_plain(account: str) -> bool:
-    return account.isprintable() and " " not in account
 
 
 def default_gap(key: str, following: str) -> str:
@@ -73,7 +142,7 @@ def default_gap(key: str, following: str) -> str:
 
 
 def _kind(key: str) -> str:
-    return "fact" if key in FACTS["en"] else key[:2] if key.startswith("m:") else key
+    return "fact" if key in _FACTS["en"] else key[:2] if key.startswith("m:") else key
 
 
 def render(channel: Channel, page: Page | None = None) -> bytes:
@@ -171,12 +240,12 @@ def _lines(text: str, end: int, page: Page) -> list[tuple[int, int, str]]:
 
 def _item_of(line: str, listing: bool) -> tuple[str, str]:
     plain = line.rstrip()
-    if plain in MEMBERS.values():
+    if plain in _MEMBERS.values():
         return "members", ""
-    for title in TITLES.values():
+    for title in _TITLES.values():
         if plain.startswith(title.rstrip()):
             return "h1", plain[len(title) :].strip()
-    for facts in FACTS.values():
+    for facts in _FACTS.values():
         for key, prefix in facts.items():
             if plain.startswith(prefix.rstrip()):
                 return key, plain[len(prefix.rstrip()) :].strip()
@@ -185,3 +254,86 @@ def _item_of(line: str, listing: bool) -> tuple[str, str]:
         if account and (not rest or (rest.startswith("(") and rest.endswith(")"))):
             return f"m:{account}", rest[1:-1]
     return "", ""
+
+
+# --- Words
+
+
+def _known(lang: str) -> str:
+    """Return the language whose words are used."""
+    return lang if lang in _WORDS else _USUAL
+
+
+def role_of(one: Member, lang: str = _USUAL) -> str:
+    """Return what a member is, for people."""
+    words = _WORDS[_known(lang)]
+    if one.moderator:
+        return words["moderator"]
+    if not one.agent:
+        return words["person"]
+    return words["agent"] if one.agent == one.account else f"{words['agent']} {one.agent}"
+
+
+def floor_line(channel: Channel, lang: str = _USUAL) -> str:
+    """Say who has the floor and why, in one line."""
+    words = _WORDS[_known(lang)]
+    if is_concluded(channel):
+        return words["closed"]
+    if channel.state not in TAKES_TURNS:
+        too_few = channel.state is TurnState.DISABLED and channel.mode in _WITH_TURNS
+        return words["too few" if too_few else _WITHOUT_TURNS[channel.state]]
+    if not channel.speaker:
+        since = _since(channel.dormant_at, words)
+        if channel.calmed:
+            why = words.get(channel.calmed, channel.calmed)
+            return words["calmed"].format(since=since, why=why)
+        waiting = asked(channel)
+        return words["idle" if waiting else "asleep"].format(since=since, who=waiting)
+    who = f"{channel.speaker}{_since(channel.turn_at, words)}"
+    if channel.delivery is not None:
+        until = render_instant(channel.delivery.ends_at)
+        return words["awaited"].format(who=who, until=until)
+    runs = any(one.state is TaskState.R and one.ends_at for one in tasks_of_turn(channel))
+    begun = runs or channel.began_at is not None
+    said = words["speaking" if begun else "not begun"].format(who=who)
+    following = next_speaker(channel)
+    return said + words["then"].format(next=following) if following else said
+
+
+_WITH_TURNS = (Mode.CHAT, Mode.DISCUSSION)
+_WITHOUT_TURNS = {
+    TurnState.DISABLED: "disabled",
+    TurnState.DEAD: "dead",
+    TurnState.ARCHIVED: "archived",
+}
+
+
+def _since(instant: datetime | None, words: dict[str, str]) -> str:
+    return words["since"].format(at=render_instant(instant)) if instant is not None else ""
+
+
+def next_speaker(channel: Channel) -> str:
+    """Return who speaks next in this cycle, "" when the cycle ends with this turn."""
+    if channel.speaker not in channel.speakers:
+        return ""
+    after = channel.speakers[channel.speakers.index(channel.speaker) + 1 :]
+    here = {one.agent for one in channel.members.values()}
+    return next((one for one in after if one in here), "")
+
+
+def turns_line(channel: Channel, lang: str = _USUAL) -> str:
+    """Say how turns are taken."""
+    if channel.state not in TAKES_TURNS:
+        return str(channel.state)
+    order = ", ".join(channel.speakers) or "-"
+    words = _WORDS[_known(lang)]
+    return words["turns"].format(state=channel.state, cycle=channel.cycle, order=order)
+
+
+def cycle_line(channel: Channel, lang: str = _USUAL) -> str:
+    """Say how the turns of this cycle ended."""
+    words = _WORDS[_known(lang)]
+    ended = [
+        words["passed" if one.empty else "spoke"].format(agent=one.agent) for one in channel.results
+    ]
+    return ", ".join(ended) or words["over" if channel.cycle and not channel.speaker else "none"]

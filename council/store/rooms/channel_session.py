@@ -28,8 +28,8 @@ from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
+from council.store.rooms.channel_messages import Tail
 from council.store.rooms.channel_places import ChannelPlaces
-from council.store.rooms.message_lines import Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class ChannelSession(Document):
             self.say([Event(type="log.shortened", data={"seen": seen, "last": end.last_id})])
         if end.torn:
             self.keep_bytes("a message whose writer died", end.torn)
-        log.append(self.files.messages, [said], end, log.size_of(self.files.messages))
+        log.append(self.files.messages, said, end)
         self.tail_of_log = Tail(messages=[*end.messages, said], last_id=said.id, said_id=said.id)
         return said
 
@@ -183,11 +183,8 @@ class ChannelSession(Document):
         Raises:
             OSError: The system refuses.
         """
-        self._signals = self._goes_on(channel)
-        channel = self._next(channel)
-        page = page if page is not None and page.gaps else None
-        data = channel_page.render(channel, page)
-        self.write(data, self.line(sha256_hex(data), channel.rev, events, actor, page is None))
+        channel, page, data, head = self._next(channel, page, events, actor)
+        self.write(data, head)
         self._signals = True
         self.stand(channel, page, data)
 
@@ -202,36 +199,40 @@ class ChannelSession(Document):
             theirs: What they wrote.
             events: What happened.
         """
-        self._signals = self._goes_on(channel)
-        channel = self._next(channel)
-        kept = page if page.gaps else None
-        data = channel_page.render(channel, kept)
-        head = self.line(sha256_hex(data), channel.rev, events, "external", kept is None)
+        channel, kept, data, head = self._next(channel, page, events, "external")
         self.add({**head, "seen": sha256_hex(theirs)}, data, theirs)
         self.stand(channel, kept, data)
 
-    def _goes_on(self, channel: Channel) -> bool:
-        """Return true if the floor goes to somebody, so that a signal is due."""
-        if self._waiting and self._signals:
-            return True  # what somebody else wrote gave it on, and is shown together with this
-        before = getattr(self, "channel", None)
-        return bool(channel.speaker) and (before is None or before.turn != channel.turn)
+    def _next(
+        self, channel: Channel, page: Page | None, events: Sequence[Event], actor: str
+    ) -> tuple[Channel, Page | None, bytes, dict[str, Any]]:
+        """Return the next revision, the free text in it, its text, and the head of its line.
 
-    def _next(self, channel: Channel) -> Channel:
-        return channel.copy(
+        Where the floor goes to somebody with it, a signal is due.
+        """
+        # What somebody else wrote may have given it on, and is shown together with this.
+        if not (self._waiting and self._signals):
+            before = getattr(self, "channel", None)
+            goes_on = before is None or before.turn != channel.turn
+            self._signals = bool(channel.speaker) and goes_on
+        channel = channel.copy(
             rev=max(channel.rev, self.last.get("rev", -1)) + 1,
             updated_at=self.now,
             signalled=channel.turn,
         )
+        page = page if page is not None and page.gaps else None
+        data = channel_page.render(channel, page)
+        return channel, page, data, self.line(data, channel.rev, events, actor, page is None)
 
     def stand(self, channel: Channel, page: Page | None, data: bytes) -> None:
         """Take a revision for the one that stands."""
         self.channel, self.page, self.text = channel, page, data
 
     def line(
-        self, digest: str, rev: int, events: Sequence[Event], actor: str, untouched: bool
+        self, data: bytes, rev: int, events: Sequence[Event], actor: str, untouched: bool
     ) -> dict[str, Any]:
-        """Return the head of the line of a revision."""
+        """Return the head of the line of a revision with this text."""
+        digest = sha256_hex(data)
         return {
             "op": "",
             "by": actor,
@@ -314,7 +315,7 @@ class ChannelSession(Document):
         behind = {"rev": channel.rev, "known": self.last["rev"]}
         page = channel_page.parse(decoded(data))
         events = [Event(type="journal.behind", data=behind)]
-        self.add(self.line(sha256_hex(data), channel.rev, events, "", not page.gaps), data)
+        self.add(self.line(data, channel.rev, events, "", not page.gaps), data)
         self.stand(channel, page, data)
 
     def begin_from_file(self) -> None:

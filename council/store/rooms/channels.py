@@ -20,7 +20,7 @@ from council.store.rooms.channel_places import ChannelPlaces, channel_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from council.core.events import Event
@@ -177,13 +177,8 @@ class Channels:
             session.commit(channel, page=None, events=events, actor=channel.created_by)
             return session.channel
 
-    def messages(self, channel: Channel) -> Iterator[Message]:
-        """Yield all messages of a channel, oldest first."""
-        places = ChannelPlaces(self.workspace, channel.channel_id)
-        return log.every(places.messages, channel.created_at)
-
-    def newest(self, channel: Channel, count: int) -> list[Message]:
-        """Return the newest messages of a channel, oldest first."""
+    def newest(self, channel: Channel, count: int = log.MOST) -> list[Message]:
+        """Return the newest messages of a channel, oldest first; without `count` all of them."""
         places = ChannelPlaces(self.workspace, channel.channel_id)
         found = log.read_tail(places.messages, channel.created_at, count=count, note=places.counted)
         return found.messages[-count:]

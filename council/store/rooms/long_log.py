@@ -21,7 +21,7 @@ from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
 from council.store import notes
-from council.store.rooms import message_lines as log
+from council.store.rooms import channel_messages as log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

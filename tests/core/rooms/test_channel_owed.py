@@ -6,7 +6,9 @@ import pytest
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import MAX_ATTEMPTS, Archive, Wake
-from council.core.rooms.channel_owed import (
+from council.core.rooms.channels import ChannelStep, Mode, TurnState
+from council.core.rooms.discussions import called_back, completed, minuted, reminded
+from council.core.rooms.due import (
     CallBack,
     PostGuide,
     Remind,
@@ -14,16 +16,12 @@ from council.core.rooms.channel_owed import (
     Signal,
     next_due,
     pending,
-)
-from council.core.rooms.channel_tasks import (
     summary_queued,
     task_failed,
     task_queued,
     task_refused,
     task_started,
 )
-from council.core.rooms.channels import ChannelStep, Mode, TurnState
-from council.core.rooms.discussions import called_back, completed, minuted, reminded
 from council.core.rooms.floor import members_changed
 from tests.core.rooms.samples import GUIDE, HOUR, MINUTE, MODERATOR, SECOND, Room, members
 

@@ -8,7 +8,7 @@ import pytest
 
 from council.core.errors import InvalidInputError
 from council.core.rooms.channels import Message
-from council.core.rooms.delivery import (
+from council.core.rooms.floor import (
     final_text,
     gist,
     has_arrived,

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from council.core.errors import RefusedError
-from council.core.events import Event
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,
     SILENT_MODEL,
@@ -16,11 +15,12 @@ from council.core.rooms.channels import (
     Member,
     Message,
     Mode,
+    Transaction,
     TurnState,
     is_asleep,
 )
+from council.core.rooms.cycles import take_notice, wake
 from council.core.rooms.floor import begin, change_mode, end, members_changed, settle
-from council.core.rooms.hearing import take_notice, wake
 from tests.core.rooms.samples import HOUR, MINUTE, MODERATOR, NOW, SECOND, Room, members, unopened
 
 LONG = "x" * 60 + " and so the bridge shall be built of wood, as ann has said."
@@ -559,13 +559,12 @@ def test_a_message_is_taken_notice_of_once():
     room = Room("ann", "bob")
     room.all_pass()
     room.append("zoe", "hello")
-    events: list[Event] = []
-    once = room.channel.copy()
-    take_notice(once, room.log[0], room.now, events, FloorRules())
-    assert (once.speaker, bool(events)) == ("ann", True)
-    twice = once.copy()
-    take_notice(twice, room.log[0], room.now, later := [], FloorRules())
-    assert (twice, later) == (once, [])
+    once = Transaction(room.channel, room.now, FloorRules())
+    take_notice(once, room.log[0])
+    assert (once.channel.speaker, bool(once.events)) == ("ann", True)
+    twice = Transaction(once.channel, room.now, FloorRules())
+    take_notice(twice, room.log[0])
+    assert (twice.channel, twice.events) == (once.channel, [])
 
 
 def test_a_message_whose_writer_died_before_telling_wakes_the_room_at_the_next_look():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.rooms.identities import registry_of
-from council.core.rooms.identity_scan import is_source, scan
+from council.core.rooms.identities import is_source, registry_of, scan
 
 EGO = {
     "columns": ["discord-id", "..."],

@@ -16,8 +16,8 @@ from council.core.errors import (
     NotFoundError,
     RefusedError,
 )
-from council.core.rooms.channel_owed import pending
 from council.core.rooms.channels import Channel, MessageKind, Mode, TurnState
+from council.core.rooms.due import pending
 from council.core.times import render_instant
 from council.operations.place import Place, open_place
 from council.operations.rooms import channels, discussing, rooms, showing, turns

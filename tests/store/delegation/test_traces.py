@@ -11,6 +11,7 @@ import pytest
 
 from council.core.delegation.delegation import Call, Sent
 from council.core.errors import InvalidStateError, NewerVersionError, RefusedError
+from council.store.delegation.line import begin_wait
 from council.store.delegation.policies import policy_path, read_policy
 from council.store.delegation.traces import (
     _record_of,
@@ -29,7 +30,6 @@ from council.store.delegation.transcripts import (
     transcript_path,
     transcript_size,
 )
-from council.store.delegation.waits import begin_wait
 from council.store.paths import Workspace
 from council.store.slots import Slots, is_held
 from tests.conftest import NOW

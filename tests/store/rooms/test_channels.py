@@ -15,9 +15,9 @@ from council.core.rooms import floor
 from council.core.rooms.channels import RULES, Channel, Member, Message, Mode, TurnState
 from council.store.paths import Workspace
 from council.store.rooms import channel_messages as log
-from council.store.rooms import channel_page, channel_words
+from council.store.rooms import channel_page
+from council.store.rooms.channel_messages import DELETES
 from council.store.rooms.channels import Channels
-from council.store.rooms.message_lines import DELETES
 from tests.store.journals import whole_texts
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
@@ -109,18 +109,18 @@ def test_an_unknown_channel_is_not_found_and_leaves_no_trace(store, workspace):
 def test_a_document_says_in_plain_words_who_has_the_floor_and_why():
     asleep = room("owl", "gecko").copy(speaker="", dormant_at=NOW)
 
-    assert channel_words.floor_line(room("owl", "gecko")).startswith(
+    assert channel_page.floor_line(room("owl", "gecko")).startswith(
         "owl since 2026-02-08T20:00:00Z"
     )
-    assert "all have had their turn" in channel_words.floor_line(asleep)
-    assert "only repeated" in channel_words.floor_line(asleep.copy(calmed="repetition"))
-    assert "too long" in channel_words.floor_line(asleep.copy(calmed="max-cycles"))
-    assert "when an agent is here" in channel_words.floor_line(room("alice"))
-    assert channel_words.cycle_line(asleep) == "it is over"
-    assert channel_words.cycle_line(room("owl", "gecko")) == "no turn has ended yet"
+    assert "all have had their turn" in channel_page.floor_line(asleep)
+    assert "only repeated" in channel_page.floor_line(asleep.copy(calmed="repetition"))
+    assert "too long" in channel_page.floor_line(asleep.copy(calmed="max-cycles"))
+    assert "when an agent is here" in channel_page.floor_line(room("alice"))
+    assert channel_page.cycle_line(asleep) == "it is over"
+    assert channel_page.cycle_line(room("owl", "gecko")) == "no turn has ended yet"
     work = room("owl", "gecko").copy(mode=Mode.WORK, state=TurnState.DISABLED, speaker="")
-    assert "turns are not taken" in channel_words.floor_line(work)
-    assert "only post" in channel_words.floor_line(room("owl", mode=Mode.REPORT))
+    assert "turns are not taken" in channel_page.floor_line(work)
+    assert "only post" in channel_page.floor_line(room("owl", mode=Mode.REPORT))
 
 
 def test_an_unchanged_document_is_not_touched(store, document):
@@ -401,7 +401,7 @@ def test_a_french_document_says_the_same_and_is_read_like_an_english_one(store, 
 
 @pytest.mark.req("XC-012")
 def test_the_words_are_there_in_both_languages():
-    assert set(channel_words._WORDS["en"]) == set(channel_words._WORDS["fr"])
-    for key, words in channel_words._WORDS["en"].items():
-        french = channel_words._WORDS["fr"][key]
+    assert set(channel_page._WORDS["en"]) == set(channel_page._WORDS["fr"])
+    for key, words in channel_page._WORDS["en"].items():
+        french = channel_page._WORDS["fr"][key]
         assert words.count("{") == french.count("{"), key

@@ -26,23 +26,23 @@ from council.core.nesting import read_json
 from council.core.times import render_instant
 from council.store import events, files
 from council.store.conversations import sealed
-from council.store.conversations.erasing import matter_of, overwrite_lines
 from council.store.conversations.minutes import DATA_SUFFIX
 from council.store.conversations.opening import Door
 from council.store.conversations.places import Places, decoded, is_closed
 from council.store.conversations.pruning import CLOSED_COPY
-from council.store.conversations.purging import (
+from council.store.documents import journal, version_one
+from council.store.lock import DEFAULT_TIMEOUT_S
+from council.store.purging.conversations import minutes_of
+from council.store.purging.erasing import overwrite_lines, scope_of
+from council.store.purging.subjects import (
     Purged,
     contains,
-    minutes_of,
     refuse_running,
     remove,
     remove_torn,
     tasks_of,
     walked,
 )
-from council.store.documents import journal, version_one
-from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.statefile import statefile
 from council.store.statefile.marks import ENTRY
 from council.store.statefile.quoting import MARK, quoted
@@ -188,7 +188,7 @@ def purge_entry(
         ConflictError: A run for the conversation is under way.
         CouncilError: The system refuses; repeated, it goes on.
     """
-    refuse_running(workspace, matter_of(conversation_id), max_runs)
+    refuse_running(workspace, scope_of(conversation_id), max_runs)
     places = Places(workspace, name, conversation_id)
     done = Purged(conversation_id=conversation_id)
     door = Door(workspace, False, DEFAULT_TIMEOUT_S)
@@ -293,7 +293,7 @@ def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -
         for path in files.paths_in(folder):
             if os.path.basename(path) not in used and _holds(path, trail):
                 remove(path, done.files, done)
-    for path in (*files.paths_in(workspace.runs, f"{owner}."), *tasks_of(workspace, owner)):
+    for path in (*files.paths_in(workspace.runs, f"{owner}."), *tasks_of(workspace, f"{owner}.")):
         if any(_is_of(path, old.task) for old in trail.olds) and _holds(path, trail):
             remove(path, done.runs, done)
         else:

@@ -1,4 +1,4 @@
-"""Taking what was delegated in the traces of a matter out of a workspace, for good.
+"""Taking what was delegated in the traces of a scope out of a workspace, for good.
 
 Its ledger, its briefs, the logs of its runs and the transcripts of its
 workflows go. Of files that hold other things as well, its lines are overwritten
@@ -17,7 +17,6 @@ from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.core.reporting.trace_context import is_w3c
 from council.store import files
-from council.store.conversations.erasing import erase_events, erase_lines
 from council.store.delegation import briefs
 from council.store.delegation.traces import (
     delegation_folder,
@@ -28,43 +27,44 @@ from council.store.delegation.traces import (
     traces,
 )
 from council.store.delegation.transcripts import END
+from council.store.purging.erasing import erase_events, erase_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.core.delegation.delegation import Call, Sent, Trace
-    from council.store.conversations.erasing import Matter
     from council.store.paths import Workspace
+    from council.store.purging.erasing import Scope
 
 
-def call_runs(workspace: Workspace, matter: Matter) -> list[str]:
-    """Return the files of the runs that answered calls in the traces of a matter, or for it."""
-    names = [*(f"call.{one}" for one in matter.traces), *matter.calls]
+def call_runs(workspace: Workspace, scope: Scope) -> list[str]:
+    """Return the files of the runs that answered calls in the traces of a scope, or for it."""
+    names = [*(f"call.{one}" for one in scope.traces), *scope.calls]
     return [path for one in names for path in files.paths_in(workspace.runs, f"{one}.")]
 
 
-def with_calls(workspace: Workspace, matter: Matter) -> Matter:
-    """Return a matter with the calls that were made for it in traces of others."""
-    found = [f"call.{trace}.{one.number}" for trace, one in _lent(workspace, matter)]
-    return matter.copy(calls=tuple(found))
+def with_calls(workspace: Workspace, scope: Scope) -> Scope:
+    """Return a scope with the calls that were made for it in traces of others."""
+    found = [f"call.{trace}.{one.number}" for trace, one in _lent(workspace, scope)]
+    return scope.copy(calls=tuple(found))
 
 
-def _lent(workspace: Workspace, matter: Matter) -> Iterator[tuple[str, Call]]:
+def _lent(workspace: Workspace, scope: Scope) -> Iterator[tuple[str, Call]]:
     for trace in traces(workspace):
-        if trace in matter.traces:
+        if trace in scope.traces:
             continue
         try:
             calls = read_trace(workspace, trace).calls
         except CouncilError:
             continue  # `doctor` names it
-        yield from ((trace, one) for one in calls if one.owner in matter.owners)
+        yield from ((trace, one) for one in calls if one.owner in scope.owners)
 
 
-def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
-    """Return the ledgers of a matter, with their locks, and its briefs."""
+def ledgers_of(workspace: Workspace, scope: Scope) -> list[str]:
+    """Return the ledgers of a scope, with their locks, and its briefs."""
     found = []
-    for trace in matter.traces:
+    for trace in scope.traces:
         found += trace_files(workspace, trace)
         # A short trace begins the names of others, too: such a brief says itself whose it is.
         own = {one.path for one in briefs.briefs(workspace, trace)}
@@ -76,46 +76,46 @@ def ledgers_of(workspace: Workspace, matter: Matter) -> list[str]:
     return found
 
 
-def forget_calls(workspace: Workspace, matter: Matter) -> list[str]:
-    """Take away what was delegated in the traces of a matter; return the files.
+def forget_calls(workspace: Workspace, scope: Scope) -> list[str]:
+    """Take away what was delegated in the traces of a scope; return the files.
 
     Raises:
         CouncilError: The system refuses; repeated, it goes on.
     """
-    lent = list(_lent(workspace, matter))
-    matter = with_calls(workspace, matter)
+    lent = list(_lent(workspace, scope))
+    scope = with_calls(workspace, scope)
     handed = [f"{workspace.briefs}/{one.brief}.json" for _, one in lent if one.brief]
-    own = [*ledgers_of(workspace, matter), *call_runs(workspace, matter)]
+    own = [*ledgers_of(workspace, scope), *call_runs(workspace, scope)]
     own += [path for path in handed if os.path.lexists(path)]
     for folder in files.paths_in(workspace.agents):
         agent = os.path.basename(folder)
         if not is_name(agent):
             continue
-        workflows = {workflow_session(agent, one) + END for one in matter.traces}
+        workflows = {workflow_session(agent, one) + END for one in scope.traces}
         for path in files.paths_in(workspace.sessions(agent)):
             if os.path.basename(path) in workflows:
                 own.append(path)
             elif path.endswith(END):
-                erase_lines(path, matter)
+                erase_lines(path, scope)
     for path in files.paths_in(f"{workspace.protocol}/inbox"):
         if path.endswith(END):
-            erase_lines(path, matter)
+            erase_lines(path, scope)
     if lent:
-        erase_events(workspace, matter)
+        erase_events(workspace, scope)
     for path in own:
         with files.explaining("remove", path):
             os.unlink(path)
     if os.path.isdir(delegation_folder(workspace)):
-        edit_sent(workspace, lambda sent: (_without(sent, matter), None), anew=True)
+        edit_sent(workspace, lambda sent: (_without(sent, scope), None), anew=True)
     for trace in {trace for trace, _ in lent}:
-        edit_trace(workspace, trace, lambda ledger: _blank(ledger, matter), anew=True)
+        edit_trace(workspace, trace, lambda ledger: _blank(ledger, scope), anew=True)
     return own
 
 
-def _blank(ledger: Trace, matter: Matter) -> None:
+def _blank(ledger: Trace, scope: Scope) -> None:
     """Leave of calls that they were made, and when."""
     for one in ledger.calls:
-        if one.owner in matter.owners:
+        if one.owner in scope.owners:
             one.message = one.brief = one.owner = one.task_hash = ""
             one.refs, one.result = [], None
 
@@ -143,5 +143,5 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
     return found
 
 
-def _without(sent: list[Sent], matter: Matter) -> list[Sent]:
-    return [one for one in sent if one.trace not in matter.traces]
+def _without(sent: list[Sent], scope: Scope) -> list[Sent]:
+    return [one for one in sent if one.trace not in scope.traces]

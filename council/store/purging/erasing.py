@@ -1,4 +1,4 @@
-"""Taking one matter out of the event log and its like, whose files others go on writing to.
+"""Taking one subject out of the event log and its like, whose files others go on writing to.
 
 Lines are overwritten in their place with a line of the same length that says
 only that there was one. So nobody has to keep from appending, no event of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ERASED = "event.erased"
 
 
-class Matter(Record):
+class Scope(Record):
     """What is to be forgotten: a conversation, a channel, or contexts that go on in each other.
 
     Args:
@@ -49,7 +49,7 @@ class Matter(Record):
         return (*self.marks, *(f'"{one}'.encode() for one in names))
 
     def is_about(self, record: object) -> bool:
-        """Tell whether a line, an event or a letter, belongs to it."""
+        """Return true if a line, an event or a letter, belongs to it."""
         if not isinstance(record, dict):
             return False
         name = str(record.get("eventId") or record.get("id"))
@@ -65,41 +65,41 @@ class Matter(Record):
         )
 
 
-def matter_of(conversation_id: str) -> Matter:
-    """Return what a conversation is to whoever forgets it."""
+def scope_of(conversation_id: str) -> Scope:
+    """Return what goes with a conversation."""
     trace = trace_of(conversation_id)
-    return Matter(
+    return Scope(
         owners=(conversation_id,),
         traces=(trace,),
         marks=(conversation_id.encode(), trace.encode()),
     )
 
 
-def erase_events(workspace: Workspace, matter: Matter) -> int:
-    """Erase the events of a matter; return how many there were.
+def erase_events(workspace: Workspace, scope: Scope) -> int:
+    """Erase the events of a scope; return how many there were.
 
     Raises:
         CouncilError: The system refuses.
     """
-    return sum(erase_lines(f"{workspace.events}/{day}", matter) for day in events.days(workspace))
+    return sum(erase_lines(f"{workspace.events}/{day}", scope) for day in events.days(workspace))
 
 
-def erase_lines(path: str, matter: Matter) -> int:
-    """Overwrite the lines of a file that are about a matter; return how many were.
+def erase_lines(path: str, scope: Scope) -> int:
+    """Overwrite the lines of a file that are about a scope; return how many were.
 
     Lines of others that only mention it stay, without its marks.
 
     Raises:
         CouncilError: The system refuses.
     """
-    needles = matter.needles
+    needles = scope.needles
 
     def instead(line: bytes) -> tuple[bytes, bool] | None:
         if not any(one in line for one in needles):
             return None
-        if _is_about(line, matter):
+        if _is_about(line, scope):
             return _erased(line), True
-        masked = _masked(line, matter.marks)
+        masked = _masked(line, scope.marks)
         return (masked, False) if masked != line else None
 
     return overwrite_lines(path, instead)
@@ -145,7 +145,7 @@ def overwrite_lines(path: str, instead: Callable[[bytes], tuple[bytes, bool] | N
 
 
 def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
-    """Overwrite marks of a matter, wherever they stand in a file, in their place.
+    """Overwrite marks of a scope, wherever they stand in a file, in their place.
 
     Raises:
         CouncilError: The system refuses.
@@ -166,12 +166,12 @@ def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
             os.close(descriptor)
 
 
-def _is_about(line: bytes, matter: Matter) -> bool:
+def _is_about(line: bytes, scope: Scope) -> bool:
     try:
         record = read_json(line)
     except ValueError:
         return line.startswith(b"{")  # torn: nobody can read it anyway
-    return matter.is_about(record)
+    return scope.is_about(record)
 
 
 def _erased(line: bytes) -> bytes:

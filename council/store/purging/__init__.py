@@ -1,0 +1,1 @@
+"""Forgetting for good: conversations, channels, contexts, single contributions."""

@@ -1,0 +1,329 @@
+"""Forgetting one subject everywhere: what all purges have in common, whatever is forgotten.
+
+A note is written first and taken away last. It names what is to go and says
+nothing of what was in it, so a purge that was killed is finished by the next
+one, or by `gc`, wherever it was cut off. What others wrote is left alone: it is only named.
+
+Source: XC-018, `trust.md` (forgetting).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+
+from council.core.delegation.artifacts import PREFIX
+from council.core.errors import ConflictError, CouncilError, InvalidStateError
+from council.core.ids import is_name, split_task_id
+from council.core.nesting import read_json
+from council.core.record import Record
+from council.store import files, tally
+from council.store.delegation import artifact_care, artifacts
+from council.store.purging.calls import call_runs, forget_calls, ledgers_of, with_calls
+from council.store.purging.erasing import Scope, erase_events
+from council.store.slots import Slots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from council.store.paths import Workspace
+
+SET_ASIDE = ".purging-"
+_RUNS = ("split-", "compose-")
+_END = ".json"
+_FIRST, _SAYS = "purging", "what is named here goes"
+
+
+class Purged(Record):
+    """What was taken away: paths (or numbers of events) by kind, and what still mentions it."""
+
+    conversation_id: str
+    files: list[str] = []
+    minutes: list[str] = []
+    tasks: list[str] = []
+    runs: list[str] = []
+    calls: list[str] = []
+    artifacts: list[str] = []
+    history: int = 0
+    events: int = 0
+    size_bytes: int = 0
+    begun: bool = False
+    left: list[str] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing of it, nor of a purge of it that was cut off."""
+        lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
+        return not any((*lists, self.history, self.events, self.begun))
+
+    def count_history(self, folder: str) -> None:
+        """Count the files in a folder that is about to be taken away."""
+        for within, _, names in os.walk(folder):
+            self.history += len(names)
+            self.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
+
+
+class Subject:
+    """What is to be forgotten: a conversation, a channel or a context; each says what is its own.
+
+    Args:
+        workspace: Where.
+        name: Its id.
+
+    Attributes:
+        scope: What goes with it, once `purge` has begun.
+        done: What was taken away.
+    """
+
+    kind: str
+    hint: str  # where to look for those that there are
+    scope: Scope
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.workspace = workspace
+        self.name = name
+        self.done = Purged(conversation_id=name)
+
+    def purge(self, max_runs: int) -> Purged:
+        """Take away everything that is kept of it. Repeatable, wherever it was cut off.
+
+        Raises:
+            NotFoundError: There is nothing of it.
+            ConflictError: It is open, or a run for it is under way.
+            LockTimeoutError: Somebody works on it for too long.
+            CouncilError: The system refuses; repeated, it goes on.
+        """
+        done, doomed = self.done, _read_note(self)
+        done.begun = doomed is not None
+        if doomed is None:
+            self.scope = self._found()
+        self._check(max_runs)
+        with files.explaining("purge", self._place()):
+            if doomed is None:
+                doomed = _write_note(self)
+            self._take_away()
+            _sweep(self.workspace, self.scope, doomed, done)
+            self._close()
+            _end_note(self)
+        done.left = sorted(set(self._mentions()))
+        return done
+
+    # What one kind does in its own way.
+
+    def _place(self) -> str:
+        """Return the path that an error names."""
+        raise NotImplementedError
+
+    def _found(self) -> Scope:
+        """Return what is to be forgotten with it."""
+        raise NotImplementedError
+
+    def _check(self, max_runs: int) -> None:
+        """Refuse where it cannot be forgotten now."""
+        refuse_running(self.workspace, self.scope, max_runs)
+
+    def _sources(self) -> Iterable[str] | None:
+        """Return the files that hold what was said in it.
+
+        The artifacts that they name go with it where nothing else refers to them. None
+        where those of its traces alone go.
+        """
+        raise NotImplementedError
+
+    def _take_away(self) -> None:
+        """Take away the files that are its own, first those by which it would be opened."""
+        raise NotImplementedError
+
+    def _close(self) -> None:
+        """Do what comes last."""
+
+    def _mentions(self) -> Iterable[str]:
+        """Return the files that others wrote and that name it."""
+        raise NotImplementedError
+
+
+def note_path(workspace: Workspace, kind: str, name: str) -> str:
+    """Return the note of the purge of a subject."""
+    return f"{workspace.control}/{SET_ASIDE}{kind}-{name}{_END}"
+
+
+def begun(workspace: Workspace, kind: str) -> list[str]:
+    """Return the names of what somebody has begun to purge and did not finish."""
+    start = note_path(workspace, kind, "").removesuffix(_END)
+    found = files.paths_in(workspace.control, os.path.basename(start))
+    return [one.removeprefix(start).removesuffix(_END) for one in found if one.endswith(_END)]
+
+
+def _read_note(subject: Subject) -> list[str] | None:
+    """Take over the scope of a purge that was begun; return the artifacts that go, None for none.
+
+    Raises:
+        InvalidStateError: The note cannot be understood.
+    """
+    path = note_path(subject.workspace, subject.kind, subject.name)
+    standing = files.read_stable(path)
+    if standing is None:
+        return None
+    try:
+        record = read_json(standing.data)
+        subject.scope = Scope(
+            owners=tuple(record["owners"]),
+            traces=tuple(record["traces"]),
+            marks=tuple(one.encode("ascii") for one in record.get("marks", ())),
+        )
+        return [PREFIX + one for one in record["artifacts"]]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise InvalidStateError(f"{path} is no note of a purge", "remove it") from None
+
+
+def _write_note(subject: Subject) -> list[str]:
+    """Write down what is to go, durably; return the artifacts that go."""
+    scope = subject.scope
+    doomed = sorted(_artifacts(subject.workspace, scope, subject._sources()))
+    record = {
+        _FIRST: _SAYS,
+        "owners": list(scope.owners),
+        "traces": list(scope.traces),
+        **({"marks": [one.decode("ascii") for one in scope.marks]} if scope.marks else {}),
+        # Without their beginning: an id that stands anywhere is needed.
+        "artifacts": [one.removeprefix(PREFIX) for one in doomed],
+    }
+    path = note_path(subject.workspace, subject.kind, subject.name)
+    files.replace(path, json.dumps(record).encode("ascii"), mode=0o600)
+    return doomed
+
+
+def _end_note(subject: Subject) -> None:
+    """Take the note away: nothing is left to be done."""
+    control = subject.workspace.control
+    files.remove(note_path(subject.workspace, subject.kind, subject.name))
+    for path in files.paths_in(control, files.TEMPORARY):
+        # Somebody who purged died before a note had its name; one purges at a time.
+        if files.content_of(path).startswith(f'{{"{_FIRST}": "{_SAYS}"'.encode()):
+            files.remove(path)
+    files.sync_folder(control)
+
+
+def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None) -> set[str]:
+    """Return the artifacts of a scope's traces and those that its files name, and so on."""
+    ahead: list[str] = []
+    for wanted in artifacts.ids(workspace):
+        try:
+            if artifacts.find(workspace, wanted).trace in scope.traces:
+                ahead.append(wanted)
+        except CouncilError:
+            continue  # nobody can tell whose it is
+    if sources is None:
+        return set(ahead)
+    for path in (*sources, *ledgers_of(workspace, scope)):
+        ahead += artifact_care.ids_in_file(path)
+    found: set[str] = set()
+    while ahead:
+        wanted = ahead.pop()
+        if wanted not in found:
+            found.add(wanted)
+            ahead += artifact_care.ids_in_file(artifacts.content_path(workspace, wanted))
+    return found
+
+
+def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) -> None:
+    """Take a scope out of everything that holds other things as well. Repeatable."""
+    for path in tasks_of(workspace):
+        if _is_of(path, scope):
+            remove(path, done.tasks, done)
+    for path in files.paths_in(workspace.runs):
+        if _is_of(path, scope):
+            remove(path, done.runs, done)
+    done.calls = forget_calls(workspace, scope)
+    done.events = erase_events(workspace, scope)
+    tally.forget(workspace, scope.owners)
+    # These hold topics, and are made anew.
+    for path in (workspace.board, f"{workspace.control}/board.json", workspace.room_deadlines):
+        files.remove(path)
+    remove_torn(workspace, scope.needles)
+    needed = artifact_care.referred_to(workspace) if doomed else set()
+    unneeded = [one for one in doomed if one not in needed]
+    for wanted, size in artifact_care.remove(workspace, unneeded) if unneeded else ():
+        done.artifacts.append(artifacts.content_path(workspace, wanted))
+        done.size_bytes += size
+
+
+def _is_of(path: str, scope: Scope) -> bool:
+    """Return true if a file is of a run or a notice of a scope: `<owner>.<what>.<who>.<number>…`.
+
+    Where ids may mean something else, what is done is a number, or `split-` or `compose-`
+    with the task.
+    """
+    owner, _, rest = os.path.basename(path).partition(".")
+    is_sure = bool(scope.marks) or rest[:1].isdigit() or rest.startswith(_RUNS)
+    return owner in scope.owners and is_sure
+
+
+def refuse_running(workspace: Workspace, scope: Scope, max_runs: int) -> None:
+    """Refuse while a run for a scope, or for a call in its traces, is under way.
+
+    Raises:
+        ConflictError: One is.
+    """
+    running = Slots(workspace.places, max_runs).running_agents()
+    own = [path for one in scope.owners for path in files.paths_in(workspace.runs, f"{one}.")]
+    for path in (*own, *call_runs(workspace, with_calls(workspace, scope))):
+        task = split_task_id(os.path.basename(path).removesuffix(".log"))
+        if task is None or task[2] not in running:
+            continue
+        reading = files.read_stable(path)
+        if reading is not None and b"\nexit: " not in reading.data:
+            raise ConflictError(
+                f"a run of {task[2]} for this is under way",
+                "wait until it has ended: council status",
+            )
+
+
+def tasks_of(workspace: Workspace, start: str = "") -> Iterator[str]:
+    """Yield what lies in the folders of agents for tasks, by the beginning of their names."""
+    for folder in files.paths_in(workspace.agents):
+        if is_name(os.path.basename(folder)):
+            yield from files.paths_in(f"{folder}/tasks", start)
+
+
+def remove(path: str, told: list[str], done: Purged) -> None:
+    """Take a file or folder away and write down that it is gone."""
+    facts = os.lstat(path)
+    if stat.S_ISDIR(facts.st_mode):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+    done.size_bytes += facts.st_size
+    told.append(path)
+
+
+def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
+    """Take away what writers left who died before their file had its name.
+
+    One that bears no mark of what is forgotten may still hold words of it, an
+    answer for instance: it goes as soon as nobody can be about to name it.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    # A publisher may wait for a long time for what comes next: `artifact gc` knows of those.
+    for path in walked(workspace, {workspace.artifacts}):
+        if files.is_temporary(path) and (files.is_abandoned(path) or contains(path, marks)):
+            files.remove(path)
+
+
+def walked(workspace: Workspace, apart: Container[str] = ()) -> Iterator[str]:
+    """Yield every file of the workspace, those in some folders left out."""
+    for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
+        for within, inner, names in os.walk(top):
+            inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
+            yield from (f"{within}/{one}" for one in names)
+
+
+def contains(path: str, marks: tuple[bytes, ...]) -> bool:
+    """Return true if any of the marks stands in a file."""
+    data = files.content_of(path)
+    return any(mark in data for mark in marks)
