@@ -15,12 +15,13 @@ import importlib
 import json
 import os
 import pkgutil
+import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -33,12 +34,23 @@ _SERVED = "--serve"
 
 
 class Forks:
-    """The process that forks, begun with the first command."""
+    """The process that forks.
+
+    It is nobody's child, so tests may wait for theirs, and ends with the pipe that is held here.
+    """
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="forks-")
         self._path = f"{self._folder}/socket"
-        self._server: subprocess.Popen[bytes] | None = None
+        theirs, self._line = os.pipe()
+        subprocess.run(
+            [sys.executable, "-m", "tests.forks", _SERVED, self._path, str(theirs)],
+            cwd=Path(__file__).parent.parent,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs],
+            check=True,
+        )
+        os.close(theirs)
 
     def can_run(self, env: dict[str, str]) -> bool:
         """Return true if nothing in an environment is read before the first line."""
@@ -53,7 +65,6 @@ class Forks:
         Raises:
             subprocess.TimeoutExpired: It was killed, because it took too long.
         """
-        self._begin()
         with (
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as out,
@@ -83,41 +94,29 @@ class Forks:
 
     def end(self) -> None:
         """End the process that forks."""
-        if self._server is not None:
-            self._server.kill()
-            self._server.wait()
-        with suppress(OSError):
-            os.unlink(self._path)
-        os.rmdir(self._folder)
-
-    def _begin(self) -> None:
-        if self._server is not None and self._server.poll() is None:
-            return
-        here = str(Path(__file__).parent.parent)
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.forks", _SERVED, self._path],
-            cwd=here,
-            stdin=subprocess.DEVNULL,
-        )
-        while not os.path.exists(self._path):
-            assert self._server.poll() is None, "the process that forks did not begin"
-            time.sleep(0.01)
+        os.close(self._line)
+        shutil.rmtree(self._folder)
 
 
-def serve(path: str) -> NoReturn:
-    """Fork for each request, for ever."""
+def serve(path: str, lifeline: int) -> None:
+    """Fork for each request, until the other end of a pipe is closed; return where that begins."""
     _import_everything()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    door.bind(f"{path}.new")
+    door.bind(path)
     door.listen(64)
-    os.rename(f"{path}.new", path)
+    if os.fork():
+        return
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
+        if lifeline in select.select([door.fileno(), lifeline], [], [])[0]:
+            os._exit(0)
         line, _ = door.accept()
         if os.fork():
             line.close()
             continue
         door.close()
+        os.close(lifeline)
         _attend(line)
 
 
@@ -195,4 +194,4 @@ def _become(asked: dict[str, Any], files: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__" and sys.argv[1:2] == [_SERVED]:
-    serve(sys.argv[2])
+    serve(sys.argv[2], int(sys.argv[3]))

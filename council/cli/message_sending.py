@@ -95,7 +95,11 @@ def _sent(done: Sent) -> Output:
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
-    found = answer_to(place, done.context, done.task, longest_s, Person(place).put)
+    person = Person(place)
+    try:
+        found = answer_to(place, done.context, done.task, longest_s, person.put)
+    finally:
+        person.leave()
     told = {"answer": found.text, "done": found.is_done, "verdict": found.verdict}
     return Output(
         record={**done.to_record(), **told},
@@ -180,9 +184,7 @@ class Person:
             return False
         first = asked[:1]
         if self._shown != first:
-            if self._shown:
-                _say("")
-                _say("council: this is not asked any more")
+            self.leave()
             self._shown = first
             self._ask()
         if not first:
@@ -190,6 +192,13 @@ class Person:
         elif select.select([sys.stdin], [], [], longest_s)[0]:
             self._take(first[0])
         return True
+
+    def leave(self) -> None:
+        """Say that the question which stands there is not asked any more."""
+        if self._is_here and self._shown:
+            _say("")
+            _say("council: this is not asked any more")
+            self._shown = []
 
     def _ask(self) -> None:
         for one in self._shown:

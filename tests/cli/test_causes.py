@@ -518,3 +518,10 @@ def test_a_fresh_workspace_is_healthy(case: Case, tmp_path: Path):
     for root in (str(case.root), fresh):
         assert case.run("status", "--problems", "--root", root)[1].startswith("nothing is wrong")
     assert case.run("doctor")[0] == 0
+
+
+@pytest.mark.req("OP-011")
+def test_a_setting_of_tasks_that_does_not_exist_is_named_by_doctor_and_problems(council):
+    (council.root / "council.toml").write_text("[tasks]\nfoo = 1\n")
+    for words in (("doctor",), ("status", "--problems")):
+        assert "tasks.foo cannot be 1" in " ".join(council(*words).out.split())

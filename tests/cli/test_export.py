@@ -16,7 +16,7 @@ from council.core.reporting import spans
 from council.core.reporting.spans import trace_export
 from council.core.reporting.trace_context import parse_traceparent, traceparent
 from council.operations.reporting.exporting import cloud_event
-from tests.cli.commands import wait_until
+from tests.cli.commands import at_rest
 
 CONVERSATION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 TRACE = "0f8fad5bd9cb469fa16570867728950e"
@@ -44,11 +44,10 @@ def failed(council):
     )
     assert council("convene", "A weather bot?", "--agents", "owl,gecko").code == 0
 
-    def done() -> bool:
-        log = council("events", "tail", "--lines", "50").out
-        return "task.failed" in log and "contribution.recorded" in log
-
-    wait_until(done)
+    at_rest(council.root)
+    log = council("events", "tail", "--lines", "50").out
+    assert "task.failed" in log
+    assert "contribution.recorded" in log
     return council
 
 

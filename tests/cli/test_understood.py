@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cli.commands import at_rest
+
 TURN = """\
 <think>maybe not</think>
 **Position:** Build it.
@@ -28,6 +30,7 @@ def forum(council):
     assert council("convene", "A boat?", *words).code == 0
     first = "## Position\nNo.\n\n## Reasoning\nThe data is free.\n\n## Confidence\n3\n"
     assert council("respond", "--as", "ann", "-", stdin=first).code == 0
+    at_rest(council.root)
     return council
 
 

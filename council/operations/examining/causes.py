@@ -239,10 +239,18 @@ def key_mode(place: Place) -> int:
 
 
 def _settings(place: Place) -> Iterator[Cause]:
+    from council.core.rooms.channels import floor_rules
     from council.operations.reporting.hooks import plan_of
+    from council.store.protocol.task_settings import task_rules
 
     for fault in place.settings.faults:
         yield cause("setting", "council.toml", message=fault.removeprefix("council.toml: "))
+    for read in (lambda: task_rules(place.settings), lambda: floor_rules(place.settings.channels)):
+        try:
+            read()
+        except CouncilError as error:
+            said = error.message.removeprefix("council.toml: ")
+            yield cause("setting", "council.toml", message=said)
     for name in place.settings.limits:
         if name not in LIMITS and name not in DEFAULTS:
             yield cause("no-such-limit", "limits", limit=name, known=[*LIMITS, *DEFAULTS])
