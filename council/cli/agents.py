@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from council.operations.agents import Changed
     from council.operations.profiles import Profile
     from council.operations.rooms.scanning import Scan
-    from council.store.souls import Facts
+    from council.store.agent_folders import Facts
 
 AGENT = argument("ID", "The agent.")
 TITLE = option("--name", "NAME", "The name to show.")

@@ -183,13 +183,13 @@ def show(
         raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
     found = recall(place, name)
     if consensus or open_questions:
-        from council.operations.conversations import agreement
+        from council.operations.conversations import judging
 
         if consensus:
-            stands = agreement.standing(found.state)
+            stands = judging.standing(found.state)
             return Output(record=stands.to_record(), text=stands.to_text())
-        record = agreement.questions_record(found.state)
-        return Output(record=record, text=agreement.questions_text(found.state))
+        record = judging.questions_record(found.state)
+        return Output(record=record, text=judging.questions_text(found.state))
     if json or format != "md":
         session = format == "debate-session"
         record = debate_session(place, found.state) if session else whole(found.state)
@@ -274,7 +274,7 @@ def adopt(place: Place, name: str = NAME) -> Output:
 @command("check", "council check", reads=True)
 def check(place: Place, name: str = NAME) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
-    from council.operations.conversations.checking import check as look
+    from council.operations.conversations.editing import check as look
 
     checked = look(place, conversation_name(place, name))
     said = [f"{checked.name}: well formed", *checked.notices]

@@ -59,7 +59,7 @@ def rate(
     as_: str = option("--as", "ID", "Who rates; else your login name."),
 ) -> Output:
     """Say how useful the synthesis of a conversation was; kept with its minutes."""
-    from council.operations.conversations.rating import rate as add
+    from council.operations.conversations.metrics import rate as add
 
     if not (stars.isascii() and stars.isdigit()):
         raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")

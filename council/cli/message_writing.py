@@ -193,7 +193,7 @@ def convert(
         is_alone,
         numbered,
     )
-    from council.core.tokens import estimated_tokens
+    from council.core.plain_text import estimated_tokens
     from council.operations.delegation.permitted import permitted
     from council.operations.protocol.messages import Sidecar, most_bytes
 

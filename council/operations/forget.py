@@ -16,8 +16,8 @@ from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import forgetting
-from council.store.conversations import pruning, purging
-from council.store.conversations.pruning import Prunable
+from council.store.conversations import closing, purging
+from council.store.conversations.closing import Prunable
 from council.store.conversations.purging import Purged
 from council.store.delegation import forgotten_calls
 from council.store.forgetting import CHANNEL, CONTEXT
@@ -118,8 +118,8 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
 
 
 def _collect(place: Place, found: Collected, before: datetime) -> None:
-    look = pruning.prunable if found.dry_run else pruning.prune
-    for one in pruning.archived(place.paths):
+    look = closing.prunable if found.dry_run else closing.prune
+    for one in closing.archived(place.paths):
         if one.closed_at > before:
             continue
         try:
@@ -132,7 +132,7 @@ def _collect(place: Place, found: Collected, before: datetime) -> None:
     found.contexts, wrong = context_pruning.over_before(place.paths, before)
     found.errors += wrong
     contexts = Contexts(place.paths)
-    orphaned = pruning.orphaned_runs(place.paths, before.timestamp())
+    orphaned = closing.orphaned_runs(place.paths, before.timestamp())
     found.orphaned = [
         *(one for one in orphaned if not _is_of_context(contexts, one[0])),
         *forgotten_calls.old_ledgers(place.paths, before.timestamp()),

@@ -1,28 +1,41 @@
 """The settings of a workspace: `council.toml` as typed values.
 
 This module decides what a setting may be and what holds when it is missing.
-It leaves reading the file to `settings_file`, and never writes it.
+It never writes the file.
 
-Source: XC-012, XC-013, `cli.md` sections 4 and 5, `trust.md`.
+Reading TOML costs a short command more than all its other work, so the parsed
+file is kept beside the store under the identity of the file it came from. A
+copy that cannot be read or written is simply not used.
+
+Source: XC-012, XC-013, `cli.md` sections 4 and 5, `trust.md`, `store.md` section 7.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import stat
+import time
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
-from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
+from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
+from council.core.nesting import bounded_toml, read_json
 from council.core.protocol.protocol_rules import VERSIONS, ProtocolRules
 from council.core.record import Record
 from council.core.times import parse_duration
+from council.store import files
 from council.store.paths import SETTINGS as SETTINGS_FILE
-from council.store.settings_file import read_settings_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    _Value = TypeVar("_Value")
+    _Test = Callable[[Any], bool]
     from typing import Any
 
 SCHEMA_VERSION = 1
@@ -123,7 +136,7 @@ def settings_of(document: dict[str, Any]) -> Settings:
         run_timeout=read.duration("run_timeout") or timedelta(seconds=120),
         preset_timeout=read.duration("preset_timeout") or timedelta(minutes=15),
         phase_timeout=read.duration("phase_timeout") or timedelta(hours=1),
-        retry_backoff=read.durations("retry_backoff", ("10s", "60s")),
+        retry_backoff=read.durations("retry_backoff", ["10s", "60s"]),
         max_text_bytes=read.whole("max_text_bytes", 1024 * 1024, 1),
         force_network_fs=read.flag("force_network_fs", False),
         paths=read.text_table("paths"),
@@ -246,10 +259,12 @@ class _Reader:
         place = f"{self.where}.{key}" if self.where else key
         self.wrong.append(f"{place} is not {expected}")
 
-    def _take(self, key: str, default: Any, expected: str, good: Callable[[Any], bool]) -> Any:
+    def _take(
+        self, key: str, default: _Value, expected: str, good: Callable[[Any], bool]
+    ) -> _Value:
         if key not in self.left:
             return default
-        value = self.left.pop(key)
+        value: _Value = self.left.pop(key)
         if good(value):
             return value
         shown = repr(value)
@@ -257,83 +272,56 @@ class _Reader:
         return default
 
     def text(self, key: str) -> str:
-        value: str = self._take(key, "", "a text", _is_text)
-        return value
+        return self._take(key, "", "a text", _is_text)
 
     def line(self, key: str) -> str:
-        value: str = self._take(key, "", "a text of one line", _is_line)
-        return value.strip()
+        return self._take(key, "", "a text of one line", _is_line).strip()
 
     def name(self, key: str) -> str:
-        value: str = self._take(
-            key, "", "a name", lambda one: isinstance(one, str) and (not one or is_name(one))
+        return self._take(
+            key, "", "a name", lambda one: one == "" or (_is_text(one) and is_name(one))
         )
-        return value
 
     def choice(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
-        value: str = self._take(
-            key, default, f"one of {', '.join(allowed)}", lambda one: one in allowed
-        )
-        return value
+        return self._take(key, default, f"one of {', '.join(allowed)}", lambda one: one in allowed)
 
     def whole(self, key: str, default: int, least: int, most: int = 2**53 - 1) -> int:
         bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
-        value: int = self._take(
+        return self._take(
             key,
             default,
             f"a whole number {bounds}",
-            lambda one: _is_whole(one, least) and one <= most,
+            lambda one: _is_number(one) and isinstance(one, int) and least <= one <= most,
         )
-        return value
 
     def number(self, key: str, default: float, most: float) -> float:
-        value: float = self._take(
-            key,
-            default,
-            f"a number from 0 to {most:g}",
-            lambda one: (
-                isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= most
-            ),
+        expected = f"a number from 0 to {most:g}"
+        return float(
+            self._take(key, default, expected, lambda one: _is_number(one) and 0 <= one <= most)
         )
-        return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
-        value: bool = self._take(key, default, "true or false", lambda one: isinstance(one, bool))
-        return value
+        return self._take(key, default, "true or false", lambda one: isinstance(one, bool))
 
     def duration(self, key: str) -> timedelta | None:
-        value = self._take(key, None, "a duration like 90s, 15m or 1h", _is_duration)
+        expected = "a duration like 90s, 15m or 1h"
+        value: str | None = self._take(key, None, expected, _is_duration)
         return None if value is None else parse_duration(value)
 
-    def durations(self, key: str, default: tuple[str, ...]) -> tuple[timedelta, ...]:
-        values = self._take(
-            key,
-            default,
-            "a list of durations like 10s",
-            lambda many: isinstance(many, list) and all(map(_is_duration, many)),
-        )
-        return tuple(parse_duration(one) for one in values)
+    def durations(self, key: str, default: list[str]) -> tuple[timedelta, ...]:
+        values = self._take(key, default, "a list of durations like 10s", _all(_is_duration))
+        return tuple(map(parse_duration, values))
 
     def texts(self, key: str) -> list[str]:
-        values: list[str] = self._take(
-            key,
-            [],
-            "a list of texts",
-            lambda many: isinstance(many, list) and all(map(_is_text, many)),
-        )
-        return list(values)
+        return list(self._take(key, list[str](), "a list of texts", _all(_is_text)))
 
     def table(self, key: str) -> dict[str, Any]:
-        value: dict[str, Any] = self._take(key, {}, "a table", lambda one: isinstance(one, dict))
+        value: dict[str, Any] = self._take(key, {}, "a table", _is_table)
         return dict(value)
 
     def tables(self, key: str) -> list[Any]:
-        value: list[Any] = self._take(
-            key,
-            [],
-            f"a list of tables, each headed [[{key}]]",
-            lambda many: isinstance(many, list) and all(isinstance(one, dict) for one in many),
-        )
+        expected = f"a list of tables, each headed [[{key}]]"
+        value: list[Any] = self._take(key, [], expected, _all(_is_table))
         return list(value)
 
     def text_table(self, key: str) -> dict[str, str]:
@@ -353,8 +341,16 @@ def _is_line(value: object) -> bool:
     return isinstance(value, str) and is_line(value)
 
 
-def _is_whole(value: object, least: int) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int) and least <= value < 2**53
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _all(good: _Test) -> _Test:
+    return lambda many: isinstance(many, list) and all(map(good, many))
 
 
 def _is_duration(value: object) -> bool:
@@ -365,3 +361,105 @@ def _is_duration(value: object) -> bool:
     except CouncilError:
         return False
     return True
+
+
+CACHE_FILE = "memory/shared/.council/settings-cache.json"
+
+_CACHE_FORMAT = 1
+_MAX_FILE_BYTES = 4 * 1024 * 1024
+# A file changed twice within one tick of the file system's clock looks unchanged the second time.
+_CLOCK_TICK_NS = 20_000_000
+
+
+def read_settings_file(root: str) -> dict[str, Any] | None:
+    """Return what `council.toml` under `root` says, None where there is none.
+
+    Raises:
+        InvalidInputError: It cannot be read, or is no TOML.
+    """
+    path = os.path.join(root, SETTINGS_FILE)
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(error) from None
+    cache = os.path.join(root, CACHE_FILE)
+    document = _cached(cache, _key(found))
+    if document is None:
+        document, key = _parsed(path)
+        _remember(cache, key, document)
+    return document
+
+
+def _unreadable(error: OSError) -> InvalidInputError:
+    return InvalidInputError(
+        f"{SETTINGS_FILE} cannot be read: {error.strerror or error}",
+        "it must be a plain file that this user may read",
+    )
+
+
+def _key(found: os.stat_result) -> list[int]:
+    return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino]
+
+
+def _parsed(path: str) -> tuple[dict[str, Any], list[int]]:
+    """Parse the file itself, and say to which state of it the result belongs."""
+    import tomllib
+
+    try:
+        # Without O_NONBLOCK a FIFO of that name would hold every command for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise InvalidInputError(f"{SETTINGS_FILE} is not a plain file")
+            content = file.read(_MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(error) from None
+    if len(content) > _MAX_FILE_BYTES:
+        raise InvalidInputError(f"{SETTINGS_FILE} is larger than {_MAX_FILE_BYTES} bytes")
+    try:
+        document = tomllib.loads(bounded_toml(content.decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{SETTINGS_FILE} is not UTF-8", "save it as UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"{SETTINGS_FILE} is not TOML: {error}", f"correct it in {SETTINGS_FILE}"
+        ) from None
+    # TOML knows dates and JSON does not: both ways in must give the same values.
+    normal: dict[str, Any] = json.loads(json.dumps(document, default=str))
+    return normal, _key(found)
+
+
+def _cached(cache: str, key: list[int]) -> dict[str, Any] | None:
+    try:
+        with open(os.open(cache, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            kept = read_json(file.read())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(kept, dict) or kept.get("format") != _CACHE_FORMAT or kept.get("key") != key:
+        return None
+    document = kept.get("document")
+    return document if isinstance(document, dict) else None
+
+
+def _remember(cache: str, key: list[int], document: dict[str, Any]) -> None:
+    content = json.dumps({"format": _CACHE_FORMAT, "key": key, "document": document})
+    temporary = ""
+    # A file written twice within a tick of the clock may look the same: wait the tick out.
+    young_ns = _CLOCK_TICK_NS - (time.time_ns() - max(key[:2]))
+    if 0 < young_ns <= _CLOCK_TICK_NS:
+        time.sleep(young_ns / 1e9 + 0.005)
+    try:
+        temporary, descriptor = files.open_temporary(
+            os.path.dirname(cache), content.encode("utf-8"), mode=0o600, like=None
+        )
+        with open(descriptor, "rb") as file:
+            settled = os.fstat(file.fileno()).st_mtime_ns - max(key[:2]) > _CLOCK_TICK_NS
+        if settled:
+            os.replace(temporary, cache)
+        else:
+            files.remove(temporary)
+    except OSError:
+        files.remove(temporary)

@@ -90,12 +90,7 @@ def _to_record(tally: Tally) -> dict[str, Any]:
         "day": tally.day,
         "today": tally.today.as_json("runs tokens"),
         "councils": {key: one.as_json("runs tokens") for key, one in tally.councils.items()},
-        "agents": {
-            agent: one.as_json(
-                "failures:failuresInARow rests at:failedAt until:restsUntil reason owner"
-            )
-            for agent, one in tally.lapses.items()
-        },
+        "agents": {agent: one.as_json(_LAPSE) for agent, one in tally.lapses.items()},
     }
 
 

@@ -17,8 +17,7 @@ import council.cli.conversations
 import council.cli.delegation
 import council.cli.message_sending
 import council.cli.rooms
-import council.operations.conversations.ended
-import council.operations.conversations.once
+import council.operations.conversations.recalling
 import council.operations.conversations.steer
 import council.operations.delegation.delegating
 import council.operations.protocol.asking

@@ -23,8 +23,15 @@ from council.core.conversations.conversation import (
     Round,
     Status,
 )
-from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES, Procedure
-from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
+from council.core.conversations.procedures import (
+    EARLY_STOPS,
+    MAX_ROUNDS,
+    MODES,
+    ORDERS,
+    PROCEDURES,
+    Procedure,
+    Rules,
+)
 from council.core.conversations.task_records import task_from_record, task_to_record
 from council.core.errors import NewerVersionError, UsageError
 from council.core.ids import is_name

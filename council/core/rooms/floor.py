@@ -59,7 +59,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.ids import split_task_id
-from council.core.reading_answers.passes import is_pass
+from council.core.reading_answers.contributions import is_pass
 from council.core.rooms.channel_tasks import expire_leases, tasks_of_turn, why_missed
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,

@@ -19,6 +19,7 @@ from council.core.record import Record
 from council.core.reporting.trace_context import trace_of
 from council.store import files, tally
 from council.store.conversations import naming
+from council.store.conversations.closing import folders
 from council.store.conversations.erasing import erase_events, mask_mentions, matter_of
 from council.store.conversations.minutes import (
     DATA_SUFFIX,
@@ -27,8 +28,7 @@ from council.store.conversations.minutes import (
     minutes_head,
     read_data,
 )
-from council.store.conversations.places import closing_path
-from council.store.conversations.pruning import folders
+from council.store.conversations.naming import closing_path
 from council.store.delegation.artifact_care import forget
 from council.store.delegation.forgotten_calls import call_runs, forget_calls, with_calls
 from council.store.documents import journal
