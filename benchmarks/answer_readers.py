@@ -64,7 +64,7 @@ def read_contribution(text: str) -> Heard | None:
 
 def read_result(text: str, schema: Any) -> Heard | None:
     """Read a result that has to have the form of a schema."""
-    result_in = _reader("core.reading_answers.results", "result_in")
+    result_in = _reader("core.reading_answers.json_fields", "result_in")
     if result_in is None:
         return None
     found = result_in(text, Draft202012Validator(schema).is_valid)
@@ -73,7 +73,7 @@ def read_result(text: str, schema: Any) -> Heard | None:
 
 def read_room_message(text: str) -> Heard | None:
     """Read whether a message to a room is a pass."""
-    is_pass = _reader("core.reading_answers.passes", "is_pass")
+    is_pass = _reader("core.reading_answers.contributions", "is_pass")
     return None if is_pass is None else Heard({"pass": is_pass(text)})
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from council.core.conversations.speaking import rotated
+from council.core.conversations.procedures import rotated
 from council.core.deliberation.consensus import AGREE, DISAGREE
 from council.core.deliberation.played import Played
 from council.core.reading_answers.turns import Response, Turn

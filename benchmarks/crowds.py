@@ -12,7 +12,7 @@ import uuid
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from council.core.digests import sha256_hex
+from council.core.ids import sha256_hex
 from council.operations.conversations.convene import Invitation, convene
 from council.operations.place import Place
 from council.store.documents import journal, lines

@@ -11,8 +11,7 @@ from math import sqrt
 from benchmarks.conformity import RIGHT, Luck, Setting, Talk, rounds_of, vote_of
 from council.core.deliberation.consensus import Verdict, standing
 from council.core.deliberation.flips import Flip, collapses, flips
-from council.core.deliberation.measures import Group, tally
-from council.core.deliberation.played import Played
+from council.core.deliberation.played import Group, Played, tally
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.owed import owing, round_number
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.conversations.sight import parts
 from council.core.deliberation.deliberation import responses_owed
 from council.operations.conversations.prompting import turn_prompt

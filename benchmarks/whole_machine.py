@@ -16,8 +16,7 @@ from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.owed import owing
-from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE, Rules
 from council.core.deliberation.consensus import Verdict, standing
 from council.core.reading_answers.rendering import render_turn
 

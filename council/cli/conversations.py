@@ -29,13 +29,13 @@ def show(
         raise UsageError(f"no format {format!r}", "choose md, json or debate-session")
     found = recall(place, name)
     if consensus or open_questions:
-        from council.operations.conversations import agreement
+        from council.operations.conversations import judging
 
         if consensus:
-            stands = agreement.standing(found.state)
+            stands = judging.standing(found.state)
             return Output(record=stands.to_record(), text=stands.to_text())
-        record = agreement.questions_record(found.state)
-        return Output(record=record, text=agreement.questions_text(found.state))
+        record = judging.questions_record(found.state)
+        return Output(record=record, text=judging.questions_text(found.state))
     if json or format != "md":
         session = format == "debate-session"
         record = debate_session(place, found.state) if session else whole(found.state)
@@ -95,7 +95,7 @@ def history(place: Place, name: str) -> Output:
 
 def check(place: Place, name: str) -> Output:
     """Say whether the file is well formed, was edited, and agents set their status."""
-    from council.operations.conversations.checking import check as look
+    from council.operations.conversations.editing import check as look
 
     checked = look(place, conversation_name(place, name))
     said = [f"{checked.name}: well formed", *checked.notices]
@@ -136,7 +136,7 @@ def metrics(place: Place) -> Output:
 
 def rate(place: Place, which: str, stars: str, as_: str) -> Output:
     """Say how useful the synthesis of a conversation was; kept with its minutes."""
-    from council.operations.conversations.rating import rate as add
+    from council.operations.conversations.metrics import rate as add
 
     if not (stars.isascii() and stars.isdigit()):
         raise UsageError(f"{stars!r} is not a rating", "give whole stars from 1 to 5")

@@ -19,7 +19,7 @@ from council.cli.views import ago, as_text, beside_councils, console, left, over
 from council.core.errors import NotFoundError
 from council.core.ids import folded
 from council.core.plain_text import plain_text
-from council.operations.conversations.ended import explained
+from council.operations.conversations.recalling import explained
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.causes import Cause
 from council.operations.examining.problems import Problems, find_problems

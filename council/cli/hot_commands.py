@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.operations.conversations.recording import Answered
+    from council.operations.conversations.answer import Answered
     from council.operations.conversations.stating import Stated
 
 OVER_CODE = 8
@@ -49,7 +49,7 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
             check=bool(values.get("check")),
         )
     except NotFoundError as error:
-        from council.operations.conversations.ended import explained
+        from council.operations.conversations.recalling import explained
 
         over = explained(place, values["name"], error)
         _keep_refused(place, agent, "" if values["file"] not in ("", "-") else text, over)
@@ -93,7 +93,7 @@ def _again(answered: Answered) -> str:
 
 def _keep_refused(place: Place, agent: str, text: str, error: CouncilError) -> None:
     """Keep a refused text where the agent finds it, and have the refusal say where."""
-    from council.operations.conversations.refused import keep_refused
+    from council.operations.conversations.answer import keep_refused
 
     path = keep_refused(place, agent, text)
     if path:
@@ -119,8 +119,7 @@ def _understood(answered: Answered) -> list[str]:
     found = answered.understood
     if found is None:
         return []
-    from council.core.excerpts import excerpt
-    from council.core.plain_text import plain_line
+    from council.core.plain_text import excerpt, plain_line
 
     def short(text: str) -> str:
         return f"“{plain_line(excerpt(text, _SHORT_CHARS))}”"

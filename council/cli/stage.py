@@ -25,11 +25,9 @@ from council.core.conversations.account import TIMEOUT, display_label, display_n
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.owed import owing
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.conversations.quotations import MISSING, Quotation
-from council.core.conversations.quoted import Checker
+from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
-from council.core.excerpts import excerpt, first_paragraph
-from council.core.plain_text import plain_line
+from council.core.plain_text import excerpt, first_paragraph, plain_line
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 from council.operations.reporting.minute_words import WORDS, verdict_words

@@ -28,9 +28,9 @@ from council.drivers.presets import PRESETS
 from council.operations.place import Place, speaker
 from council.operations.profiles import joined_in, must_be_known, roles_of
 from council.operations.rooms.scanning import change_registry
-from council.store import agent_folders, souls
+from council.store import agent_folders
 from council.store.agents import agent as agent_of
-from council.store.agents import agent_of_directory, known_agents
+from council.store.agents import agent_of_directory, known_agents, soul_path
 from council.store.files import explaining, make_folder, sync_folder
 from council.store.rooms import identities
 
@@ -38,7 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from council.store.souls import Facts
+    from council.store.agent_folders import Facts
 
 REMOVED_FOLDER = ".removed"
 _MAX_FACT_CHARS = 200
@@ -128,7 +128,7 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
             f"{agent_id} is registered as {standing[0].account}",
             f"change it: council agent edit {agent_id} --account {account}",
         )
-    soul = souls.path_of(place.paths, place.settings, agent_id)
+    soul = soul_path(place.root, place.settings, agent_id)
     has_soul = os.path.lexists(soul)
     if has_soul and (other := _differing(place, agent_id, facts)):
         raise ConflictError(
@@ -139,7 +139,7 @@ def add(place: Place, agent_id: str, facts: Facts, account: str = "") -> Changed
     written = ""
     if not has_soul:
         whole = {**_usual(place, agent_id), **facts}
-        written = souls.write_facts(place.paths, place.settings, agent_id, whole)
+        written = agent_folders.write_facts(place.paths, place.settings, agent_id, whole)
     agent_folders.make(place.paths, agent_id)
     return _changed(agent_id, made, written, ADDED)
 
@@ -177,7 +177,9 @@ def edit(place: Place, agent_id: str, facts: Facts, account: str = "") -> Change
     is_registered = bool(account or (title and registry.of_agent(agent_id)))
     if is_registered:  # what is refused must be so before anything is written
         rules.register(registry, agent_id, account, title, known_agents(place.root, place.settings))
-    written = souls.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
+    written = (
+        agent_folders.write_facts(place.paths, place.settings, agent_id, facts) if facts else ""
+    )
     made = _registered(place, agent_id, account, title) if is_registered else None
     return _changed(agent_id, made, written, UPDATED)
 

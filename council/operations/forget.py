@@ -15,8 +15,8 @@ from council.core.times import render_duration
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
-from council.store.conversations import pruning
-from council.store.conversations.pruning import Prunable
+from council.store.conversations import closing
+from council.store.conversations.closing import Prunable
 from council.store.maintenance import alone
 from council.store.protocol import context_pruning
 from council.store.protocol.context_pruning import Over
@@ -119,8 +119,8 @@ def gc(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Collect
 
 
 def _collect(place: Place, found: Collected, before: datetime) -> None:
-    look = pruning.prunable if found.dry_run else pruning.prune
-    for one in pruning.archived(place.paths):
+    look = closing.prunable if found.dry_run else closing.prune
+    for one in closing.archived(place.paths):
         if one.closed_at > before:
             continue
         try:
@@ -133,7 +133,7 @@ def _collect(place: Place, found: Collected, before: datetime) -> None:
     found.contexts, wrong = context_pruning.over_before(place.paths, before)
     found.errors += wrong
     contexts = Contexts(place.paths)
-    orphaned = pruning.orphaned_runs(place.paths, before.timestamp())
+    orphaned = closing.orphaned_runs(place.paths, before.timestamp())
     found.orphaned = [
         *(one for one in orphaned if not _is_of_context(contexts, one[0])),
         *old_ledgers(place.paths, before.timestamp()),

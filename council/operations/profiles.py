@@ -16,9 +16,8 @@ from council.core.protocol.registry import Registry as ProtocolRegistry
 from council.core.record import Record
 from council.core.rooms.identities import Identity, Registry
 from council.operations.place import Place
-from council.store import souls
 from council.store.agents import agent as agent_of
-from council.store.agents import known_agents
+from council.store.agents import known_agents, soul_path
 from council.store.protocol import protocol_registry
 from council.store.rooms import identities
 
@@ -134,7 +133,7 @@ def _profile(
 ) -> Profile:
     one = agent_of(place.root, place.settings, agent_id)
     entry = joined.of_agent(agent_id)
-    soul = souls.path_of(place.paths, place.settings, agent_id)
+    soul = soul_path(place.root, place.settings, agent_id)
     has_soul = os.path.lexists(soul)
     return Profile(
         agent=one,

@@ -15,10 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from council.core.conversations.conversation import Conversation
+    from council.core.conversations.conversation import Conversation, Step
     from council.core.conversations.owed import Archive, Notify, Wake
     from council.core.rooms.channels import Channel
-    from council.core.step import Step
     from council.operations.place import Place
 
     class Reported(Protocol):

@@ -15,9 +15,8 @@ import shutil
 import sys
 from datetime import timedelta
 
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, UsageError
-from council.core.ids import slug
+from council.core.ids import sha256_hex, slug
 from council.core.record import Record
 from council.drivers import cron
 from council.operations.place import Place

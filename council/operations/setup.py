@@ -18,13 +18,13 @@ from council.drivers.presets import PRESETS
 from council.operations.place import Place
 from council.operations.reporting.board import render_board
 from council.store import agent_folders
+from council.store.agent_folders import new_page
 from council.store.agents import default_emoji
 from council.store.conversations.naming import prepare_control
 from council.store.files import explaining, make_folder, shared_mode, write_new
 from council.store.paths import Workspace, personal_root
 from council.store.settings import LANGUAGES, load_settings
 from council.store.sharing import share_all
-from council.store.souls import new_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

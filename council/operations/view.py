@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from council.core.bounds import Lapse
     from council.core.deliberation.flips import Flip
-    from council.core.deliberation.measures import Group
+    from council.core.deliberation.played import Group
     from council.core.deliberation.questions import Question
     from council.operations.heartbeat.gate import Halt
     from council.operations.protocol.tasks import Row

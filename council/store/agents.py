@@ -77,7 +77,7 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     """
     checked_name(agent_id, "agent id")
     try:
-        text = _soul_text(_soul_path(root, settings, agent_id), root, settings)
+        text = _soul_text(soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
         return settings.agent(agent_id).persona
     if text.startswith("---\n"):
@@ -95,7 +95,7 @@ def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
     if driver or not is_name(agent_id):
         return driver not in ("", "manual")
     try:
-        text = _soul_text(_soul_path(root, settings, agent_id), root, settings)
+        text = _soul_text(soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
         return False
     front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
@@ -169,7 +169,7 @@ def _soul(
     """
     path = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
     try:
-        path = _soul_path(root, settings, agent_id)
+        path = soul_path(root, settings, agent_id)
         text = _soul_text(path, root, settings)
         if not text.startswith("---"):
             return {}, text.strip()
@@ -189,11 +189,14 @@ def _soul(
     return {}, ""
 
 
-def _soul_path(root: str, settings: Settings, agent_id: str) -> str:
+def soul_path(root: str, settings: Settings, agent_id: str) -> str:
+    """Return the `SOUL.md` that counts for an agent, or the one to be made.
+
+    The one in its own folder counts before the one in the folder it works in.
+    """
     own = os.path.join(Workspace(root, settings.paths).agent(agent_id), SOUL_FILE)
-    if os.path.lexists(own):
-        return own
-    return os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
+    other = os.path.join(agent_workspace(root, settings, agent_id), SOUL_FILE)
+    return own if os.path.lexists(own) or not os.path.lexists(other) else other
 
 
 def _soul_text(path: str, root: str, settings: Settings) -> str:

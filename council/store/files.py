@@ -14,7 +14,6 @@ import stat
 import sys
 import time
 
-from council.core.digests import sha256_hex
 from council.core.errors import (
     CouncilError,
     InvalidStateError,
@@ -22,6 +21,7 @@ from council.core.errors import (
     StorageError,
     ignoring,
 )
+from council.core.ids import sha256_hex
 from council.core.record import Record
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -44,14 +44,8 @@ class Reading(Record):
     """A file as it was read: its bytes and the facts that identify this version of it."""
 
     data: bytes
-    device: int
-    inode: int
-    size: int
-    modified_ns: int
-    mode: int
-    uid: int
-    gid: int
-    settled: bool
+    facts: os.stat_result
+    settled: bool = True
 
     @property
     def digest(self) -> str:
@@ -319,12 +313,13 @@ def open_temporary(
 
 def _resemble(descriptor: int, like: Reading) -> None:
     now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != (like.uid, like.gid):
+    wanted = like.facts
+    if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
         # only its owner or root could; the permissions below still follow
         with ignoring(PermissionError):
-            os.fchown(descriptor, like.uid, like.gid)
-    if stat.S_IMODE(now.st_mode) != stat.S_IMODE(like.mode):
-        os.fchmod(descriptor, stat.S_IMODE(like.mode))
+            os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
+    if stat.S_IMODE(now.st_mode) != stat.S_IMODE(wanted.st_mode):
+        os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
 
 
 def remove(path: str) -> bool:
@@ -517,18 +512,8 @@ def _read_once(path: str) -> Reading:
         after = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    return Reading(
-        data=data,
-        device=after.st_dev,
-        inode=after.st_ino,
-        size=after.st_size,
-        modified_ns=after.st_mtime_ns,
-        mode=after.st_mode,
-        uid=after.st_uid,
-        gid=after.st_gid,
-        settled=(before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
-        and len(data) == after.st_size,
-    )
+    is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    return Reading(data=data, facts=after, settled=is_same and len(data) == after.st_size)
 
 
 def read_all(descriptor: int, size: int) -> bytes:
@@ -548,9 +533,6 @@ def is_same(path: str, reading: Reading) -> bool:
         now = os.lstat(path)
     except FileNotFoundError:
         return False
-    return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) == (
-        reading.device,
-        reading.inode,
-        reading.size,
-        reading.modified_ns,
-    )
+    was = reading.facts
+    is_unchanged = (now.st_size, now.st_mtime_ns) == (was.st_size, was.st_mtime_ns)
+    return is_unchanged and os.path.samestat(now, was)

@@ -5,7 +5,11 @@ gone does the work that it would have spared. One of them stands beside the regi
 document 002: until when no heartbeat has to open it. It holds for the file that it names by
 inode, size and time of change; for any other it says nothing.
 
-Source: PR-422, XC-007.
+The time stamp of a dated file says when what it tells was looked up: it is compared
+with the time stamps of what was looked at. The file gets its name only with its time
+stamp, so one whose writer dies never claims to be younger than it is.
+
+Source: PR-422, XC-001, XC-007.
 """
 
 from __future__ import annotations
@@ -86,3 +90,38 @@ def note_liveness(folder: str, facts: str, due: datetime | None) -> None:
     write_text(
         f"{folder}/{_LIVENESS}", f"{facts} {_NEVER if due is None else int(due.timestamp())}"
     )
+
+
+# A change within the same tick of a coarse clock looks like none; some tick by two seconds.
+YOUNG_NS = 2_000_000_000
+
+
+def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
+    """Let a file hold `data` and be dated `at_ns`; one that holds it is only dated anew.
+
+    Returns:
+        Whether it had to be written.
+
+    Raises:
+        CouncilError: It cannot be written; the old file is untouched.
+    """
+    standing = files.read_stable(path)
+    if standing is not None and standing.data == data:
+        try:
+            os.utime(path, ns=(at_ns, at_ns))
+            return False
+        except PermissionError:
+            pass  # only its owner may set a time: in its place comes a file of ours
+        except OSError:
+            return False  # it stays as old as it looks
+    folder = os.path.dirname(path)
+    files.make_folder(folder)
+    with files.explaining("write", path):
+        temporary = files.write_temporary(folder, data, like=standing)
+        try:
+            os.utime(temporary, ns=(at_ns, at_ns))
+            os.rename(temporary, path)
+        except BaseException:
+            files.remove(temporary)
+            raise
+    return True

@@ -18,8 +18,8 @@ import errno
 import os
 import time
 
-from council.core.digests import sha256_hex
 from council.core.errors import ignoring
+from council.core.ids import sha256_hex
 from council.core.record import Record
 
 KEPT_S = 24 * 60 * 60
@@ -106,7 +106,8 @@ def _operation(folder: str, key: str) -> Operation:
         noted, _, op_id = name.partition(".")
         path = f"{folder}/{name}"
         if is_old(name, now):
-            _remove(path)
+            with ignoring(FileNotFoundError):
+                os.unlink(path)
         elif noted == key:
             descriptor = lock.claim(path)
             if descriptor is not None:
@@ -140,8 +141,3 @@ def _names(folder: str) -> list[str]:
         with ignoring(FileExistsError):
             os.mkdir(folder, 0o700)  # of a shared workspace, too: it is for one user alone
         return []
-
-
-def _remove(path: str) -> None:
-    with ignoring(FileNotFoundError):
-        os.unlink(path)

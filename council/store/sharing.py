@@ -4,7 +4,10 @@ There is no setting. A set-gid folder that its group may write in is shared, wha
 is made in it follows (`files.share`), and the root of the workspace, or the folder
 of what is shared, says it for all.
 
-Source: OP-009.
+No conversation may lie on a network file system: there a kernel lock of one machine
+does not exclude those of others, so what the store promises would not hold there.
+
+Source: OP-009, `store.md` section 6.
 """
 
 from __future__ import annotations
@@ -159,3 +162,50 @@ def _tops(workspace: Workspace) -> list[str]:
         is_outside = within.split("/")[0] in ("..", ".")
         tops.append(place if is_outside else f"{workspace.root}/{within.split('/')[0]}")
     return sorted({one for one in tops if os.path.isdir(one)})
+
+
+_NETWORK = frozenset({"9p", "afs", "cifs", "coda", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"})
+_NETWORK_IN_USER_SPACE = frozenset({"fuse.rclone", "fuse.s3fs", "fuse.sshfs"})
+
+
+def file_system_of(path: str) -> str:
+    """Return the type of the file system that `path` lies on, "" when it cannot be told."""
+    reading = None
+    try:
+        descriptor = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        reading = files.read_all(descriptor, 64 * 1024)
+    finally:
+        os.close(descriptor)
+    return type_in(reading.decode("utf-8", "replace"), os.path.realpath(path))
+
+
+def type_in(mounts: str, path: str) -> str:
+    """Return the type of the innermost mount of a `mountinfo` table that holds `path`."""
+    best, found = -1, ""
+    for line in mounts.splitlines():
+        place, _, kind = line.partition(" - ")
+        words = place.split(" ")
+        if len(words) < 5 or not kind:
+            continue
+        point = words[4].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+        inside = point in ("/", path) or path.startswith(point + "/")
+        if inside and len(point) >= best:
+            best, found = len(point), kind.split(" ")[0]
+    return found
+
+
+def refuse_network(path: str, kind: str | None = None) -> None:
+    """Let a local file system pass.
+
+    Raises:
+        RefusedError: It is a network file system.
+    """
+    kind = file_system_of(path) if kind is None else kind
+    if kind in _NETWORK or kind in _NETWORK_IN_USER_SPACE:
+        raise RefusedError(
+            f"{path} lies on a network file system ({kind}), where locks do not exclude",
+            "use a local disk; if only this machine ever writes, set force_network_fs = true",
+        )

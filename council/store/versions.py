@@ -21,7 +21,7 @@ from council.store.conversations.minutes import minutes_head
 from council.store.documents import journal, lines, version_one
 from council.store.events import days
 from council.store.lock import Lock
-from council.store.settings_file import read_settings_file
+from council.store.settings import read_settings_file
 from council.store.statefile import statefile
 
 TYPE_CHECKING = False
@@ -48,13 +48,7 @@ def _bring_over(path: str) -> None:
 
 
 # By kind and version: what makes a file of that version one of the next. Repeatable.
-STEPS: dict[str, dict[int, Callable[[str], None]]] = {
-    "conversation": {},
-    "settings": {},
-    "events": {},
-    "minutes": {},
-    "journal": {1: _bring_over},
-}
+STEPS: dict[str, dict[int, Callable[[str], None]]] = {"journal": {1: _bring_over}}
 
 
 class Dated(Record):
@@ -89,7 +83,7 @@ class Dated(Record):
         if self.version is None:
             return None
         way = range(self.version, KNOWN[self.kind])
-        return next((one for one in way if one not in STEPS[self.kind]), None)
+        return next((one for one in way if one not in STEPS.get(self.kind, {})), None)
 
 
 def dated_files(workspace: Workspace) -> Iterator[Dated]:

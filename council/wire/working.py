@@ -14,12 +14,12 @@ Source: HR-015, HR-016, PR-538, PR-546, PR-558, PR-559, PR-583, PR-598.
 from __future__ import annotations
 
 from council.core.errors import ConversionRefusedError
+from council.core.plain_text import estimated_tokens
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, Message, inline, is_inline
 from council.core.protocol.payload import flags_and_pairs
 from council.core.reading_answers.cleaning import clean, fence_of
 from council.core.reading_answers.protocol_lines import unwrapped
 from council.core.record import Record
-from council.core.tokens import estimated_tokens
 from council.wire.carried import message_of
 from council.wire.codes import CODES, mapped
 from council.wire.forms import NAMES

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from council.cli.app import run
-from council.core.tokens import estimated_tokens
+from council.core.plain_text import estimated_tokens
 from council.wire.messages import Splitter, parse
 from tests.conftest import Ran
 

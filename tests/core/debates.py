@@ -20,11 +20,11 @@ from council.core.conversations.conversation import (
     EntryKind,
     Origin,
     Participant,
+    Step,
 )
 from council.core.conversations.handles import pseudonyms
 from council.core.conversations.owed import awaited, owing
-from council.core.conversations.rules import Rules
-from council.core.step import Step
+from council.core.conversations.procedures import Rules
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 REASONS = "It is cheap and it is known.\n\nWe can change it later."

@@ -8,7 +8,7 @@ from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.machine import advance
 from council.core.conversations.owed import owing
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from tests.core.conversations.samples import MINUTE, NOW, convened
 
 THREE = ("claude", "gpt", "glm")

@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from council.core.conversations.answers import inject, respond, sealed_digest
-from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
     Participant,
     ParticipantStatus,
     Status,
+    Step,
     TaskState,
     has_answered,
+    measure,
 )
 from council.core.conversations.machine import advance
 from council.core.conversations.owed import (
@@ -38,9 +39,8 @@ from council.core.conversations.owed import (
     pending,
     takes_turns,
 )
-from council.core.conversations.procedures import ORDERS, PROCEDURES
+from council.core.conversations.procedures import ORDERS, PROCEDURES, Rules
 from council.core.conversations.records import from_record, to_record
-from council.core.conversations.rules import Rules
 from council.core.conversations.steering import cancel, extend, pause, resume, stop
 from council.core.conversations.tasks import task_failed, task_queued, task_started
 from council.core.errors import (
@@ -50,7 +50,6 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import task_id
-from council.core.step import Step
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, convened
 
 AGENTS = ("ada", "bob", "cyd", "dan", "eve", "fay")

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from council.core.conversations.owed import Archive
 from council.core.errors import RefusedError
-from council.core.reading_answers.passes import is_pass
+from council.core.reading_answers.contributions import is_pass
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     TAKES_TURNS,

@@ -26,6 +26,7 @@ from council.core.conversations.answers import inject, respond, sealed_digest
 from council.core.conversations.conversation import (
     EntryKind,
     ParticipantStatus,
+    Step,
     TaskState,
     has_answered,
 )
@@ -42,7 +43,6 @@ from council.core.errors import (
     RefusedError,
 )
 from council.core.ids import split_task_id, task_id
-from council.core.step import Step
 from tests.core.conversations.samples import CONVERSATION_ID, HOUR, MINUTE, NOW, PHASES, convened
 
 AGENTS = ("ada", "bob", "cyd")

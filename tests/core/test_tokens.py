@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.tokens import estimated_tokens
+from council.core.plain_text import estimated_tokens
 
 
 @pytest.mark.req("PR-209")

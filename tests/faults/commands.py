@@ -25,7 +25,7 @@ import council.operations.heartbeat.conversations
 import council.operations.heartbeat.queue
 import council.store.conversations.intake
 import council.store.conversations.views
-import council.store.filesystems
+import council.store.sharing
 import council.store.statefile.edits
 import council.store.statefile.handwritten
 import council.store.statefile.merging

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from council.core.conversations.conversation import Conversation
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import sha256_hex
 from council.store.conversations import naming
 from council.store.conversations.conversations import Conversations
-from council.store.conversations.places import Places, is_closed
+from council.store.conversations.naming import Places, is_closed
 from council.store.documents import journal, lines
 from council.store.documents.journal import Past
 from council.store.documents.lines import Line

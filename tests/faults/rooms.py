@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from council.core.conversations.answers import respond
+from council.core.conversations.conversation import Step
 from council.core.ids import answer_op_id
-from council.core.step import Step
 from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
 from tests.core.conversations.samples import CONVERSATION_ID, NOW, convened

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from council.core.digests import sha256_hex
+from council.core.ids import sha256_hex
 from council.store.documents import journal, live
 from council.store.documents.journal import Past
 from tests.faults import bad_stores, tracing

@@ -18,8 +18,7 @@ import council.cli.rooms
 
 # What these commands load when they run: a child must not spend its calls on it.
 import council.cli.tasks
-import council.operations.conversations.ended
-import council.operations.conversations.once
+import council.operations.conversations.recalling
 import council.operations.conversations.steer
 import council.operations.delegation.delegating
 import council.operations.protocol.asking

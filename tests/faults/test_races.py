@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError
+from council.core.ids import sha256_hex
 from council.store.documents import journal
 from council.store.documents.journal import Past
 from council.store.statefile.merging import saved_text

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from council.core.conversations.conversation import Step
 from council.core.errors import ConflictError, LockTimeoutError
 from council.core.events import Event
-from council.core.step import Step
 from council.operations import forget
 from council.operations.place import Place
 from council.store import events
-from council.store.conversations import pruning
+from council.store.conversations import closing
 from council.store.documents.journal import FILE
 from council.store.maintenance import alone
 from council.store.paths import Workspace
@@ -161,7 +161,7 @@ def test_run_files_of_a_conversation_that_is_gone_are_pruned_by_their_age(ended:
     young.write_text("exit: 0\n")
     now = datetime.fromtimestamp(young.stat().st_mtime, UTC)
 
-    assert pruning.orphaned_runs(ended.workspace, (now - MONTH).timestamp()) == [(str(old), 8)]
+    assert closing.orphaned_runs(ended.workspace, (now - MONTH).timestamp()) == [(str(old), 8)]
     assert forget.gc(place(ended.root, now), MONTH).orphaned == [(str(old), 8)]
     assert (old.exists(), young.exists()) == (False, True)
 

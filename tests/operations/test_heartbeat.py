@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError
-from council.operations.conversations.answer import respond
-from council.operations.conversations.recording import record_answer
+from council.operations.conversations.answer import record_answer, respond
 from council.operations.conversations.steer import cancel, pause
 from council.operations.heartbeat.beat import beat, beat_in_turn, wait
 from council.store.lock import Lock

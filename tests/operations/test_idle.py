@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.crowds import AGENTS, make_idle
-from council.core.conversations.conversation import Conversation, TaskState
-from council.core.step import Step
+from council.core.conversations.conversation import Conversation, Step, TaskState
 from council.operations.conversations.answer import respond
 from council.operations.conversations.steer import cancel, pause, resume
 from council.operations.heartbeat.beat import Report, beat, wait

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.errors import UsageError
 from council.operations.conversations.archive import archive
 from council.operations.conversations.recalling import recall

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from council.core.digests import sha256_hex
-from council.core.step import Step
+from council.core.conversations.conversation import Step
+from council.core.ids import sha256_hex
 from council.core.times import parse_instant
 from council.operations.migrate import migrate
 from council.operations.place import Place

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from council.core.conversations import answers, machine
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import CouncilError
-from council.store.dated import replace_dated
+from council.store.notes import replace_dated
 from tests.store.processes import at_call, die, forked, status_of
 
 THEN_NS = 1_700_000_000_123_456_789

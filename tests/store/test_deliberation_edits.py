@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from council.core.conversations import machine
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.owed import owing
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.store.statefile import handwritten, merging, statefile
+from council.store.statefile.claims import findings
 from council.store.statefile.edits import Taken, take_in
-from council.store.statefile.findings import findings
 from tests.store.debates import HOUR, NOW, debate, passed, round_of, spoken, turn
 from tests.store.scrambling import scrambled_texts
 

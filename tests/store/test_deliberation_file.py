@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from council.core.conversations import answers, machine, steering
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.owed import owing
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.errors import CouncilError
 from council.store.statefile import statefile
-from council.store.statefile.findings import findings, remarks
+from council.store.statefile.claims import findings, remarks
 from council.store.statefile.headings import section_key
 from tests.store.debates import AGENTS, HOUR, NOW, debate, passed, round_of, spoken, turn
 

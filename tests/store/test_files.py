@@ -17,9 +17,9 @@ from council.core.errors import (
     StorageError,
 )
 from council.store import files
-from council.store.filesystems import refuse_network, type_in
 from council.store.keys import run_key
 from council.store.paths import Workspace, find_root, resolve_inside
+from council.store.sharing import refuse_network, type_in
 from tests.store.processes import at_call, die, forked, status_of, together
 
 

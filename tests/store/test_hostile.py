@@ -54,6 +54,6 @@ def test_a_stray_folder_among_ours_is_no_conversation(tmp_path: Path) -> None:
     stray = room.folder.parent / "not a conversation"
     stray.mkdir()
     (stray / "revisions.jsonl").write_text("{}")
-    from council.store.conversations.pruning import folders
+    from council.store.conversations.closing import folders
 
     assert [one for one, _ in folders(room.workspace)] == [CONVERSATION_ID]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.errors import InvalidStateError
+from council.store.agent_folders import new_page, with_facts, write_facts
 from council.store.agents import agent
 from council.store.paths import Workspace
 from council.store.settings import Settings
-from council.store.souls import new_page, with_facts, write_facts
 
 SOUL = """---
 # who this is

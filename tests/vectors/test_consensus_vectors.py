@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from council.core.conversations.speaking import order_of, rotated
+from council.core.conversations.procedures import order_of, rotated
 from council.core.deliberation.consensus import default_threshold, verdict, verdict_of_counts
 
 RULES = Path(__file__).with_name("rules.jsonl")

@@ -9,6 +9,8 @@ Source: C0-063, C0-073, C0-080, HR-026, XC-014.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from council.core.bounds import NOT_STARTED, RESTS
 from council.core.conversations.conversation import (
     BY_HAND,
@@ -132,16 +134,12 @@ _WRITTEN = (EntryKind.CONTRIBUTION, EntryKind.DRAFT, EntryKind.LATE)
 def stances(state: Conversation) -> Stances:
     """Sort the participants by the status that came with their last contribution."""
     last = last_contributions(state)
-    agreed = [agent for agent, entry in last.items() if _status(entry) == ParticipantStatus.AGREED]
+    agreed = [one for one in last if last[one].status.upper() == ParticipantStatus.AGREED]
     return Stances(
         agreed=agreed,
         not_agreed=[agent for agent in last if agent not in agreed],
         silent=[agent for agent in state.participants if agent not in last],
     )
-
-
-def _status(entry: Entry) -> str:
-    return entry.status.upper()
 
 
 def open_blockers(state: Conversation) -> list[Blocker]:
@@ -199,8 +197,8 @@ def is_agreed(state: Conversation) -> bool:
 
 def claimed_by_agent(state: Conversation) -> dict[str, int]:
     """Return how many entries of each agent came without a run token (XC-014)."""
-    counts: dict[str, int] = {}
-    for entry in state.entries:
-        if entry.origin is Origin.CLAIMED and entry.kind is not EntryKind.INJECTION:
-            counts[entry.agent] = counts.get(entry.agent, 0) + 1
-    return counts
+    return Counter(
+        entry.agent
+        for entry in state.entries
+        if entry.origin is Origin.CLAIMED and entry.kind is not EntryKind.INJECTION
+    )

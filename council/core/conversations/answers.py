@@ -11,12 +11,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.convergence import (
-    measure,
-    raise_blockers,
-    response_rate,
-    withdraw_blockers,
-)
 from council.core.conversations.conversation import (
     TURNS,
     Conversation,
@@ -26,8 +20,13 @@ from council.core.conversations.conversation import (
     Participant,
     ParticipantStatus,
     SealedText,
+    Step,
     TaskState,
     has_answered,
+    measure,
+    raise_blockers,
+    response_rate,
+    withdraw_blockers,
 )
 from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
 from council.core.conversations.owed import (
@@ -40,7 +39,6 @@ from council.core.conversations.owed import (
     tasks_of,
 )
 from council.core.conversations.procedures import PROCEDURES
-from council.core.digests import sha256_hex
 from council.core.errors import (
     AlreadyAnsweredError,
     FinishedError,
@@ -51,11 +49,10 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.events import Event
-from council.core.ids import split_task_id, text_digest
+from council.core.ids import sha256_hex, split_task_id
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.contributions import blockers_in, split_status
 from council.core.record import Record
-from council.core.step import Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -435,7 +432,7 @@ def _ask_again(
     from council.core.deliberation import deliberation  # only where a form is asked for
 
     faults = deliberation.examine(state, participant, answer.text, status)
-    return [{"code": one.code, "agent": one.agent, "found": one.found} for one in faults]
+    return [one.as_json("code agent found") for one in faults]
 
 
 def _set_aside(state: Conversation, agent: str) -> None:
@@ -468,20 +465,8 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
 
 
 def _entry(state: Conversation, answer: _Answer, kind: EntryKind, tour: int) -> Entry:
-    phase = next((one.phase for one in state.rounds if one.tour == tour), state.phase)
-    stem = f"{tour}-{answer.agent}" + ("" if kind in TURNS else f"-{kind}")
-    return Entry(
-        id=state.free_id(stem),
-        kind=kind,
-        agent=answer.agent,
-        phase=phase,
-        tour=tour,
-        at=answer.now,
-        text=answer.text,
-        digest=text_digest(answer.text),
-        origin=answer.origin,
-        task=answer.task,
-    )
+    entry = state.new_entry(kind, answer.agent, answer.text, answer.now, tour)
+    return entry.copy(origin=answer.origin, task=answer.task)
 
 
 def _settle_tasks(state: Conversation, agent: str) -> None:
@@ -558,18 +543,8 @@ def inject(
     if target and target not in state.participants:
         raise NotAParticipantError(target, tuple(state.participants))
     new = state.copy()
-    said = _Answer(
-        agent=author or DIGEST_AUTHOR,
-        text=message,
-        now=now,
-        nonce="",
-        task="",
-        status="",
-        origin=Origin.CLAIMED,
-        wished="",
-    )
-    entry = _entry(new, said, EntryKind.INJECTION, new.tour)
+    entry = new.new_entry(EntryKind.INJECTION, author or DIGEST_AUTHOR, message, now)
     entry.target = target
     new.entries.append(entry)
     data = {"entry": entry.id, "target": target or None, "tour": new.tour}
-    return Step(state=new, events=[Event(type="guidance.added", agent=said.agent, data=data)])
+    return Step(state=new, events=[Event(type="guidance.added", agent=entry.agent, data=data)])

@@ -5,7 +5,15 @@ the state block in the file; three things of it live in the readable part
 only and are not in the record: the topic (the title), the brief, and the
 texts of the contributions. Unknown fields are kept and written back.
 
-Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02.
+`Step` is what a rule answers: the next state and what happened on the way.
+
+Where a conversation stands is said by response rate, blockers and consensus.
+Consensus is a rule over statuses and never a reading of words: all who take
+part AGREED and no blocker is open. What a text states of either is read in
+`reading_answers.contributions`.
+
+Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02, `architecture.md` section 3,
+C0-012, C0-018, C0-074, C0-080, A-08.
 """
 
 from __future__ import annotations
@@ -14,8 +22,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from council.core.bounds import NOT_STARTED, Ceiling
-from council.core.conversations.procedures import SYNTHESIZE
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Rules
+from council.core.events import Event
+from council.core.ids import text_digest
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_of
 
@@ -285,6 +294,23 @@ class Conversation(Record):
                 return entry
         return None
 
+    def new_entry(
+        self, kind: EntryKind, agent: str, text: str, at: datetime, tour: int = 0
+    ) -> Entry:
+        """Return an entry for round `tour`, 0 for the one under way; it is not added."""
+        tour = tour or self.tour
+        phases = {one.tour: one.phase for one in self.rounds} | {self.tour: self.phase}
+        return Entry(
+            id=self.free_id(f"{tour}-{agent}" + ("" if kind in TURNS else f"-{kind}")),
+            kind=kind,
+            agent=agent,
+            phase=phases.get(tour, self.phase),
+            tour=tour,
+            at=at,
+            text=text,
+            digest=text_digest(text),
+        )
+
     def free_id(self, stem: str) -> str:
         """Return `stem` as the id of a new entry, with a number after it where it is taken."""
         taken = {one.id for one in self.entries}
@@ -302,3 +328,83 @@ _ANSWERED = frozenset(
 def has_answered(participant: Participant) -> bool:
     """Tell whether a participant owes nothing in this round (C0-026: AGREED counts)."""
     return participant.status in _ANSWERED
+
+
+class Step(Record):
+    """The result of one rule: a new state, its events, and what to seal first.
+
+    `outcome` is `recorded`, `already-recorded` or `late` for an answer, ""
+    otherwise. `seal` holds the texts that must lie in `sealed/` before the
+    state is committed. `faults` are what the form of an answer lacks, None
+    where no form is asked for; those of a sealed answer are for its author alone.
+    """
+
+    state: Conversation
+    events: list[Event] = []
+    outcome: str = ""
+    seal: list[SealedText] = []
+    faults: list[dict[str, str]] | None = None
+
+    def then(self, following: Step) -> Step:
+        """Return this step followed by another one that started from its state."""
+        return Step(
+            state=following.state,
+            events=self.events + following.events,
+            outcome=self.outcome or following.outcome,
+            seal=self.seal + following.seal,
+            faults=self.faults,
+        )
+
+
+def staying(state: Conversation) -> list[Participant]:
+    """Return the participants who have not left: all that are not DONE."""
+    return [one for one in state.participants.values() if one.status is not ParticipantStatus.DONE]
+
+
+def all_agreed(state: Conversation) -> bool:
+    """Tell whether all who are not DONE have AGREED, and at least one has."""
+    left = staying(state)
+    return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
+
+
+def withdraw_blockers(state: Conversation, agent: str) -> None:
+    """Take out the blockers that `agent` raised earlier, as it now agrees. Changes `state`."""
+    own = {issue for entry in state.entries if entry.agent == agent for issue in entry.blocking}
+    authors = {entry.agent for entry in state.entries} - {agent}
+    others = {issue for author in authors for issue in _upheld(state, author)}
+    state.blocking_issues = [
+        issue for issue in state.blocking_issues if issue not in own or issue in others
+    ]
+
+
+def _upheld(state: Conversation, author: str) -> set[str]:
+    """Return the blockers that `author` raised and has not withdrawn by agreeing since."""
+    upheld: set[str] = set()
+    for entry in state.entries:
+        if entry.agent == author:
+            if entry.status == ParticipantStatus.AGREED:
+                upheld.clear()
+            upheld.update(entry.blocking)
+    return upheld
+
+
+def raise_blockers(state: Conversation, issues: list[str]) -> None:
+    """Add open blockers, each once. Changes `state`."""
+    for issue in issues:
+        if issue not in state.blocking_issues:
+            state.blocking_issues.append(issue)
+
+
+def response_rate(state: Conversation) -> float:
+    """Return answered / total, from 0 to 1 (C0-018)."""
+    everybody = state.participants.values()
+    answered = sum(1 for one in everybody if has_answered(one))
+    return round(answered / len(everybody), 4) if everybody else 0.0
+
+
+def measure(state: Conversation) -> None:
+    """Bring response rate and consensus up to date with the statuses. Changes `state`."""
+    state.response_rate = response_rate(state)
+    if PROCEDURES[state.procedure].verdict == "stances":
+        return  # then a closed round decides, see `machine`
+    state.has_consensus = all_agreed(state) and not state.blocking_issues

@@ -11,7 +11,7 @@ Source: DL-014, DL-100, XC-101.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, EntryKind
-from council.core.conversations.speaking import shuffled
+from council.core.conversations.procedures import shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -41,7 +41,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.convergence import measure, raise_blockers, staying
 from council.core.conversations.conversation import (
     BY_HAND,
     CEILING,
@@ -53,10 +52,13 @@ from council.core.conversations.conversation import (
     Participant,
     ParticipantStatus,
     Round,
-    SealedText,
     Status,
+    Step,
     TaskState,
     has_answered,
+    measure,
+    raise_blockers,
+    staying,
 )
 from council.core.conversations.owed import (
     attempts_used_up,
@@ -77,7 +79,6 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
 from council.core.reading_answers.contributions import blockers_in
-from council.core.step import Step
 
 DIGEST_AUTHOR = "council"
 
@@ -241,18 +242,9 @@ def _enter(
     measure(state)
     if PROCEDURES[state.procedure].verdict == "statuses":
         state.has_consensus = consensus and phase == SYNTHESIZE
-    events.append(
-        Event(
-            type="phase.changed" if phase != left else "round.changed",
-            data={
-                "from": left,
-                "to": phase,
-                "tour": state.tour,
-                "reason": reason,
-                "absent": sorted(absent),
-            },
-        )
-    )
+    kind = "phase.changed" if phase != left else "round.changed"
+    data: dict[str, object] = {"from": left, "to": phase, "tour": state.tour, "reason": reason}
+    events.append(Event(type=kind, data={**data, "absent": sorted(absent)}))
     _give_floor(state, now, events)
 
 
@@ -325,15 +317,9 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         return
     issues = blockers_in(sealed.text)
     for draft in sealed.drafts:
-        state.entries.append(_revealed_draft(state, sealed, draft))
-    entry = Entry(
-        id=state.free_id(f"{state.tour}-{one.id}"),
-        kind=EntryKind.CONTRIBUTION,
-        agent=one.id,
-        phase=state.phase,
-        tour=state.tour,
-        at=sealed.at,
-        text=sealed.text,
+        before = state.new_entry(EntryKind.DRAFT, one.id, draft, sealed.at)
+        state.entries.append(before.copy(origin=sealed.origin))
+    entry = state.new_entry(EntryKind.CONTRIBUTION, one.id, sealed.text, sealed.at).copy(
         digest=one.sealed,
         nonce=sealed.nonce,
         status=sealed.status,
@@ -367,20 +353,6 @@ def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
         Event(type="person.asked", agent=entry.agent, data={**data, "text": text})
         for text in asked_of_people(state, entry)
     ]
-
-
-def _revealed_draft(state: Conversation, sealed: SealedText, draft: str) -> Entry:
-    return Entry(
-        id=state.free_id(f"{state.tour}-{sealed.agent}-draft"),
-        kind=EntryKind.DRAFT,
-        agent=sealed.agent,
-        phase=state.phase,
-        tour=state.tour,
-        at=sealed.at,
-        text=draft,
-        digest=text_digest(draft),
-        origin=sealed.origin,
-    )
 
 
 def _conclude(state: Conversation, reason: str) -> None:
@@ -426,19 +398,8 @@ def finish(state: Conversation, now: datetime, events: list[Event]) -> None:
         )
 
         text = automatic_digest(state)
-        state.entries.append(
-            Entry(
-                id=state.free_id(f"{state.tour}-{DIGEST_AUTHOR}"),
-                kind=EntryKind.SYNTHESIS,
-                agent=DIGEST_AUTHOR,
-                phase=state.phase,
-                tour=state.tour,
-                at=now,
-                text=text,
-                digest=text_digest(text),
-                origin=Origin.TOOL,
-            )
-        )
+        entry = state.new_entry(EntryKind.SYNTHESIS, DIGEST_AUTHOR, text, now)
+        state.entries.append(entry.copy(origin=Origin.TOOL))
         events.append(Event(type="digest.written", data={"tour": state.tour}))
     close(state, now, events)
 

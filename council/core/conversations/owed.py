@@ -21,8 +21,14 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Phase
-from council.core.conversations.speaking import PARALLEL, SHUFFLE, order_of
+from council.core.conversations.procedures import (
+    PARALLEL,
+    PROCEDURES,
+    SHUFFLE,
+    SYNTHESIZE,
+    Phase,
+    order_of,
+)
 from council.core.ids import task_id
 from council.core.record import Record
 

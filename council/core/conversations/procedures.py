@@ -5,19 +5,34 @@ speaking, sight, maximum rounds, who speaks, what ends it early, and (from the
 conversation) its time limit. The machine reads the row and knows no procedure
 by name.
 
-Source: C0-005, C0-006, C0-061, C0-064, C0-075, DL-021, DL-025, XC-104,
-`architecture.md` section 1.
+Who speaks in which place of a round follows from one of four orders. A shuffle
+is derived from its seed and never stored, so the same conversation and round
+give the same order on every machine. `Rules` are what may be chosen of a
+procedure that is judged by stances.
+
+Source: C0-005, C0-006, C0-061, C0-064, C0-075, DL-021, DL-025, XC-104, `architecture.md` section
+1, XC-004, DG-064, DL-022, DL-042, DL-082, DL-083, DL-095, DL-099 to DL-102, A-82, A-88.
 """
 
 from __future__ import annotations
 
 from council.core.errors import UsageError
+from council.core.ids import sha256_hex
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from council.core.record import Positive
 
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
 VOTE = "VOTE"
 SYNTHESIZE = "SYNTHESIZE"
-ORDERS = ("parallel", "fixed", "rotate", "shuffle")
+ORDERS = PARALLEL, FIXED, ROTATE, SHUFFLE = ("parallel", "fixed", "rotate", "shuffle")
+EARLY_STOPS = ("strong", "soft")
+MAX_ROUNDS = 1000
 
 
 class Phase(Record):
@@ -136,3 +151,87 @@ def chosen_phases(procedure: Procedure, wanted: tuple[str, ...]) -> tuple[str, .
             f"choose among: {', '.join(one for one in all_names if one not in always).lower()}",
         )
     return chosen
+
+
+def order_of(
+    kind: str, agents: Sequence[str], number: int, *, seed: str, last: str = ""
+) -> tuple[str, ...]:
+    """Return the agents in the order in which they speak in round `number`.
+
+    Args:
+        kind: One of `ORDERS`; in `parallel` all speak at once, listed in list order.
+        agents: Who speaks, in list order.
+        number: The round, from 1.
+        seed: What a shuffle is derived from besides the round: the conversation.
+        last: Who spoke last in the round before; a shuffle never puts it first.
+
+    Raises:
+        UsageError: There is no such order.
+    """
+    if kind in (PARALLEL, FIXED):
+        return tuple(agents)
+    if kind == ROTATE:
+        return rotated(agents, number)
+    if kind == SHUFFLE:
+        return shuffled(agents, seed=f"{seed}\n{number}", last=last)
+    raise UsageError(f"no order of speaking {kind!r}", f"choose among: {', '.join(ORDERS)}")
+
+
+def rotated(agents: Sequence[str], number: int) -> tuple[str, ...]:
+    """Return list order for round 1, and one place later for each further round (DL-021).
+
+    >>> rotated(["claude", "gpt", "glm"], 2)
+    ('gpt', 'glm', 'claude')
+    """
+    if not agents:
+        return ()
+    start = (number - 1) % len(agents)
+    return (*agents[start:], *agents[:start])
+
+
+def shuffled(agents: Sequence[str], *, seed: str, last: str = "") -> tuple[str, ...]:
+    """Return the agents in an order that follows from `seed` alone.
+
+    Each order is equally likely, among those that do not start with `last`
+    when there are two or more agents (DG-064).
+    """
+    order = sorted(agents, key=lambda agent: sha256_hex(f"{seed}\n{agent}".encode()))
+    if len(order) > 1 and order[0] == last:
+        # Changing places with any one of the others keeps the allowed orders equally likely.
+        other = 1 + int(sha256_hex(f"{seed}\n\n{last}".encode()), 16) % (len(order) - 1)
+        order[0], order[other] = order[other], order[0]
+    return tuple(order)
+
+
+class Rules(Record):
+    """What may be chosen of a procedure that is judged by stances; part of the state.
+
+    Args:
+        max_rounds: Most rounds before the vote, from 1 (DL-022).
+        threshold: How many must agree for a soft consensus; 0 means two thirds,
+            rounded up (DL-042).
+        early_stop: The consensus that ends the rounds early: `strong` or `soft` (A-82).
+        stability: Whether the same stances in two rounds running end them (DL-099).
+        alike: From 0 to 1, how alike a reasoning is a repetition (DL-082).
+        domination: Above this times 1 / N of all words an agent dominates (DL-083).
+        confidence_floor: Whose confidence is below counts as absent; 0 for none (DL-102).
+        anonymous: Whether peers stand under pseudonyms in prompts (DL-100).
+        advocate: Who always contradicts and counts for no consensus, "" for nobody.
+        search: Whether agents are told that they may search (DL-095).
+        verify: Whether agents are told to verify by running code (DL-095).
+    """
+
+    _keys = "threshold:consensusThreshold stability:stabilityStop"
+
+    max_rounds: Positive = 5
+    threshold: int = 0
+    early_stop: str = "strong"
+    stability: bool = True
+    alike: float = 0.9
+    domination: float = 1.5
+    confidence_floor: int = 0
+    anonymous: bool = False
+    advocate: str = ""
+    search: bool = False
+    verify: bool = False
+    extra: dict[str, Any] = {}

@@ -9,20 +9,39 @@ whether quoting them was fair.
 Every step is linear in the length of the text, and at most
 `MAX_QUOTATIONS` passages are looked up, so no text can make it slow.
 
-Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022.
+`Checker` looks up what the contributions of one conversation quote. A quotation is held
+against the words that its author was shown: in an anonymous conversation those are
+another text than the one that was written, and whoever copies faithfully must not stand
+there as an inventor.
+
+Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022, DL-100.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from itertools import islice
 
+from council.core.conversations.conversation import Conversation, Entry, EntryKind
+from council.core.conversations.handles import (
+    HUMAN,
+    as_seen,
+    handles,
+    human_handle,
+    is_anonymous,
+    names,
+)
+from council.core.conversations.procedures import PROCEDURES
 from council.core.reading_answers.names import Names
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    # A passage as it stands in a text, and whom it is ascribed to, "" for nobody.
+    _Passage = tuple[str, str]
 
 FOUND = "found"
 NEAR = "near"
@@ -101,28 +120,15 @@ class Quotation(Record):
     found: str
 
 
-class _Passage(Record):
-    """A passage as it stands in the text; `of` is "" when nobody is named."""
-
-    text: str
-    of: str
-
-
 class _Spoken:
     """What one agent said once, and its form for comparing, made when first needed."""
 
-    __slots__ = ("_plain", "agent", "text")
-
     def __init__(self, agent: str, text: str) -> None:
-        self.agent = agent
-        self.text = text
-        self._plain: str | None = None
+        self.agent, self.text = agent, text
 
-    @property
+    @cached_property
     def plain(self) -> str:
-        if self._plain is None:
-            self._plain = _plain(self.text)
-        return self._plain
+        return _plain(self.text)
 
 
 class Heard:
@@ -170,7 +176,7 @@ class Heard:
         ['found']
         """
         known = self._names(names, before)
-        return [self._look_up(passage, before) for passage in _passages(text, known)]
+        return [self._look_up(passage, of, before) for passage, of in _passages(text, known)]
 
     def _names(self, names: Mapping[str, str] | None, before: int) -> Names:
         """Return `names` and all who have spoken by then; made once for each who begins."""
@@ -182,16 +188,15 @@ class Heard:
             kept = self._known[id(names), count] = (names, known)
         return kept[1]
 
-    def _look_up(self, passage: _Passage, before: int) -> Quotation:
-        for one in self._voices(passage.of, before):
-            if _holds(one.text, [passage.text]):
-                return Quotation(text=passage.text, of=one.agent, found=FOUND)
-        pieces = [piece for piece in _pieces(passage.text) if piece]
-        if pieces:
-            for one in self._voices(passage.of, before):
-                if _holds(one.plain, pieces):
-                    return Quotation(text=passage.text, of=one.agent, found=NEAR)
-        return Quotation(text=passage.text, of=passage.of, found=MISSING)
+    def _look_up(self, text: str, of: str, before: int) -> Quotation:
+        for one in self._voices(of, before):
+            if _holds(one.text, [text]):
+                return Quotation(text=text, of=one.agent, found=FOUND)
+        pieces = [piece for piece in _pieces(text) if piece]
+        for one in self._voices(of, before) if pieces else ():
+            if _holds(one.plain, pieces):
+                return Quotation(text=text, of=one.agent, found=NEAR)
+        return Quotation(text=text, of=of, found=MISSING)
 
     def _voices(self, agent: str, before: int) -> Iterator[_Spoken]:
         """Yield what may have been quoted: of a named agent the latest first, which is likeliest.
@@ -277,7 +282,7 @@ def _block(quoted: list[str], of: str, known: Names) -> Iterator[_Passage]:
         words, of = (words[:-1], signed) if signed else (words, of)
     text = _without_marks("\n".join(words).strip())
     if any(letter.isalnum() for letter in text):
-        yield _Passage(text=text, of=of)
+        yield text, of
 
 
 def _last_named(line: str, known: Names) -> str:
@@ -310,15 +315,12 @@ def _in_marks(paragraph: str, named: list[tuple[int, str]], known: Names) -> Ite
         if end == len(paragraph):  # never closed
             passed = at + 1
         else:
-            who = (
-                of
-                if of and at - since <= _NEAR and _credits(paragraph[since:at], is_next=is_next)
-                else ""
-            )
+            is_near = of and at - since <= _NEAR
+            who = of if is_near and _credits(paragraph[since:at], is_next=is_next) else ""
             who = who or _credited_behind(paragraph, end + 1, named, place, known)
             passage = paragraph[at + 1 : end].strip()
             if who and _is_substantial(passage):
-                yield _Passage(text=passage, of=who)
+                yield passage, who
             # Of "…" and "…" the second is beside the name, too, if the first was.
             of, since, passed, is_next = who, end + 1, end + 1, True
         at = following.first(_CLOSING, passed)
@@ -436,3 +438,50 @@ def _joins(pair: str) -> bool:
 def _plain(text: str) -> str:
     """Return a text without what a copyist changes: white space, case, shapes of marks."""
     return " ".join(text.translate(_SAME).casefold().split())
+
+
+class Checker:
+    """Checks what contributions quote against what stood in the file before them."""
+
+    def __init__(self, state: Conversation) -> None:
+        self._state = state
+        self._by_handles = PROCEDURES[state.procedure].verdict == "stances"
+        self._heard: dict[str, tuple[Heard, dict[str, int]]] = {}
+        self._names: dict[str, dict[str, str]] = {}
+
+    def in_entry(self, entry: Entry) -> list[Quotation]:
+        """Return the passages that an entry quotes."""
+        if not may_quote(entry.text):
+            return []
+        heard, places = self._heard_by(entry.agent)
+        known = self._known_to(entry.agent)
+        return heard.check(entry.text, places.get(entry.id, heard.count), names=known)
+
+    def _known_to(self, author: str) -> dict[str, str]:
+        """Return the words that stand for agents in what `author` writes."""
+        who = author if self._by_handles else ""
+        if who not in self._names:
+            state = self._state
+            self._names[who] = handles(state, who) if self._by_handles else names(state)
+        return self._names[who]
+
+    def _heard_by(self, author: str) -> tuple[Heard, dict[str, int]]:
+        """Return all that can be quoted, as `author` was shown it, and the place of each entry.
+
+        The brief is nobody's, and so is guidance where nobody can address people.
+        """
+        # In a conversation with names all were shown the same.
+        reader = author if is_anonymous(self._state) else ""
+        if reader not in self._heard:
+            people = HUMAN if self._by_handles else ""
+            if people and human_handle(self._state) != HUMAN:
+                people = ""
+            heard = [("", self._state.brief)]
+            places: dict[str, int] = {}
+            for entry in self._state.entries:
+                who = people if entry.kind is EntryKind.INJECTION else entry.agent
+                text = as_seen(self._state, reader, entry.agent, entry.text) if reader else ""
+                places.setdefault(entry.id, len(heard))
+                heard.append((who, text or entry.text))
+            self._heard[reader] = (Heard(heard), places)
+        return self._heard[reader]

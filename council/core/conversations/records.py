@@ -20,8 +20,15 @@ from council.core.conversations.conversation import (
     Origin,
     Participant,
 )
-from council.core.conversations.procedures import MODES, ORDERS, PROCEDURES, Procedure
-from council.core.conversations.rules import EARLY_STOPS, MAX_ROUNDS, Rules
+from council.core.conversations.procedures import (
+    EARLY_STOPS,
+    MAX_ROUNDS,
+    MODES,
+    ORDERS,
+    PROCEDURES,
+    Procedure,
+    Rules,
+)
 from council.core.errors import NewerVersionError, UsageError
 from council.core.ids import is_name
 from council.core.reading import Reader

@@ -12,14 +12,22 @@ other, at once. Earlier rounds are always seen. Who does not take part sees the
 closed rounds; who writes the synthesis sees everything, late contributions
 included. Guidance of people is seen by all, with the name of the one who is to answer it.
 
-Source: C0-041, C0-047 to C0-051, DL-018, DL-100, DL-103, A-05, `trust.md`.
+Who is challenged, and with which passages, is read from names and `@` mentions
+only; whether a challenge is fair, or was answered, is not judged.
+
+A prompt shows in full what was said since its reader spoke last, and of what
+came earlier, and of the reader's own words, only the gist: of a turn with a
+form its position, its stances and its confidence, of any other text its
+beginning. So a prompt grows with what is new and not with what is old. The
+synthesis is written from everything, and its author is shown all in full.
+
+Source: C0-041, C0-047 to C0-051, DL-018, DL-100, DL-103, A-05, `trust.md`, C0-050, HR-028.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.challenges import challenges
 from council.core.conversations.conversation import (
     TURNS,
     Conversation,
@@ -29,8 +37,7 @@ from council.core.conversations.conversation import (
     Status,
     has_answered,
 )
-from council.core.conversations.handles import is_anonymous
-from council.core.conversations.news import add_gists, mark_new
+from council.core.conversations.handles import is_anonymous, names
 from council.core.conversations.owed import (
     current_phase,
     is_asked_again,
@@ -41,10 +48,11 @@ from council.core.conversations.owed import (
     tasks_of,
 )
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
-from council.core.conversations.quoted import Checker
+from council.core.conversations.quotations import Checker
 from council.core.ids import task_id
+from council.core.plain_text import excerpt
 from council.core.reading_answers.cleaning import clean
-from council.core.times import render_instant
+from council.core.reading_answers.names import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +96,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "synthesizer": (owing(state) or ("",))[0] if state.phase == SYNTHESIZE else "",
         "participants": [
             {
-                "id": one.id,
-                "label": one.label,
-                "role": one.role,
+                **one.as_json("id label role"),
                 "status": "RESPONDED" if one.sealed else str(one.status),
                 "last": last.get(one.id, ""),
             }
@@ -233,36 +239,19 @@ def _own(state: Conversation, agent: str) -> list[Entry]:
     ]
     sealed = state.sealed.get(agent)
     if sealed is not None and sealed.tour == state.tour and is_blind(state):
-        mine.append(
-            Entry(
-                id=f"{sealed.tour}-{agent}",
-                kind=EntryKind.CONTRIBUTION,
-                agent=agent,
-                phase=state.phase,
-                tour=sealed.tour,
-                at=sealed.at,
-                text=sealed.text,
-                digest="",
-                status=sealed.status,
-                origin=sealed.origin,
-            )
-        )
+        hidden = state.new_entry(EntryKind.CONTRIBUTION, agent, sealed.text, sealed.at)
+        mine.append(hidden.copy(status=sealed.status, origin=sealed.origin))
     return mine
 
 
 def _item(state: Conversation, entry: Entry, quoted: Checker | None = None) -> dict[str, Any]:
+    passages = quoted.in_entry(entry) if quoted is not None else []
     return {
-        "id": entry.id,
-        "kind": str(entry.kind),
-        "agent": entry.agent,
+        **entry.as_json("id kind agent"),
         "label": label(state, entry.agent),
-        "phase": entry.phase,
-        "tour": entry.tour,
-        "at": render_instant(entry.at),
-        "status": entry.status,
-        "origin": str(entry.origin),
+        **entry.as_json("phase tour at status origin"),
         "text": _shown_text(state, entry),
-        "quotations": _quotations(quoted, entry) if quoted is not None else [],
+        "quotations": [one.as_json("text of found") for one in passages],
     }
 
 
@@ -273,10 +262,6 @@ def _shown_text(state: Conversation, entry: Entry) -> str:
     from council.core.deliberation.deliberation import whole_text  # only where a form is asked for
 
     return whole_text(state, entry)
-
-
-def _quotations(quoted: Checker, entry: Entry) -> list[dict[str, str]]:
-    return [{"text": one.text, "of": one.of, "found": one.found} for one in quoted.in_entry(entry)]
 
 
 def _blockers(state: Conversation, seen: list[Entry]) -> list[dict[str, Any]]:
@@ -311,3 +296,127 @@ def _absent(state: Conversation) -> list[dict[str, Any]]:
         if one.ended_at is not None
         for agent, reason in one.absent.items()
     ]
+
+
+PASSAGES_MAX_CHARS = 2000
+
+
+def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dict[str, Any]]:
+    """Return the challenges that name `agent`, with the passages that do (C0-050)."""
+    known = names(state)
+    at_names = Names(known.items())
+    called = [name.casefold() for name, one in known.items() if one == agent]
+    folds = [(name, name.casefold()) for name in known]
+    found = []
+    for entry in others:
+        if entry.phase == "CHALLENGE":
+            folded = entry.text.casefold()
+            if not any(name in folded for name in called):
+                continue
+            present = [(fold, known[name]) for name, fold in folds if fold in folded]
+            passages = _addressed(entry.text, agent, at_names, present)
+            if passages:
+                named = {**entry.as_json("id agent"), "label": label(state, entry.agent)}
+                found.append({**named, "tour": entry.tour, "passages": passages})
+    return found
+
+
+def _addressed(text: str, agent: str, at_names: Names, known: list[tuple[str, str]]) -> str:
+    """Return the lines of `text` that speak to `agent`, cut at `PASSAGES_MAX_CHARS`.
+
+    A line that names participants speaks to them, and so do the lines after
+    it until others are named. What is quoted names nobody. `known` are the
+    names (in lower case, with whose they are) that stand in the text at all: in a
+    council of many most do not.
+    """
+    addressed: set[str] = set()
+    kept: list[str] = []
+    for line in text.splitlines():
+        if not line.lstrip().startswith(">"):
+            named = {one for _, one in at_names.mentions(line)} | _named_plainly(line, known)
+            if named:
+                addressed = named
+            elif line.startswith("#"):
+                addressed = set()
+        if agent in addressed:
+            kept.append(line.rstrip())
+        elif kept and kept[-1]:
+            kept.append("")
+    passages = "\n".join(kept).strip()
+    if len(passages) > PASSAGES_MAX_CHARS:
+        return passages[:PASSAGES_MAX_CHARS].rstrip() + " […]"
+    return passages
+
+
+def _named_plainly(line: str, known: list[tuple[str, str]]) -> set[str]:
+    """Return the participants whose name stands in `line` as a word of its own, without `@`."""
+    folded = line.casefold()
+    named = set()
+    for word, agent in known:
+        at = folded.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not folded[at - 1 : at].isalnum() and not folded[end : end + 1].isalnum():
+                named.add(agent)
+                break
+            at = folded.find(word, at + 1)
+    return named
+
+
+GIST_MAX_CHARS = 400
+
+
+def mark_new(state: Conversation, agent: str, found: dict[str, Any]) -> None:
+    """Say of each text in the parts of `agent` whether it is `new` to it. Changes `found`.
+
+    `first` is added, too: True where the agent has taken no turn before this one.
+    """
+    had, has_spoken = _had_before(state, agent)
+    whole = state.phase == SYNTHESIZE and found["mayAnswer"]
+    for item in found["contributions"]:
+        item["new"] = whole or item["id"] not in had
+    for item in found["own"]:
+        # What is to be completed has to be seen whole.
+        item["new"] = whole or item["tour"] == state.tour
+    found["first"] = not has_spoken
+
+
+def _had_before(state: Conversation, agent: str) -> tuple[set[str], bool]:
+    """Return the ids of the texts that `agent` could read when it spoke last, and if it did."""
+    asked_again = is_asked_again(state, agent)
+    mine = [
+        (number, entry)
+        for number, entry in enumerate(state.entries)
+        if entry.agent == agent
+        and entry.kind in TURNS
+        and not (asked_again and entry.tour == state.tour)
+    ]
+    if not mine:
+        return set(), False
+    place, last = mine[-1]
+    in_turn = takes_turns(state.copy(phase=last.phase, tour=last.tour))
+    return {
+        entry.id
+        for number, entry in enumerate(state.entries)
+        if entry.tour < last.tour or (in_turn and entry.tour == last.tour and number < place)
+    }, True
+
+
+def add_gists(found: dict[str, Any]) -> None:
+    """Give each text that is not new its `short` form, "" where it is short itself.
+
+    Changes `found`. It reads only what the parts show, so that it names nobody whom they hide.
+    """
+    forms = {one["id"]: one for one in (*found.get("turns", ()), *found.get("votes", ()))}
+    for item in (*found["own"], *found["contributions"]):
+        short = "" if item["new"] else _gist(item["text"], forms.get(item["id"]))
+        item["short"] = short if len(short) < len(item["text"].strip()) else ""
+
+
+def _gist(text: str, form: dict[str, Any] | None) -> str:
+    if form is None or not form["position"]:
+        return excerpt(text, GIST_MAX_CHARS)
+    stances = [f"@{one['agent']}: {one['stance']}" for one in form["responses"] if one["stance"]]
+    confidence = f"{form['confidence']}/5" if form["confidence"] else ""
+    said = ", ".join([*stances, *([confidence] if confidence else [])])
+    return "\n".join(one for one in (excerpt(form["position"]), said) if one)

@@ -13,13 +13,13 @@ from council.core.conversations.conversation import (
     ClosedReason,
     Conversation,
     Status,
+    Step,
 )
 from council.core.conversations.machine import close, close_round, enter_phase, finish
 from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
-from council.core.step import Step
 
 
 def stop(state: Conversation, now: datetime) -> Step:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.conversation import Conversation, Task, TaskState
+from council.core.conversations.conversation import Conversation, Step, Task, TaskState
 from council.core.conversations.owed import Wake, tasks_of
 from council.core.events import Event
-from council.core.step import Step
 
 
 def is_under_way(state: Conversation, task: str) -> bool:

@@ -8,11 +8,10 @@ Source: HR-010.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation, Entry, EntryKind, Participant
+from council.core.conversations.conversation import Conversation, EntryKind, Participant
 from council.core.conversations.handles import known_to, may_ask_people
 from council.core.conversations.owed import current_phase, is_asked_again
 from council.core.conversations.quotations import may_quote
-from council.core.ids import text_digest
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -47,8 +46,7 @@ class Understood(Record):
             **stated,
             "questions": [{"to": to, "text": text} for to, text in self.questions],
             "quotations": [{"text": text, "found": found} for text, found in self.quotations],
-            "blockers": self.blockers,
-            "status": self.status,
+            **self.as_json("blockers status"),
         }
 
 
@@ -72,16 +70,7 @@ def understood(
         blockers=blockers_in(text),
         status=str(participant.status),
     )
-    entry = Entry(
-        id="",
-        kind=EntryKind.CONTRIBUTION,
-        agent=agent,
-        phase=before.phase,
-        tour=before.tour,
-        at=now,
-        text=text,
-        digest=text_digest(text),
-    )
+    entry = before.new_entry(EntryKind.CONTRIBUTION, agent, text, now)
     if found.form != "text":
         _add_form(found, before, agent, text)
     if "@" in text and (found.form != "text" or may_ask_people(before, text)):
@@ -93,7 +82,7 @@ def understood(
             for one in questions_in(before, entry, to_peers=to_peers)
         ]
     if may_quote(text):
-        from council.core.conversations.quoted import Checker
+        from council.core.conversations.quotations import Checker
 
         found.quotations = [(one.text, str(one.found)) for one in Checker(before).in_entry(entry)]
     return found

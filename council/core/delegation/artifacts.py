@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, RefusedError
+from council.core.ids import sha256_hex
 from council.core.record import Record
 from council.core.times import parse_instant
 

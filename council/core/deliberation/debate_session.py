@@ -9,6 +9,8 @@ Source: DL-012, DL-026, DL-028, DL-051 to DL-056, DL-085, A-86, A-89.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from council.core.conversations.conversation import ClosedReason, Conversation, Entry, EntryKind
 from council.core.conversations.handles import handles, named
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
@@ -17,8 +19,8 @@ from council.core.deliberation.consensus import threshold_for
 from council.core.deliberation.deliberation import counted, rules_of
 from council.core.deliberation.judgement import named_history
 from council.core.deliberation.questions import guidance
-from council.core.excerpts import first_paragraph
 from council.core.ids import cuid
+from council.core.plain_text import first_paragraph
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.syntheses import parse_synthesis
 from council.core.times import render_instant
@@ -132,7 +134,7 @@ def turn_parts(turn: Turn, text: str) -> dict[str, Any]:
     return {
         "position": turn.position if turn.is_readable else "",
         "responses": [
-            {"agentId": one.agent, "stance": one.stance, "comment": one.comment}
+            one.as_json("agent:agentId stance comment")
             for one in turn.responses
             if one.stance in STANCES
         ],
@@ -189,10 +191,10 @@ def _injections(state: Conversation) -> Iterator[dict[str, Any]]:
     """
     given = {one.entry: one for one in guidance(state)}
     talks = [one.tour for one in _talks(state)] or [1]
-    spoken: dict[int, int] = {}
+    spoken = Counter[int]()
     for entry in state.entries:
         if entry.kind is EntryKind.CONTRIBUTION:
-            spoken[entry.tour] = spoken.get(entry.tour, 0) + 1
+            spoken[entry.tour] += 1
         if entry.kind is not EntryKind.INJECTION:
             continue
         tour = min(entry.tour, talks[-1])
@@ -201,7 +203,7 @@ def _injections(state: Conversation) -> Iterator[dict[str, Any]]:
             "injectedAt": render_instant(entry.at),
             **({"targetAgent": entry.target} if entry.target else {}),
             "round": talks.index(tour) + 1 if tour in talks else 1,
-            "place": spoken.get(tour, 0),
+            "place": spoken[tour],
             "acknowledgements": [
                 {"agentId": agent, **_said_at(state, agent, at)}
                 for agent, at in given[entry.id].acknowledged.items()

@@ -3,7 +3,7 @@
 Structure is never stored. It is read from the text of a contribution whenever
 it is needed, so there is one truth, and a person can see it. This module joins
 the reading of one text (`turns`), the rules of judgement (`consensus`,
-`measures`) and the state; it decides whether the rounds end and whether an
+`played`) and the state; it decides whether the rounds end and whether an
 agent is asked for its answer once more.
 
 Source: DL-013 to DL-015, DL-022, DL-023, DL-047, DL-082, DL-083, DL-088, DL-095,
@@ -12,25 +12,24 @@ DL-099, A-88.
 
 from __future__ import annotations
 
-from council.core.conversations.convergence import staying
 from council.core.conversations.conversation import (
     Conversation,
     Entry,
     EntryKind,
     Participant,
     ParticipantStatus,
+    staying,
 )
 from council.core.conversations.handles import handles
 from council.core.conversations.owed import current_phase, round_number, takes_turns
-from council.core.conversations.procedures import PROCEDURES
-from council.core.conversations.rules import Rules
-from council.core.conversations.speaking import PARALLEL
-from council.core.deliberation import consensus, measures
+from council.core.conversations.procedures import PARALLEL, PROCEDURES, Rules
+from council.core.deliberation import consensus
+from council.core.deliberation import played as rounds
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
 from council.core.reading_answers.additions import read_together
 from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.sentences import word_count
+from council.core.reading_answers.structure import word_count
 from council.core.reading_answers.turns import Fault, Turn, missing_responses
 
 TYPE_CHECKING = False
@@ -183,9 +182,9 @@ def _standstill(state: Conversation, number: int, rules: Rules) -> str:
     played = [one for one in history(state) if not one.vote]
     if len(played) < 2:
         return ""
-    if rules.stability and measures.is_settled(played):
+    if rules.stability and rounds.is_settled(played):
         return "stable"
-    if number > 2 and measures.repeats(*played[-2:], alike=rules.alike):
+    if number > 2 and rounds.repeats(*played[-2:], alike=rules.alike):
         return "repetition"
     return ""
 
@@ -280,7 +279,7 @@ def dominating(state: Conversation) -> tuple[str, ...]:
     for entry in _contributions(state):
         if entry.agent in words:
             words[entry.agent] += word_count(entry.text)
-    return measures.dominating(words, factor=rules_of(state).domination)
+    return rounds.dominating(words, factor=rules_of(state).domination)
 
 
 def _contributions(state: Conversation) -> list[Entry]:

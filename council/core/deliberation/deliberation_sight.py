@@ -105,7 +105,7 @@ def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[
     """Return the open questions to `agent` that stand in what it may read (DL-016)."""
     readable = {(entry.agent, entry.tour) for entry in seen}
     return [
-        {"asker": one.asker, "tour": one.tour, "text": one.text}
+        one.as_json("asker tour text")
         for one in asked_questions(state)
         if one.asked == agent and not one.answered and (one.asker, one.tour) in readable
     ]
@@ -125,7 +125,7 @@ def _asked_again(state: Conversation, agent: str) -> dict[str, Any]:
     faults = deliberation.lacking(state, agent, turn)
     wanted = [one.agent for one in faults if one.code in deliberation.STANCE_FAULTS]
     return {
-        "faults": [{"code": one.code, "agent": one.agent, "found": one.found} for one in faults],
+        "faults": [one.as_json("code agent found") for one in faults],
         "understood": {
             "id": "",
             "agent": agent,
@@ -153,11 +153,6 @@ def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[st
 def _stated(turn: Turn) -> dict[str, Any]:
     return {
         "position": turn.position,
-        "responses": [
-            {"agent": one.agent, "stance": one.stance, "comment": one.comment}
-            for one in turn.responses
-        ],
-        "reasoning": turn.reasoning,
-        "confidence": turn.confidence,
-        "readable": turn.is_readable,
+        "responses": [one.as_json("agent stance comment") for one in turn.responses],
+        **turn.as_json("reasoning confidence is_readable:readable"),
     }

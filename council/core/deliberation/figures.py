@@ -89,16 +89,16 @@ def _consensus(state: Conversation) -> tuple[str, int]:
 class Figures(Record):
     """The figures over some conversations."""
 
-    count: int
-    cancelled: int
-    converged: int
-    consensus: dict[str, int]
-    rounds: dict[int, int]
-    diversities: list[float]
-    ratings: list[int]
-    flips: int
-    absences: int
-    phase_seconds: dict[str, list[float]]
+    count: int = 0
+    cancelled: int = 0
+    converged: int = 0
+    consensus: dict[str, int] = {}
+    rounds: dict[int, int] = {}
+    diversities: list[float] = []
+    ratings: list[int] = []
+    flips: int = 0
+    absences: int = 0
+    phase_seconds: dict[str, list[float]] = {}
 
     @property
     def complete(self) -> int:
@@ -146,18 +146,7 @@ class Figures(Record):
 
 def figures(outcomes: Iterable[Outcome]) -> Figures:
     """Gather the figures of some conversations."""
-    found = Figures(
-        count=0,
-        cancelled=0,
-        converged=0,
-        consensus={},
-        rounds={},
-        diversities=[],
-        ratings=[],
-        flips=0,
-        absences=0,
-        phase_seconds={},
-    )
+    found = Figures()
     for one in outcomes:
         kind = CANCELLED if one.cancelled else one.consensus
         found.count += 1

@@ -15,8 +15,7 @@ import re
 
 from council.core.deliberation.consensus import AGREE, standing
 from council.core.deliberation.likeness import are_alike, negates, same_position
-from council.core.deliberation.measures import tally
-from council.core.deliberation.played import stances_until, stated
+from council.core.deliberation.played import stances_until, stated, tally
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.structure import own_lines
 from council.core.record import Record
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from council.core.deliberation.played import Played
     from council.core.reading_answers.turns import Turn
 
+    _Stated = tuple[str, str]  # the latest stance to a peer, and the position it was about
 STANCE = "stance"
 POSITION = "position"
 
@@ -83,22 +83,6 @@ class Flip(Record):
         return not (self.reasoned or self.peer_moved)
 
 
-class _Change(Record):
-    """One change of mind, before it is known what was said about it."""
-
-    towards: str = ""
-    before: str
-    after: str
-    peer_moved: bool = False
-
-
-class _Stated(Record):
-    """The latest stance to a peer, and the position of that peer it was about."""
-
-    stance: str
-    position: str
-
-
 def flips(
     history: Sequence[Played],
     names: Mapping[str, str],
@@ -128,18 +112,15 @@ def flips(
         seen = dict(positions) if is_hidden else positions
         for agent, turn in played.turns.items():
             latest = stances.setdefault(agent, {})
-            changes = _position_change(positions, agent, turn.position)
-            changes += _stance_changes(latest, now.get(agent, {}), seen)
+            before, after = positions.get(agent, ""), turn.position
+            positions[agent] = after or before
+            flip = Flip(tour=played.tour, agent=agent, kind=POSITION, before=before, after=after)
+            changes = [flip] if _has_moved(before, after) else []
+            changes += _stance_changes(flip, latest, now.get(agent, {}), seen)
             if changes:
-                found += _told(played.tour, agent, turn, changes, citations[agent])
+                _explain(changes, turn, citations[agent])
+                found += changes
     return found
-
-
-def _position_change(positions: dict[str, str], agent: str, after: str) -> list[_Change]:
-    """Return the change of the position of `agent`, if it is one. Changes `positions`."""
-    before = positions.get(agent, "")
-    positions[agent] = after or before
-    return [_Change(before=before, after=after)] if _has_moved(before, after) else []
 
 
 def _has_moved(before: str, after: str) -> bool:
@@ -147,31 +128,27 @@ def _has_moved(before: str, after: str) -> bool:
 
 
 def _stance_changes(
-    latest: dict[str, _Stated], now: Mapping[str, str], seen: Mapping[str, str]
-) -> list[_Change]:
+    like: Flip, latest: dict[str, _Stated], now: Mapping[str, str], seen: Mapping[str, str]
+) -> list[Flip]:
     """Return which of the stances stated now are others than the latest. Changes `latest`.
 
-    `seen` are the positions that were to be seen when they were stated.
+    They are of the turn that `like` is of; `seen` are the positions that were to be seen then.
     """
-    changes = [
-        _Change(
-            towards=other,
-            before=latest[other].stance,
-            after=stance,
-            peer_moved=_has_moved(latest[other].position, seen.get(other, "")),
-        )
-        for other, stance in now.items()
-        if other in latest and latest[other].stance != stance
-    ]
+    changes: list[Flip] = []
     for other, stance in now.items():
-        latest[other] = _Stated(stance=stance, position=seen.get(other, ""))
+        position = seen.get(other, "")
+        before, about = latest.get(other, (stance, position))
+        if before != stance:
+            moved = _has_moved(about, position)
+            change = {"kind": STANCE, "towards": other, "before": before, "after": stance}
+            changes.append(like.copy(**change, peer_moved=moved))
+        latest[other] = (stance, position)
     return changes
 
 
-def _told(
-    tour: int, agent: str, turn: Turn, changes: list[_Change], citations: _Citations
-) -> Iterator[Flip]:
-    """Yield the changes of one turn with what the turn says about them."""
+def _explain(changes: list[Flip], turn: Turn, citations: _Citations) -> None:
+    """Add to the changes of one turn what the turn says about them."""
+    agent = changes[0].agent
     reasons = citations.named_in(turn.position, turn.reasoning)
     commented = {one.agent: one.comment for one in turn.responses if one.comment.strip()}
     credited = {
@@ -186,17 +163,9 @@ def _told(
     )
     for one in changes:
         towards = one.towards
-        yield Flip(
-            tour=tour,
-            agent=agent,
-            kind=STANCE if towards else POSITION,
-            towards=towards,
-            before=one.before,
-            after=one.after,
-            cites=cites,
-            reasoned=(towards in commented or towards in reasons) if towards else bool(cites),
-            peer_moved=one.peer_moved or bool(towards in credited if towards else credited),
-        )
+        one.cites = cites
+        one.reasoned = (towards in commented or towards in reasons) if towards else bool(cites)
+        one.peer_moved |= towards in credited if towards else bool(credited)
 
 
 class _Citations:

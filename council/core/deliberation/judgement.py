@@ -13,13 +13,28 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation
 from council.core.conversations.handles import is_anonymous, named, names
 from council.core.deliberation.casting import only_model
-from council.core.deliberation.consensus import AGREE, Verdict, counted_in, standing
-from council.core.deliberation.counterfactual import Variant, hangs_on
+from council.core.deliberation.consensus import (
+    AGREE,
+    Variant,
+    Verdict,
+    counted_in,
+    hangs_on,
+    standing,
+)
 from council.core.deliberation.deliberation import counted, history, rules_of
 from council.core.deliberation.flips import SAME_POSITION, Flip, collapses, flips
 from council.core.deliberation.likeness import are_alike, same_position
-from council.core.deliberation.measures import Group, Weighted, diversity, tally, weighted
-from council.core.deliberation.played import Played, confidences, present_in, stances_until
+from council.core.deliberation.played import (
+    Group,
+    Played,
+    Weighted,
+    confidences,
+    diversity,
+    present_in,
+    stances_until,
+    tally,
+    weighted,
+)
 from council.core.reading_answers.turns import Response
 from council.core.record import Record
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from itertools import pairwise
 
 TYPE_CHECKING = False
@@ -121,14 +122,7 @@ def likeness(one: str, other: str) -> float:
     right = words_of(other)
     if not left or not right:
         return 0.0
-    remaining: dict[str, int] = {}
-    for word in left:
-        remaining[word] = remaining.get(word, 0) + 1
-    shared = 0
-    for word in right:
-        if remaining.get(word, 0):
-            remaining[word] -= 1
-            shared += 1
+    shared = (Counter(left) & Counter(right)).total()
     return 2 * shared / (len(left) + len(right))
 
 

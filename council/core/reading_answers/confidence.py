@@ -9,7 +9,6 @@ Source: DL-013, HR-006, HR-007.
 
 from __future__ import annotations
 
-from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
@@ -18,6 +17,7 @@ from council.core.reading_answers.structure import (
     is_rule,
     one_of,
     plain,
+    sentences,
     without_bullet,
 )
 

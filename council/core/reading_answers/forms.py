@@ -29,6 +29,7 @@ from council.core.reading_answers.structure import (
     own_lines,
     plain,
 )
+from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,23 +64,13 @@ _DRAFT = ("draft", "brouillon", "entwurf", "borrador", "first attempt", "first p
 _FORM_FIELDS = ("position", "finalposition", "confidence", "recommendation", "consensussummary")
 
 
-class Form:
+class Form(Record):
     """One form: the bodies of its parts, and the paragraphs before it, the latest first."""
 
-    __slots__ = ("before", "bodies", "is_final", "is_loose")
-
-    def __init__(
-        self,
-        bodies: dict[str, list[list[Line]]],
-        *,
-        before: list[str] | None = None,
-        is_final: bool = False,
-        is_loose: bool = False,
-    ) -> None:
-        self.bodies = bodies
-        self.before = before or []
-        self.is_final = is_final
-        self.is_loose = is_loose
+    bodies: dict[str, list[list[Line]]]
+    before: list[str] = []
+    is_final: bool = False
+    is_loose: bool = False
 
     @property
     def keys(self) -> set[str]:
@@ -238,7 +229,7 @@ def forms_of(
             seen = {}
         seen.setdefault(mark.key, mark.rank)
     if not starts:
-        return [Form({"": [lines]}, is_loose=True)]
+        return [Form(bodies={"": [lines]}, is_loose=True)]
     words = [line for line, _ in lines]
     found: list[Form] = []
     for number, start in enumerate(starts):
@@ -247,10 +238,9 @@ def forms_of(
         past = len(lines) if is_last else marks[starts[number + 1]].at
         mine = marks[start : None if is_last else starts[number + 1]]
         ahead = marks[:start] if number == 0 else []
-        bodies = bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy)
         found.append(
             Form(
-                bodies,
+                bodies=bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy),
                 before=_paragraphs_before(words, marks[start].at, labels),
                 is_final=number > 0 and any(one.is_final for one in mine),
                 is_loose=any(one.key and one.rank >= _LOOSE for one in mine),

@@ -10,7 +10,6 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 from __future__ import annotations
 
 from council.core.reading_answers.names import Names
-from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.stances import (
     ACK,
     LABELS,
@@ -31,6 +30,7 @@ from council.core.reading_answers.structure import (
     is_rule,
     one_of,
     plain,
+    sentences,
     without_bullet,
 )
 
@@ -238,7 +238,7 @@ def _about_unknown(
             return []
     words = bare.split() or ["@"]
     shown_name = words[0].rstrip(COLONS) if is_named else name.strip(EMPHASIS + "]" + UNSEEN_CHARS)
-    return [Spoken("", Stated("", shown_name or "@", rest), indent)]
+    return [Spoken("", Stated(token=shown_name or "@", comment=rest), indent)]
 
 
 def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
@@ -275,15 +275,15 @@ def _behind_names(rest: str) -> tuple[Stated, bool]:
         if said.stance and not said.comment:
             comment = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS + _SETTING_OFF + ".,").strip()
             if _takes_back(said.stance, comment):
-                return Stated("", remark, comment, is_doubtful=True), True
-            return Stated(said.stance, said.token, comment), True
+                return Stated(token=remark, comment=comment, is_doubtful=True), True
+            return said.copy(comment=comment), True
         rest = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
     bare = rest.lstrip(_SETTING_OFF + UNSEEN_CHARS)
     is_set_off = not rest[: len(rest) - len(bare)].isspace() and bare is not rest
     if bare[:1] in EMPHASIS and bare.lstrip(EMPHASIS)[:1].isspace():
         bare = bare.lstrip(EMPHASIS).lstrip()
     if is_set_off or not bare:
-        said = stated(bare) if bare else Stated("", "", "")
+        said = stated(bare) if bare else Stated()
         return said, True
     if bare[0] == ",":
         said = stated(bare[1:])
@@ -296,7 +296,7 @@ def _behind_names(rest: str) -> tuple[Stated, bool]:
 
 
 def _none(text: str) -> Stated:
-    return Stated("", text[:MAX_CHARS], "")
+    return Stated(token=text[:MAX_CHARS])
 
 
 def _takes_back(stance: str, comment: str) -> bool:
@@ -344,9 +344,10 @@ def _stance_first(body: str, names: Names) -> list[Spoken]:
         if low.startswith(_IN_PART) and stance == "agree":
             stance, is_limited = "partial", False
         if comment.startswith("?") or is_limited or _takes_back(stance, bare):
-            said = Stated("", body[:MAX_CHARS], bare, is_doubtful=True)
+            said = Stated(token=body[:MAX_CHARS], comment=bare, is_doubtful=True)
         else:
-            said = Stated(stance, body[words[clause].begin : words[end - 1].end], bare)
+            token = body[words[clause].begin : words[end - 1].end]
+            said = Stated(stance=stance, token=token, comment=bare)
         found += [Spoken(agent, said) for agent in agents]
     return found
 
@@ -489,7 +490,7 @@ def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
     if len(mentioned) == 1 and lead[:1] == "@":
         stance = _said_in_sentences(sentence)
         if stance:
-            return [Spoken(mentioned[0], Stated(stance, stance, sentence))]
+            return [Spoken(mentioned[0], Stated(stance=stance, token=stance, comment=sentence))]
     return []
 
 

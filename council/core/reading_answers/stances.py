@@ -10,7 +10,6 @@ Source: DL-013, DL-014, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
-from council.core.reading_answers.sentences import sentences
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
@@ -19,7 +18,9 @@ from council.core.reading_answers.structure import (
     UNSEEN_CHARS,
     one_of,
     plain,
+    sentences,
 )
+from council.core.record import Record
 
 STANCES = ("agree", "partial", "disagree")
 ACK = "acknowledged"
@@ -107,7 +108,7 @@ _LESS = one_of(
 )
 
 
-class Stated:
+class Stated(Record):
     """What the beginning of a text states.
 
     `stance` is "" where none is stated; `token` is then what stands in its
@@ -115,22 +116,11 @@ class Stated:
     behind the stance.
     """
 
-    __slots__ = ("comment", "is_doubtful", "is_first_person", "stance", "token")
-
-    def __init__(
-        self,
-        stance: str,
-        token: str,
-        comment: str,
-        *,
-        is_first_person: bool = False,
-        is_doubtful: bool = False,
-    ) -> None:
-        self.stance = stance
-        self.token = token
-        self.comment = comment
-        self.is_first_person = is_first_person
-        self.is_doubtful = is_doubtful
+    stance: str = ""
+    token: str = ""
+    comment: str = ""
+    is_first_person: bool = False
+    is_doubtful: bool = False
 
 
 class Word:
@@ -161,7 +151,7 @@ def stated(text: str) -> Stated:
         if changed.stance:
             return changed
         if found.stance:
-            return Stated("", text[:MAX_CHARS], "", is_doubtful=True)
+            return Stated(token=text[:MAX_CHARS], is_doubtful=True)
     return found
 
 
@@ -181,7 +171,7 @@ def _stated_once(text: str) -> Stated:
     at, mark = _past_marks(words)
     at, is_first_person = _past_opening(words, at)
     stance, end_at = stance_at(words, at)
-    unclear = Stated("", text[:MAX_CHARS], "", is_doubtful=bool(stance))
+    unclear = Stated(token=text[:MAX_CHARS], is_doubtful=bool(stance))
     if not stance:
         return unclear
     end = words[end_at - 1].end
@@ -194,7 +184,8 @@ def _stated_once(text: str) -> Stated:
         or _is_taken_back(stance, comment, is_sentence=is_sentence)
     ):
         return unclear
-    return Stated(stance, text[:end].strip(), comment, is_first_person=is_first_person)
+    token = text[:end].strip()
+    return Stated(stance=stance, token=token, comment=comment, is_first_person=is_first_person)
 
 
 def _may_follow(words: list[Word], at: int, text: str) -> bool:

@@ -11,12 +11,15 @@ list that begins with 2 is a paragraph, and a bold label is no heading.
 
 Every step is linear in the length of the text.
 
-Source: DL-011, DL-017, DL-029, HR-004.
+Here, too, sentences, paragraphs and words are found and counted.
+
+Source: DL-011, DL-017, DL-029, HR-004, DL-019.
 """
 
 from __future__ import annotations
 
 from council.core.reading_answers.cleaning import closes_fence, fence_of
+from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,18 +64,15 @@ _STEPS = one_of("step part section point partie etape teil schritt parte paso")
 _ROUNDS = ("round", "tour", "runde", "ronda", "turn")
 
 
-class Mark:
+class Mark(Record):
     """A line that begins a part: where it stands, the key of the part, rank, text behind it."""
 
-    __slots__ = ("at", "is_about", "is_final", "key", "rank", "rest")
-
-    def __init__(self, key: str, rank: int, rest: str, *, is_final: bool = False) -> None:
-        self.at = 0
-        self.key = key
-        self.rank = rank
-        self.rest = rest
-        self.is_final = is_final
-        self.is_about = False
+    key: str
+    rank: int
+    rest: str = ""
+    at: int = 0
+    is_final: bool = False
+    is_about: bool = False
 
 
 def plain(words: str) -> str:
@@ -148,11 +148,11 @@ def marks_of(
         mark = heading(line, labels)
         words = about(line) if about is not None and (mark is None or not mark.key) else ""
         if words:
-            mark = Mark("responses", mark.rank if mark else _BOLD, words)
+            mark = Mark(key="responses", rank=mark.rank if mark else _BOLD, rest=words)
             mark.is_about = True
         if mark is None and _is_title(lines, at):
             key, _ = _keyed(line, labels)
-            mark = Mark(key, _BARE, "") if key else None
+            mark = Mark(key=key, rank=_BARE) if key else None
         if mark is not None:
             mark.at = at
             found.append(mark)
@@ -246,7 +246,7 @@ def heading(line: str, labels: Mapping[str, str]) -> Mark | None:
         return None
     key, is_final = _keyed(body[:colon], labels)
     rest = body[colon + 1 :].strip()
-    return Mark(key, _BARE + lower, rest, is_final=is_final) if key else None
+    return Mark(key=key, rank=_BARE + lower, rest=rest, is_final=is_final) if key else None
 
 
 def _emphasised(body: str, labels: Mapping[str, str], rank: int) -> Mark:
@@ -255,10 +255,10 @@ def _emphasised(body: str, labels: Mapping[str, str], rank: int) -> Mark:
     mark = body[: len(body) - len(inner)]
     end = inner.find(mark, 0, 2 * _LABEL_MAX_CHARS)
     if end < 0:
-        return Mark("", rank, "")
+        return Mark(key="", rank=rank)
     after = inner[end + len(mark) :].strip()
     is_set_off = not after or after[0] in COLONS + DASHES + "-(" or inner[end - 1] in COLONS
-    found = _labelled(inner[:end], labels, rank) if is_set_off else Mark("", rank, "")
+    found = _labelled(inner[:end], labels, rank) if is_set_off else Mark(key="", rank=rank)
     if after[:1] == "(" and ")" in after[:_LABEL_MAX_CHARS] and not found.rest:
         after = after[after.index(")") + 1 :].strip()  # a remark such as (1-5)
     after = after.lstrip(COLONS + DASHES + UNSEEN_CHARS)
@@ -270,7 +270,7 @@ def _labelled(title: str, labels: Mapping[str, str], rank: int) -> Mark:
     """Return the mark of a title such as `Position` or `Confidence: 4`."""
     key, is_final = _keyed(title, labels)
     if key:
-        return Mark(key, rank, "", is_final=is_final)
+        return Mark(key=key, rank=rank, is_final=is_final)
     for at, letter in enumerate(title[:_LABEL_MAX_CHARS]):
         if letter in COLONS or letter in DASHES or (letter == "-" and title[at - 1 : at] == " "):
             key, is_final = _keyed(title[:at], labels)
@@ -280,8 +280,8 @@ def _labelled(title: str, labels: Mapping[str, str], rank: int) -> Mark:
                 return _labelled(rest, labels, rank)
             if len(words) == 2 and words[0] in _ROUNDS:
                 rest = ""
-            return Mark(key, rank, rest, is_final=is_final)
-    return Mark("", rank, "")
+            return Mark(key=key, rank=rank, rest=rest, is_final=is_final)
+    return Mark(key="", rank=rank)
 
 
 def _keyed(title: str, labels: Mapping[str, str]) -> tuple[str, bool]:
@@ -453,3 +453,62 @@ def fence_language(line: str) -> str:
     """Return the word behind the marks of a fence, in small letters."""
     start = without_bullet(line.lstrip())
     return start.strip("`~ \t").casefold()
+
+
+_ENDS = ".!?…。！？"
+_UNSPACED_ENDS = "。！？"
+_CLOSERS = "\"'’”»)]*_`" + _ENDS
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Return where each sentence ends, in order; text without an end mark has no end.
+
+    A full stop before a small letter ends none (`e.g. this`).
+    """
+    ends: list[int] = []
+    past = 0
+    for at, letter in enumerate(text):
+        if letter not in _ENDS or at < past:
+            continue
+        past = at + 1
+        while past < len(text) and text[past] in _CLOSERS:
+            past += 1
+        after = text[past : past + 3].lstrip()[:1]
+        is_end = past == len(text) or text[past].isspace() or letter in _UNSPACED_ENDS
+        if is_end and not (letter in ".…" and after.islower()):
+            ends.append(past)
+    return ends
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, the last one with or without an end mark."""
+    found, begin = [], 0
+    for end in [*sentence_ends(text), len(text)]:
+        one = text[begin:end].strip()
+        if one:
+            found.append(one)
+        begin = end
+    return found
+
+
+def count_sentences(text: str) -> int:
+    """Count the sentences of a text; a last one without an end mark counts."""
+    ends = sentence_ends(text)
+    rest = text[ends[-1] :] if ends else text
+    return len(ends) + any(letter.isalnum() for letter in rest)
+
+
+def count_paragraphs(text: str) -> int:
+    """Count the paragraphs of a text; a heading alone is none, code is one with its blank lines."""
+    count, is_inside = 0, False
+    for line, is_own in own_lines(text):
+        if is_own and (not line.strip() or line.startswith("#")):
+            is_inside = False
+        elif not is_inside:
+            count, is_inside = count + 1, True
+    return count
+
+
+def word_count(text: str) -> int:
+    """Count the words of a text: what stands between blanks and holds a letter or a digit."""
+    return sum(1 for word in text.split() if any(map(str.isalnum, word)))

@@ -41,15 +41,17 @@ from council.core.reading_answers.responses import (
     spoken_in,
     spoken_in_sentences,
 )
-from council.core.reading_answers.sentences import count_paragraphs, count_sentences, sentences
 from council.core.reading_answers.stances import ACK, stated
 from council.core.reading_answers.structure import (
+    count_paragraphs,
+    count_sentences,
     is_bracketed,
     is_unfilled,
     labels_of,
     own_lines,
     plain,
     prose,
+    sentences,
     up_to_rule,
 )
 from council.core.record import Record

@@ -15,7 +15,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.speaking import shuffled
+from council.core.conversations.procedures import shuffled
 from council.core.errors import RefusedError
 from council.core.events import Event
 from council.core.rooms.channels import (

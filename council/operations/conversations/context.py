@@ -15,13 +15,13 @@ import json
 import os
 
 from council import __version__
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, NotFoundError
+from council.core.ids import sha256_hex
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import Note
 from council.store.agents import persona_of, prints_answer
-from council.store.conversations.unchanged import standing_digest
+from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
     try:
         return _seen(place, name, agent, lang, parts=parts)
     except NotFoundError as error:
-        from council.operations.conversations.ended import explained
+        from council.operations.conversations.recalling import explained
 
         raise explained(place, name, error) from None
 

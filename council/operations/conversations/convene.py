@@ -19,16 +19,16 @@ from council.core.conversations.procedures import (
     ORDERS,
     PROCEDURES,
     Procedure,
+    Rules,
     chosen_phases,
 )
-from council.core.conversations.rules import Rules
 from council.core.delegation.routing import Facts
 from council.core.deliberation.casting import CAST, named_synthesizer, only_model
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.core.ids import checked_conversation_name, checked_name, cuid
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_around
-from council.operations.conversations import once, prompting
+from council.operations.conversations import prompting, recalling
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.operations.report import Report
@@ -84,24 +84,20 @@ class Convened(Record):
 
     state: Conversation
     path: str
-    report: Report | None
     runs: int
+    report: Report | None = None
     prompt_chars: dict[str, int] = {}
     warnings: list[str] = []
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `convene --json`."""
-        woken = (
-            [one for seen in self.report.conversations for one in seen.woken]
-            if (self.report)
-            else []
-        )
+        seen = self.report.conversations if self.report is not None else []
         return {
             **self.state.as_json("name conversation_id"),
             **self.as_json("path"),
             **self.state.as_json("phase tour"),
             "participants": list(self.state.participants),
-            "woken": woken,
+            "woken": [one for conversation in seen for one in conversation.woken],
             **self.as_json("runs prompt_chars warnings"),
             "dryRun": self.report is None,
             **({"ceiling": one.as_json("runs tokens usd")} if (one := self.state.ceiling) else {}),
@@ -122,56 +118,39 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     routed = _routed_synthesizer(place, state)
     warnings = _warnings(place, state)
     planned = machine.begin(state, place.now())
-    runs = _most_runs(state)
     path = place.paths.conversation_file(state.name)
+    convened = Convened(state=planned.state, path=path, runs=_most_runs(state), warnings=warnings)
     if dry_run:
-        prompts = {
+        convened.prompt_chars = {
             agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
             for agent in owed.owing(planned.state)
         }
-        return Convened(
-            state=planned.state,
-            path=path,
-            report=None,
-            runs=runs,
-            prompt_chars=prompts,
-            warnings=warnings,
-        )
+        return convened
     refuse_forbidden(place.paths, state.participants, place.now())
     if place.settings.hooks:
         from council.operations.reporting.hooks import begin_telling
 
         begin_telling(place)
     operation = place.operation(state.name, state.topic, state.brief)
-    made = once.done_before(place, state.name, operation)
+    made = recalling.done_before(place, state.name, operation)
     if made is not None:
-        return Convened(
-            state=made,
-            path=path,
-            report=beat(place, only=state.name),
-            runs=runs,
-            warnings=[f"{state.name}: {place.stood(operation)}", *warnings],
-        )
-    created = place.conversations.create(
+        convened.state, convened.report = made, beat(place, only=state.name)
+        convened.warnings.insert(0, f"{state.name}: {place.stood(operation)}")
+        return convened
+    convened.state = place.conversations.create(
         planned.state,
         now=place.now(),
         events=planned.events,
         actor="person",
         op_id=operation.id,
-    )
+    ).state
     if routed is not None:
         from council.operations.delegation.routing import write_down
 
         facts = Facts(mode=state.mode)
         write_down(place, facts, routed, owner=state.conversation_id, trace=state.trace)
-    report = beat(place, only=state.name)
-    return Convened(
-        state=created.state,
-        path=path,
-        report=report,
-        runs=runs,
-        warnings=warnings,
-    )
+    convened.report = beat(place, only=state.name)
+    return convened
 
 
 def _routed_synthesizer(place: Place, state: Conversation) -> Route | None:
@@ -252,15 +231,11 @@ def _rules(
         UsageError: A choice fits neither the procedure nor the agents.
     """
     if procedure.verdict != "stances":
-        for option, given in (
-            ("--max-rounds", invitation.max_rounds),
-            ("--threshold", invitation.threshold),
-            ("--anonymous", invitation.anonymous),
-            ("--advocate", invitation.advocate),
-        ):
-            if given:
+        for option in ("max_rounds", "threshold", "anonymous", "advocate"):
+            if getattr(invitation, option):
                 raise UsageError(
-                    f"{option} is for deliberations", "say also: --procedure deliberation"
+                    f"--{option.replace('_', '-')} is for deliberations",
+                    "say also: --procedure deliberation",
                 )
         return None
     usual = place.settings.deliberation

@@ -5,7 +5,12 @@ save over each other. No lock is held while it is open. What was changed in the
 copy is taken in under the same rules as a save over the live file, at once,
 and the person is told what became of it.
 
-Source: C0-019, C0-078, `cli.md` section 2 (`edit`, `diff`), `store.md` section 3.
+`check` asks of a file: is it well formed, was it edited, did agents set their status? A
+fault is what a person should know or mend; a notice is what the next command will take
+in as it stands. Nothing is written.
+
+Source: C0-019, C0-078, `cli.md` section 2 (`edit`, `diff`), `store.md` section 3, C0-006 to
+C0-010, C0-067, `cli.md` section 2 (`check`).
 """
 
 from __future__ import annotations
@@ -13,10 +18,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 
 from council.core.conversations import machine, owed
 from council.core.conversations.conversation import Conversation
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, NotFoundError
+from council.core.events import Event
 from council.core.record import Record
 from council.core.times import render_instant
 from council.operations.conversations.answer import wake_next
@@ -24,14 +31,19 @@ from council.operations.conversations.recalling import history_of
 from council.operations.conversations.steer import PERSON
 from council.operations.place import Place
 from council.operations.view import readable
-from council.store.conversations.places import Places, decoded
+from council.store.conversations.naming import Places, decoded
 from council.store.events import tail
-from council.store.files import make_folder, read_stable, write_new
+from council.store.files import make_folder, paths_in, read_stable, write_new
+from council.store.statefile import statefile
+from council.store.statefile.claims import findings, remarks
+from council.store.statefile.marks import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from council.store.conversations.views import View
 
 LIVE = "live file"
 _LOOSE = frozenset(("edit.reverted", "file.restored", "journal.behind"))
@@ -54,13 +66,8 @@ class TakenIn(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `edit --json`."""
         return {
-            "name": self.state.name,
-            "conversationId": self.state.conversation_id,
-            "rev": self.state.rev,
-            "changed": self.changed,
-            "editorCode": self.code,
-            "events": self.events,
-            "kept": self.kept,
+            **self.state.as_json("name conversation_id rev"),
+            **self.as_json("changed code:editorCode events kept"),
         }
 
 
@@ -164,11 +171,7 @@ def _take_in(place: Place, name: str) -> Conversation:
 
 
 def _kept(place: Place, name: str, conversation_id: str) -> list[str]:
-    folder = Places(place.paths, name, conversation_id).conflicts
-    try:
-        return sorted(f"{folder}/{one}" for one in os.listdir(folder))
-    except OSError:
-        return []
+    return paths_in(Places(place.paths, name, conversation_id).conflicts)
 
 
 def _loose_events(place: Place, conversation_id: str) -> list[dict[str, Any]]:
@@ -251,9 +254,7 @@ class Difference(Record):
         """Return the JSON object of `diff --json`."""
         changes = [line for line in self.lines if not line.startswith(("---", "+++"))]
         return {
-            "name": self.name,
-            "from": self.rev,
-            "to": self.other,
+            **self.as_json("name rev:from other:to"),
             "changed": bool(self.lines) or self.hidden,
             "added": sum(line.startswith("+") for line in changes),
             "removed": sum(line.startswith("-") for line in changes),
@@ -310,3 +311,101 @@ def _live_text(place: Place, name: str) -> str:
     if reading is None:
         raise NotFoundError(f"{path} is not there", "name a second revision; see: council history")
     return decoded(reading.data)
+
+
+_STANDING = {
+    "missing": "the file is missing; the next command puts it back",
+    "behind": "the file lacks a change that is committed (a command died, or files were copied "
+    "meanwhile); the next command shows it",
+    "back": "somebody put an earlier text in its place; the next command brings it forward, "
+    "unless council adopt takes it as it stands",
+    "damaged": "the file was damaged; the next command restores it",
+    "newer": "the file was written by a newer council; it is read and never written",
+}
+_LOOKS = 50
+_PAUSE_S = 0.02
+# What taking a file in brings and nobody has to worry about; anything else is a fault.
+_WELCOME = frozenset(
+    (
+        "consensus.checked",
+        "conversation.imported",
+        "contribution.recorded",
+        "edit.accepted",
+        "phase.changed",
+        "round.changed",
+        "seal.opened",
+        "synthesis.written",
+        "turn.incomplete",
+        "turn.missed",
+        "turn.started",
+    )
+)
+
+
+class Checked(Record):
+    """What `check` found."""
+
+    name: str
+    faults: list[str]
+    notices: list[str]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `check --json`."""
+        found = self.as_json("faults:findings notices")
+        return {"name": self.name, "ok": not self.faults, **found}
+
+
+def check(place: Place, name: str) -> Checked:
+    """Look at a conversation's file as it stands.
+
+    Raises:
+        NotFoundError: There is none of that name.
+        InvalidStateError: It cannot be read at all.
+    """
+    view = _settled_view(place, name)
+    said = _STANDING.get(view.standing)
+    faults = [said] if said else []
+    notices: list[str] = []
+    for event in view.events:
+        (notices if event.type in _WELCOME else faults).append(_line(event))
+    if _is_without_effect(view):
+        notices.append("lines that the tool writes were changed: its next change writes them again")
+    page = view.page
+    if view.standing in ("unknown", "edited"):
+        # What counts beyond the events is the file as it will be once it is taken in.
+        page = statefile.parse(statefile.render(view.state, page))
+    return Checked(
+        name=name,
+        faults=faults + findings(view.state, page),
+        notices=notices + remarks(view.state),
+    )
+
+
+def _is_without_effect(view: View) -> bool:
+    """Tell whether somebody changed, beyond line ends, what is only a rendering of the state."""
+    return (
+        view.standing == "edited"
+        and not view.events
+        and plain(view.text) != plain(view.last)
+        and statefile.render(view.state, view.page) == view.last
+    )
+
+
+def _settled_view(place: Place, name: str) -> View:
+    """Return the conversation as it stands when nobody is just about to show a change of it."""
+    for _ in range(_LOOKS):
+        view = place.conversations.page(name, place.now())
+        if view.standing != "behind":
+            break
+        time.sleep(_PAUSE_S)
+    return view
+
+
+def _line(event: Event) -> str:
+    """Say what the next command will do with what a person changed."""
+    record = {"type": event.type, "agentId": event.agent, "data": event.data}
+    for sentence in sentences([record]):
+        return f"with the next command: {sentence}"
+    details = ", ".join(f"{key}={value}" for key, value in event.data.items() if value is not None)
+    who = f" {event.agent}" if event.agent else ""
+    return f"not taken in yet: {event.type}{who} {details}".rstrip()

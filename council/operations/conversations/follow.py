@@ -23,10 +23,10 @@ from council.core.conversations.account import (
 )
 from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
 from council.core.errors import NotFoundError, TimedOutError
-from council.core.excerpts import excerpt, first_paragraph
+from council.core.plain_text import excerpt, first_paragraph
 from council.core.record import Record
 from council.operations.conversations.convene import checked_cwd
-from council.operations.conversations.ended import last_over
+from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat
 from council.operations.place import Place
 from council.store.conversations.closing import minutes_path
@@ -152,7 +152,8 @@ def _outcome(state: Conversation) -> list[str]:
     said = _WORDS.get(state.lang, _WORDS["en"])
     verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
     parts = [verdict]
-    silent = {one.agent: one.cause for one in absences(state) if not _spoke(state, one.agent)}
+    spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
+    silent = {one.agent: one.cause for one in absences(state) if one.agent not in spoke}
     for key, named in (("dissent", objections), ("absent", silent)):
         shown = [
             display_name(state, agent) + (f" ({excerpt(one_line(why), _WHY_CHARS)})" if why else "")
@@ -210,10 +211,6 @@ def _by_stances(state: Conversation) -> tuple[str, dict[str, str]]:
         if one.counts and one.stance in ("partial", "disagree")
     }
     return title_words(Page(state, words), judged), against
-
-
-def _spoke(state: Conversation, agent: str) -> bool:
-    return any(one.agent == agent and one.kind is EntryKind.CONTRIBUTION for one in state.entries)
 
 
 def _code(state: Conversation) -> int:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, InvalidStateError
+from council.core.ids import sha256_hex
 from council.core.nesting import read_json
 from council.core.record import Record
 from council.store.files import content_of

@@ -1,10 +1,10 @@
-"""Metrics over all minutes of a workspace: `council metrics`.
+"""Metrics over all minutes of a workspace, and rating them: `council metrics` and `rate`.
 
 Every file is read anew; what is no minutes, or broken, is named and passed
 over. What only the texts tell (diversity, flips) stands in the front matter of
 newer minutes, and is worked out for others.
 
-Source: DL-091 to DL-094, `cli.md` section 2, DL-092.
+Source: DL-091 to DL-094, `cli.md` section 2, DL-092, DL-093.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from council.core.deliberation.figures import (
     outcome_in,
 )
 from council.core.deliberation.judgement import judge
-from council.core.errors import CouncilError, InvalidStateError
+from council.core.errors import CouncilError, InvalidStateError, UsageError
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
-from council.store.conversations.minutes import archived_at, facts, minutes_files
-from council.store.conversations.ratings import ratings_in
+from council.store.conversations.minutes import archived_at, facts, find_minutes, minutes_files
+from council.store.conversations.ratings import STARS, add_rating, is_rating, ratings_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,3 +188,41 @@ def _number(value: float | None) -> str:
 
 def _span(seconds: float | None) -> str:
     return "–" if seconds is None else render_duration(timedelta(seconds=seconds))
+
+
+class Rated(Record):
+    """The minutes that were rated and all ratings they have now."""
+
+    path: str
+    stars: int
+    ratings: list[int]
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of all ratings."""
+        return sum(self.ratings) / len(self.ratings)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of `rate --json`."""
+        return {**self.as_json("path stars ratings"), "mean": round(self.mean, 4)}
+
+
+def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
+    """Add the rating of a person, 1 to 5, to minutes: by name, slug, path or id.
+
+    `active` are the newest. An earlier rating of the same person gives way.
+
+    Raises:
+        UsageError: Not a whole number from 1 to 5.
+        NotFoundError: There are no such minutes.
+        RefusedError: A path leads out of the folder of the minutes.
+        InvalidStateError: The file has no front matter that could hold it.
+    """
+    if not is_rating(stars):
+        raise UsageError(
+            f"{stars} is not a rating", f"give whole stars from {STARS[0]} to {STARS[-1]}"
+        )
+    place.refuse_newer_settings()
+    path = find_minutes(place.paths, name)
+    ratings = add_rating(place.paths, path, stars, rater)
+    return Rated(path=path, stars=stars, ratings=ratings)

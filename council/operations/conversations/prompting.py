@@ -3,16 +3,24 @@
 It brings together what an agent may see (`core.sight`), the words
 (`prompts`), and the places where they are put down.
 
-Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5.
+Samples, conversations in which nothing was said yet, show what a prompt looks like
+where the phase that a prompt belongs to is not under way, or nothing is open at all.
+Nothing that somebody said ever enters one, so a sample shows nobody what is not yet to
+be seen.
+
+Source: C0-027, C0-035, C0-041, C0-047, `cli.md` sections 2 and 5, DL-018, DL-029, DL-030.
 """
 
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.handles import is_anonymous
+from council.core.conversations.machine import begin
 from council.core.conversations.owed import Notify, Wake, owing
+from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.sight import parts as parts_of
 from council.core.errors import NotFoundError, UsageError
 from council.core.ids import split_task_id
@@ -26,14 +34,13 @@ from council.operations.conversations.prompts import (
 )
 from council.operations.place import Place, conversation_name
 from council.store.agents import persona_of, prints_answer
-from council.store.files import make_folder, remove, replace
+from council.store.files import make_folder, names_in, remove, replace
 from council.store.keys import run_key
 from council.store.settings import language
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
 
 PROMPT_KINDS = ("turn", "vote", "synthesis")
 
@@ -65,13 +72,6 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
 
     Source: DL-018, DL-029, DL-030.
     """
-    from council.operations.conversations.prompt_samples import (
-        is_under_way,
-        phase_of,
-        sample,
-        untouched,
-    )
-
     if kind not in PROMPT_KINDS:
         known = (*PROMPT_KINDS, "orchestrator", "worker", "research")
         raise UsageError(f"no prompt {kind!r}", f"choose one of: {', '.join(known)}")
@@ -158,7 +158,7 @@ def take_back(place: Place, state: Conversation, *, before: int) -> None:
     """Take away the prompts that were handed over for rounds before `before`."""
     for agent in {*state.participants, state.coordinator, state.synthesizer} - {""}:
         folder = place.paths.tasks(agent)
-        for file in _listed(folder):
+        for file in names_in(folder):
             task = split_task_id(file.removesuffix(".md"))
             if task and task[0] == state.conversation_id and task[1] < before:
                 remove(f"{folder}/{file}")
@@ -218,10 +218,80 @@ Intervenir : `council inject --name {name} --root {root} "…"`.
 def clean_up(place: Place, state: Conversation) -> None:
     """Take away the prompts that were handed over; run logs and notices stay."""
     take_back(place, state, before=state.tour + 1)
-    for file in _listed(place.paths.runs):
+    for file in names_in(place.paths.runs):
         if file.startswith(f"{state.conversation_id}.") and file.endswith(".prompt.md"):
             remove(f"{place.paths.runs}/{file}")
 
 
-def _listed(folder: str) -> list[str]:
-    return os.listdir(folder) if os.path.isdir(folder) else []
+_PROCEDURE = "deliberation"
+_OTHERS = ("second", "third")
+_LASTING = (
+    *("conversation_id", "name", "topic", "brief", "mode", "procedure", "phases", "phase_timeout"),
+    *("sealed_phases", "rules", "lang"),
+)
+_LATER = timedelta(hours=1)
+
+
+def phase_of(state: Conversation, kind: str) -> str:
+    """Return the first phase of a conversation in which a prompt of this kind is given.
+
+    It is "" where the procedure has none; `turn` also means a phase that asks for text.
+    """
+    procedure = PROCEDURES[state.procedure]
+    for name in state.phases:
+        asks = "synthesis" if name == SYNTHESIZE else procedure.phase(name).form
+        if kind == {"text": "turn"}.get(asks, asks):
+            return name
+    return ""
+
+
+def is_under_way(state: Conversation, kind: str) -> bool:
+    """Tell whether the phase under way is one in which a prompt of this kind is given."""
+    wanted = phase_of(state.copy(phases=(state.phase,)), kind)
+    return bool(wanted) and state.finished_at is None
+
+
+def untouched(state: Conversation, kind: str, agent: str, now: datetime) -> Conversation:
+    """Return a conversation as it would be if it began with the phase of a prompt.
+
+    Topic, brief, participants and rules stay; `agent` comes first and it is its turn.
+    """
+    others = [one for one in state.participants.values() if one.id != agent]
+    # Who sums up need not take part.
+    speaks = agent in state.participants or kind != "synthesis"
+    first = [state.participants.get(agent) or Participant(id=agent)] if speaks else []
+    fresh = [
+        Participant(id=one.id, name=one.name, emoji=one.emoji, role=one.role, model=one.model)
+        for one in (*first, *others)
+    ]
+    began = Conversation(
+        **{field: getattr(state, field) for field in _LASTING},
+        phase=phase_of(state, kind),
+        created_at=now,
+        updated_at=now,
+        timeout_at=now + state.phase_timeout,
+        participants={one.id: one for one in fresh},
+        synthesizer=agent if kind == "synthesis" else state.synthesizer,
+    )
+    return begin(began, now).state
+
+
+def sample(kind: str, agent: str, now: datetime, lang: str) -> Conversation:
+    """Return a deliberation about nothing among `agent` and two others."""
+    names = dict.fromkeys((agent, *_OTHERS))
+    blank = Conversation(
+        conversation_id="sample",
+        name="active",
+        topic="…",
+        brief="…",
+        procedure=_PROCEDURE,
+        phases=tuple(one.name for one in PROCEDURES[_PROCEDURE].phases),
+        phase=PROCEDURES[_PROCEDURE].phases[0].name,
+        created_at=now,
+        updated_at=now,
+        timeout_at=now + _LATER,
+        participants={name: Participant(id=name) for name in names},
+        sealed_phases=False,
+        lang=lang,
+    )
+    return untouched(blank, kind, agent, now)

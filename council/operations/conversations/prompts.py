@@ -23,8 +23,8 @@ from council import __version__
 from council.core.conversations.account import one_line
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation.fault_words import fault_in_words
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidInputError, InvalidStateError
+from council.core.ids import sha256_hex
 from council.core.plain_text import shell_word
 from council.operations.conversations import kept_prompts, ready_templates
 from council.operations.conversations.kept_prompts import (

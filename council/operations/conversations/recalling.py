@@ -1,21 +1,28 @@
 """Recalling a conversation, open or archived, by whatever people call it.
 
-Source: DL-100, DL-104, `cli.md` sections 1 and 2.
+Of one that is over it says where its minutes lie, for those who still ask; and
+of an attempt whose caller was not told, what it has done: an open conversation
+finds that in its journal, an ended one in what is left of it.
+
+Source: DL-100, DL-104, `cli.md` sections 1 and 2, HR-029, `cli.md` section 2, OP-008.
 """
 
 from __future__ import annotations
 
-from council.core.conversations.anonymity import refuse_names
-from council.core.conversations.conversation import Conversation
+import os
+
+from council.core.conversations.conversation import Conversation, Step
 from council.core.conversations.procedures import PROCEDURES
-from council.core.errors import NotFoundError
+from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.operations.place import Place, conversation_name
+from council.store.conversations.closing import minutes_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.store.conversations.revisions import Revision
+    from council.store.conversations.views import Revision
+    from council.store.outbox import Operation
 
 
 class Recalled(Record):
@@ -44,6 +51,8 @@ def recall(place: Place, wanted: str = "") -> Recalled:
         if wanted in place.conversations.names():
             state = place.conversations.read(wanted)
             if place.is_in_run:
+                from council.core.conversations.anonymity import refuse_names
+
                 refuse_names(state)
             return Recalled(
                 state=state,
@@ -97,3 +106,77 @@ def text_of(found: Recalled) -> str:
         # A mode shapes councils alone; the line stays in the file, whose form is fixed.
         shown = shown.replace(f"\n- Mode: {found.state.mode}\n", "\n", 1)
     return shown
+
+
+class Over(Record):
+    """A conversation that is over; `minutes` is their path, "" where there are none."""
+
+    name: str
+    conversation_id: str
+    minutes: str = ""
+
+
+def over(place: Place, name: str, conversation_id: str) -> Over:
+    """Return what is left of a conversation that is known to be over."""
+    path = minutes_path(place.paths, conversation_id)
+    there = path if path and os.path.exists(path) else ""
+    return Over(name=name, conversation_id=conversation_id, minutes=there)
+
+
+def last_over(place: Place, name: str) -> Over | None:
+    """Return the last conversation of a name that was archived; "" means any name."""
+    from council.store.conversations.closing import archived
+
+    found = [one for one in archived(place.paths) if name in ("", one.name)]
+    return over(place, found[-1].name, found[-1].conversation_id) if found else None
+
+
+def explained(place: Place, name: str, error: NotFoundError) -> NotFoundError:
+    """Return the refusal that says that a conversation is over, if that is why it is not there.
+
+    Args:
+        place: The workspace.
+        name: The name that was asked for; "" when none was.
+        error: What was found instead.
+    """
+    try:
+        found = last_over(place, name)
+    except CouncilError:
+        return error
+    if found is None:
+        return error
+    where = f"its minutes: {found.minutes}" if found.minutes else "its minutes are not there"
+    return NotFoundError(f"the conversation {found.name!r} is over; {where}", error.hint)
+
+
+def done_before(place: Place, name: str, operation: Operation) -> Conversation | None:
+    """Return the conversation, ended or not, in which an earlier attempt was done, else None."""
+    if not operation.is_repeat:
+        return None
+    if place.conversations.is_open(name) and _is_done(place, name, operation):
+        # Its line may not be synced, as its process died: an edit sees to that.
+        return place.conversations.edit(
+            name, lambda state: Step(state=state), op_id=operation.id, now=place.now()
+        ).state
+    return done_and_over(place, name, operation)
+
+
+def done_and_over(place: Place, name: str, operation: Operation) -> Conversation | None:
+    """Return the ended conversation of that name in which an operation was done, else None."""
+    if not operation.is_repeat:
+        return None
+    from council.store.conversations.minutes import archived_conversation
+
+    place.conversations.clear_ended(name, place.now())
+    found = last_over(place, name)
+    if found is None or not _is_done(place, found.conversation_id, operation):
+        return None
+    return archived_conversation(place.paths, found.conversation_id)[0]
+
+
+def _is_done(place: Place, name: str, operation: Operation) -> bool:
+    """Return true if the history of a conversation, by name or id, holds an operation."""
+    try:
+        return any(one.op_id == operation.id for one in place.conversations.history(name))
+    except NotFoundError:
+        return False

@@ -12,16 +12,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from council.core.conversations import answers, machine, owed, steering
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import NotFoundError, UsageError
 from council.core.ids import checked_name, folded
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
-from council.core.step import Step
 from council.operations.conversations import archive as archiving
-from council.operations.conversations import once
+from council.operations.conversations import recalling
 from council.operations.conversations.answer import wake_next
-from council.operations.conversations.ended import explained
+from council.operations.conversations.recalling import explained
 from council.operations.place import Place, conversation_name
 from council.operations.rooms.rooms import open_channels
 
@@ -203,7 +202,7 @@ def adopt(place: Place, name: str) -> Steered:
 
 def _made(place: Place, name: str, work: Callable[[datetime, str], Edited]) -> Steered:
     operation = place.operation(name)
-    before = once.done_before(place, name, operation)
+    before = recalling.done_before(place, name, operation)
     if before is not None:
         return Steered(state=before, changed=False, stood=place.stood(operation))
     return Steered(state=work(place.now(), operation.id).state, changed=True)
@@ -219,7 +218,7 @@ def _steer(
 ) -> Steered:
     now = place.now()
     operation = place.operation(name, *facts)
-    over = once.done_and_over(place, name, operation)
+    over = recalling.done_and_over(place, name, operation)
     if over is not None:
         return Steered(state=over, changed=False, stood=place.stood(operation))
 

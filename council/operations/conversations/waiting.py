@@ -17,7 +17,7 @@ from council.core.conversations.sight import current_task, why_not
 from council.core.errors import NotAParticipantError, NotFoundError
 from council.core.record import Record
 from council.core.times import render_instant
-from council.operations.conversations.ended import last_over, over
+from council.operations.conversations.recalling import last_over, over
 from council.operations.place import Place
 
 TYPE_CHECKING = False

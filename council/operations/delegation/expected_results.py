@@ -55,7 +55,7 @@ def fitting(text: str, schema: Any) -> tuple[str, str]:
     said = clean(text).strip()
     if schema is None:
         return said, ""
-    from council.core.reading_answers.results import result_in, values_in
+    from council.core.reading_answers.json_fields import result_in, values_in
 
     faults: list[str] = []
 

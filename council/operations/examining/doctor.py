@@ -14,11 +14,10 @@ import os
 import stat
 from datetime import timedelta
 
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Step
 from council.core.delegation.policies import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
 from council.core.protocol.registry import EntryStatus
-from council.core.step import Step
 from council.core.times import render_duration
 from council.operations.examining.causes import (
     Finding,

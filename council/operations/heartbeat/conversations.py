@@ -15,6 +15,7 @@ from council.core.conversations import machine, owed, tasks
 from council.core.conversations.conversation import (
     CEILING,
     Conversation,
+    Step,
     TaskState,
     has_answered,
 )
@@ -24,10 +25,9 @@ from council.core.conversations.steering import wind_up
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.reporting.trace_context import traceparent
-from council.core.step import Step
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
-from council.operations.conversations.recording import record_answer
+from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
 from council.operations.heartbeat.launching import Settled
 from council.operations.heartbeat.queue import Owed, Served
@@ -223,7 +223,7 @@ class ServedConversation(Served):
         """
         if self._state.ceiling is None:
             return
-        from council.core.tokens import estimated_tokens
+        from council.core.plain_text import estimated_tokens
 
         tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
         with suppress(NotFoundError):  # archived or cancelled meanwhile

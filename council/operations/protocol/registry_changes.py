@@ -29,7 +29,7 @@ from council.core.protocol.registry import (
 from council.core.protocol.registry_messages import is_conflict
 from council.core.record import Record
 from council.operations.place import Place
-from council.store import souls
+from council.store import agent_folders
 from council.store.agents import agent as agent_of
 from council.store.agents import known_agents
 from council.store.heartbeat.survey import doubt_contexts
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from council.store.souls import Facts
+    from council.store.agent_folders import Facts
 
     Rule = Callable[[Registry], RegistryStep]
 
@@ -209,7 +209,7 @@ def _write_facts(
         if entry.description and entry.description != role:
             facts["role"] = entry.description
         if facts:
-            souls.write_facts(place.paths, place.settings, entry.agent, facts)
+            agent_folders.write_facts(place.paths, place.settings, entry.agent, facts)
 
 
 def _done(step: RegistryStep, lines: list[str]) -> Done:

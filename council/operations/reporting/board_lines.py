@@ -25,7 +25,7 @@ from council.core.reporting.sentences import rows, words_in
 from council.core.times import render_instant
 from council.operations.place import Place
 from council.store import files
-from council.store.dated import YOUNG_NS, replace_dated
+from council.store.notes import YOUNG_NS, replace_dated
 from council.store.paths import record_files
 
 TYPE_CHECKING = False
@@ -288,7 +288,7 @@ def _noted(path: str) -> tuple[dict[str, list[Any]], int]:
         record = read_json(standing.data)
         if record["version"] != __version__:
             return {}, 0
-        return dict(record["lines"]), standing.modified_ns
+        return dict(record["lines"]), standing.facts.st_mtime_ns
     except (CouncilError, ValueError, TypeError, KeyError):
         return {}, 0
 

@@ -31,7 +31,7 @@ from council.operations.reporting.explained import (
 from council.operations.reporting.explaining_calls import of_calls
 from council.operations.reporting.run_logs import read_run_log
 from council.store.agents import agent as agent_of
-from council.store.conversations.unchanged import standing_digest
+from council.store.conversations.views import standing_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _of_questions(found: Explained, state: Conversation) -> None:
 
 def _of_file(found: Explained, version: int) -> None:
     """Add what is wrong with the file: what stands in it may be read and still not go on."""
-    from council.operations.conversations.checking import check
+    from council.operations.conversations.editing import check
 
     place = found.place
     if version > SCHEMA_VERSION:

@@ -24,9 +24,16 @@ from council.core.times import render_instant
 from council.operations.detach import detach
 from council.operations.place import Place
 from council.store import files
-from council.store.events import append, loose_records
+from council.store.events import (
+    Mark,
+    append,
+    end_of_events,
+    loose_records,
+    news,
+    read_mark,
+    write_mark,
+)
 from council.store.lock import try_lock
-from council.store.unread import Mark, end_of_events, news, read_mark, write_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from datetime import datetime
 
 from council.core.conversations.account import display_label, display_name
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
-from council.core.conversations.quotations import FOUND, NEAR, Quotation
-from council.core.conversations.quoted import Checker
-from council.core.excerpts import excerpt
+from council.core.conversations.quotations import FOUND, NEAR, Checker, Quotation
+from council.core.plain_text import excerpt
 from council.store.statefile.quoting import cell, entry_mark, inline
 
 TYPE_CHECKING = False

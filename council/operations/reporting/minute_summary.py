@@ -28,7 +28,7 @@ from council.core.conversations.conversation import (
     Origin,
 )
 from council.core.conversations.procedures import SYNTHESIZE
-from council.core.excerpts import first_paragraph
+from council.core.plain_text import first_paragraph
 from council.core.times import render_duration
 from council.operations.reporting.minute_page import Page, mark_of, minute
 from council.operations.reporting.synthesis_parts import (

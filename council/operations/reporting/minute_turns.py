@@ -19,7 +19,7 @@ from council.core.deliberation.flips import STANCE
 from council.core.deliberation.judgement import Judgement, round_of
 from council.core.deliberation.played import stances_until
 from council.core.deliberation.questions import asked_questions, guidance
-from council.core.excerpts import excerpt
+from council.core.plain_text import excerpt
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.stances import STANCES
 from council.core.reading_answers.turns import Fault, missing_responses, own_answer

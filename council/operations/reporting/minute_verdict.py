@@ -17,8 +17,7 @@ from council.core.conversations.account import writers
 from council.core.conversations.conversation import ClosedReason, Conversation, EntryKind, Origin
 from council.core.conversations.handles import named
 from council.core.conversations.procedures import VOTE
-from council.core.conversations.quotations import MISSING
-from council.core.conversations.quoted import Checker
+from council.core.conversations.quotations import MISSING, Checker
 from council.core.deliberation.consensus import ABSENT, AGREE, DISAGREE, PARTIAL, SOFT
 from council.core.deliberation.deliberation import rules_of
 from council.core.deliberation.flips import STANCE
@@ -31,7 +30,7 @@ from council.core.deliberation.judgement import (
     unreadable,
 )
 from council.core.deliberation.questions import guidance
-from council.core.excerpts import excerpt
+from council.core.plain_text import excerpt
 from council.operations.reporting.minute_page import Page, mark_of
 from council.operations.reporting.minute_summary import (
     absent_sections,
@@ -49,9 +48,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from council.core.deliberation.consensus import Verdict
-    from council.core.deliberation.counterfactual import Variant
-    from council.core.deliberation.measures import Group
+    from council.core.deliberation.consensus import Variant, Verdict
+    from council.core.deliberation.played import Group
 
 MARKS = {AGREE: "✓", PARTIAL: "~", DISAGREE: "✗", ABSENT: "–"}
 PART_MAX_CHARS = 600

@@ -19,8 +19,8 @@ from council.core.conversations.account import absences, is_agreed, one_line
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.records import to_record
-from council.core.excerpts import excerpt
 from council.core.ids import slug
+from council.core.plain_text import excerpt
 from council.core.times import render_duration
 from council.operations.reporting.minute_page import Page
 from council.operations.reporting.minute_summary import outcome_line, outcome_of, summary, title_of

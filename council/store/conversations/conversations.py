@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import os
 
-from council.core.conversations.conversation import Conversation, SealedText
+from council.core.conversations.conversation import Conversation, SealedText, Step
 from council.core.errors import ConflictError, NotAdoptedError, NotFoundError
 from council.core.events import Event
 from council.core.record import Record
-from council.core.step import Step
 from council.store import files
-from council.store.conversations import closing, naming, revisions, sealed
+from council.store.conversations import closing, naming, views
+from council.store.conversations.naming import Places, closing_path, is_closed
 from council.store.conversations.opening import Door, refuse_ended
-from council.store.conversations.places import Places, closing_path, is_closed
-from council.store.conversations.session import Session, says_the_same
-from council.store.conversations.twins import twin
+from council.store.conversations.session import Session, read_sealed, replaced, says_the_same
 from council.store.documents import journal, live
 from council.store.lock import DEFAULT_TIMEOUT_S
 
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.store.conversations.revisions import Revision
-    from council.store.conversations.views import View
+    from council.store.conversations.views import Revision, View
     from council.store.paths import Workspace
 
 
@@ -98,12 +95,12 @@ class Conversations:
             name: Which.
             with_sealed: Whether to read the texts of the blind phase under way.
         """
-        from council.store.conversations.unchanged import standing_state
+        from council.store.conversations.views import standing_state
 
         state = standing_state(self.workspace, name) or self.page(name).state
         if with_sealed:
             places = Places(self.workspace, name, state.conversation_id)
-            state.sealed = {**sealed.read_sealed(places.sealed, state), **state.sealed}
+            state.sealed = {**read_sealed(places.sealed, state), **state.sealed}
         return state
 
     def page(self, name: str, now: datetime | None = None, *, whole: bool = True) -> View:
@@ -122,8 +119,6 @@ class Conversations:
             NotFoundError: There is no such conversation.
             InvalidStateError: Neither file nor journal can be read.
         """
-        from council.store.conversations import views
-
         path = self.workspace.conversation_file(name)
         with files.explaining("read", path):
             return views.view(self.workspace, name, now, None if whole else self._door.latest)
@@ -139,7 +134,7 @@ class Conversations:
         """
         if not self.workspace.strict:
             return
-        from council.store.conversations.unchanged import standing_digest
+        from council.store.conversations.views import standing_digest
 
         is_known = standing_digest(self.workspace, name)[0]
         if not is_known and self.page(name).standing in (live.UNKNOWN, live.AHEAD):
@@ -171,9 +166,8 @@ class Conversations:
             RefusedError: The place is on a network file system, or forbidden.
         """
         with files.explaining("write", self.workspace.conversation_file(state.name)):
-            session, repeated = self._door.create(
-                state, now, events=events, actor=actor, op_id=op_id
-            )
+            step = Step(state=state, events=list(events))
+            session, repeated = self._door.create(step, now, actor=actor, op_id=op_id)
             result = session.last["result"]
             return _edited(session, result=result, repeated=repeated, changed=not repeated)
 
@@ -238,15 +232,7 @@ class Conversations:
         if says_the_same(before, step.state):
             said = session.say(step.events)
             return Edited(state=before, events=said, outcome=step.outcome, result=result)
-        session.commit(
-            step.state,
-            session.page,
-            events=step.events,
-            op_id=op_id,
-            actor=actor,
-            result=result,
-            seal=step.seal,
-        )
+        session.commit(step, session.page, op_id=op_id, actor=actor, result=result)
         return _edited(session, outcome=step.outcome, result=result)
 
     def take_in(self, name: str, theirs: bytes, *, now: datetime) -> None:
@@ -271,7 +257,7 @@ class Conversations:
         Raises:
             NotFoundError: There is none.
         """
-        return revisions.history(self.workspace, name)
+        return views.history(self.workspace, name)
 
     def text_at(self, name: str, rev: int) -> str:
         """Return the text of one revision.
@@ -280,7 +266,7 @@ class Conversations:
             NotFoundError: There is no such revision, or archiving pruned it.
             InvalidStateError: The journal is damaged.
         """
-        return revisions.text_at(self.workspace, name, rev)
+        return views.text_at(self.workspace, name, rev)
 
     def foreign_text_at(self, name: str, rev: int) -> str:
         """Return the file as somebody else saved it, which revision `rev` took in (C0-078).
@@ -288,7 +274,7 @@ class Conversations:
         Raises:
             NotFoundError: That revision took nothing in, or archiving pruned it.
         """
-        return revisions.foreign_text_at(self.workspace, name, rev)
+        return views.foreign_text_at(self.workspace, name, rev)
 
     def restore(
         self, name: str, rev: int, *, now: datetime, actor: str = "", op_id: str = ""
@@ -309,7 +295,8 @@ class Conversations:
             event = Event(
                 type="conversation.restored", data={"from": session.last["rev"], "to": rev}
             )
-            session.commit(state, page, events=[event], actor=actor, op_id=op_id)
+            step = Step(state=state, events=[event])
+            session.commit(step, page, actor=actor, op_id=op_id)
             return _edited(session)
 
     def adopt(self, name: str, *, now: datetime, actor: str = "", op_id: str = "") -> Edited:
@@ -344,13 +331,8 @@ class Conversations:
                 text = data.decode("utf-8", "replace")
                 state, page = handwritten.import_page(text, name, now)
                 event = Event(type="conversation.adopted", data={"rev": session.last["rev"]})
-                session.commit(
-                    state.copy(conversation_id=conversation_id),
-                    page,
-                    events=[event],
-                    actor=actor,
-                    op_id=op_id,
-                )
+                step = Step(state=state.copy(conversation_id=conversation_id), events=[event])
+                session.commit(step, page, actor=actor, op_id=op_id)
                 return _edited(session)
 
     def close(
@@ -390,7 +372,8 @@ class Conversations:
             if is_closed(session.tail):
                 path = closing_path(self.workspace, session.last)
             else:
-                if made_of is not None and not _is_of(made_of, session.state):
+                standing = (session.state.conversation_id, session.state.rev)
+                if made_of is not None and (made_of.conversation_id, made_of.rev) != standing:
                     raise ConflictError(f"{name!r} went on meanwhile", "try again")
                 path = closing.write_minutes(session, stem, minutes, data)
             closing.finish(session)
@@ -398,15 +381,11 @@ class Conversations:
 
     def _with_sealed(self, session: Session) -> Conversation:
         state = session.state
-        found: dict[str, SealedText] = sealed.read_sealed(session.places.sealed, state)
-        return twin(state, sealed=found)
+        found: dict[str, SealedText] = read_sealed(session.places.sealed, state)
+        return replaced(state, sealed=found)
 
 
 def _edited(session: Session, *, changed: bool = True, **more: Any) -> Edited:
     """Return what an edit came to, by the last revision."""
     events = session.last["events"]
     return Edited(state=session.state, events=events, changed=changed, **more)
-
-
-def _is_of(state: Conversation, standing: Conversation) -> bool:
-    return (state.conversation_id, state.rev) == (standing.conversation_id, standing.rev)

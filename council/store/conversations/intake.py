@@ -9,40 +9,35 @@ Source: C0-001, C0-019, C0-078, `store.md` sections 3, 5 and 9.
 
 from __future__ import annotations
 
+from council.core.conversations.conversation import Step
 from council.core.conversations.records import to_record
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
 from council.core.events import Event
-from council.store.conversations import sealed
-from council.store.conversations.places import decoded
+from council.core.ids import sha256_hex
+from council.store.conversations.naming import decoded
+from council.store.conversations.session import read_sealed
 from council.store.statefile import statefile
 from council.store.statefile.merging import begin, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.core.conversations.conversation import Conversation, SealedText
-    from council.store.conversations.places import Places
+    from council.core.conversations.conversation import SealedText
+    from council.store.conversations.naming import Places
     from council.store.conversations.session import Session
     from council.store.documents.journal import Past, Tail
 
 
 def take_in(session: Session, theirs: bytes) -> None:
     """Make a revision of what differs from the text that somebody had before them."""
-    hidden = sealed.read_sealed(session.places.sealed, session.state)
+    hidden = read_sealed(session.places.sealed, session.state)
     merged = merge(session.places, session.past, theirs, session.text, hidden, session.now)
     for kept in merged.kept:
         session.keep(kept.what, kept.text)
     # A sealed text that stands in it must not be found there, nor among the earlier texts.
     is_hidden = _shows_one_of([*hidden.values(), *merged.seal], theirs)
     if merged.changed or merged.events or is_hidden:  # else other line ends, say: it is left
-        session.take(
-            merged.state,
-            merged.page,
-            theirs,
-            events=merged.events,
-            seal=merged.seal,
-            is_hidden=is_hidden,
-        )
+        step = Step(state=merged.state, events=merged.events, seal=merged.seal)
+        session.take(step, merged.page, theirs, is_hidden=is_hidden)
 
 
 def _shows_one_of(hidden: list[SealedText], data: bytes) -> bool:
@@ -73,13 +68,10 @@ def is_ahead(places: Places, tail: Tail | None, past: Past, data: bytes) -> bool
     said = {one.id: one.digest for one in theirs.entries}
     if any(said.get(one.id) != one.digest for one in ours.entries):
         return False
-    return to_record(theirs) != to_record(ours.copy(rev=theirs.rev)) and _is_rendered(theirs, data)
-
-
-def _is_rendered(state: Conversation, data: bytes) -> bool:
-    """Return true if a file is what its state makes of it, with free text of people between."""
-    page = statefile.parse(decoded(data))
-    return statefile.render(state, page).encode() == data
+    if to_record(theirs) == to_record(ours.copy(rev=theirs.rev)):
+        return False
+    # Such a file is what its state makes of it, with free text of people between.
+    return statefile.render(theirs, statefile.parse(decoded(data))).encode() == data
 
 
 def import_ahead(session: Session, data: bytes) -> None:
@@ -93,7 +85,7 @@ def import_ahead(session: Session, data: bytes) -> None:
     known = session.last["rev"]
     behind = Event(type="journal.behind", data={"rev": state.rev, "known": known})
     digest = sha256_hex(data)
-    session.add(session.line(digest, state, rev=state.rev, events=[behind], anew=True), data)
+    session.add(session.line(digest, state, [behind], anew=True), data)
     session.stand(state, page, data, digest)
 
 
@@ -113,12 +105,9 @@ def begin_from_file(session: Session) -> None:
     start = begin(decoded(data), session.name, places.live, session.now, strict=places.strict)
     state = start.state.copy(conversation_id=session.conversation_id)
     session.state, session.page, session.text = state, start.page, data
-    head = session.line(
-        session.reading.digest, state, rev=state.rev, events=start.events, anew=True
-    )
-    session.add(head, data)
-    if not start.as_it_stands or state != start.state:
-        session.commit(state, start.page, actor="external", seal=start.seal)
+    session.add(session.line(session.reading.digest, state, start.events, anew=True), data)
+    if start.changed or state != start.state:
+        session.commit(Step(state=state, seal=start.seal), start.page, actor="external")
 
 
 def _refuse_unadopted(session: Session) -> None:

@@ -5,7 +5,9 @@ convene under one name exactly one succeeds, and removed under the lock of the
 conversation it names. Where it is missing (the folder `.council` is gone, a
 file was written by hand) the id in the live file counts.
 
-Source: C0-002, `cli.md` section 4, `store.md` section 5.
+`Places` are the files that belong to one conversation.
+
+Source: C0-002, `cli.md` section 4, `store.md` section 5, `store.md` section 1.
 """
 
 from __future__ import annotations
@@ -15,15 +17,64 @@ import os
 from council.core.errors import CouncilError
 from council.core.ids import is_conversation_name, is_name
 from council.store import files
-from council.store.conversations.places import Places, is_closed
 from council.store.documents import journal
+from council.store.documents.journal import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
+    from council.store.documents.journal import Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
+
+_PARTS = {"displaced": 0o777, "conflicts": 0o777, "sealed": 0o700}
+
+
+class Places:
+    """The files of one conversation."""
+
+    def __init__(self, workspace: Workspace, name: str, conversation_id: str) -> None:
+        self.strict = workspace.strict
+        self.live = workspace.conversation_file(name)
+        self.folder = workspace.conversation_folder(conversation_id)
+        self.lock = f"{self.folder}/lock"
+        self.journal = f"{self.folder}/{FILE}"
+        self.displaced = f"{self.folder}/displaced"
+        self.conflicts = f"{self.folder}/conflicts"
+        self.sealed = f"{self.folder}/sealed"
+        self.prompts = f"{self.folder}/prompts"
+
+    def make(self) -> None:
+        """Make the folders that are missing."""
+        for part, mode in _PARTS.items():
+            path = f"{self.folder}/{part}"
+            if not os.path.isdir(path):
+                files.make_folder(path, mode)
+
+
+def is_closed(tail: Tail | None) -> bool:
+    """Tell whether a conversation is archived, by the last line of its journal."""
+    return tail is not None and bool(tail.head.get("closing", {}).get("done"))
+
+
+def closing_path(workspace: Workspace, head: dict[str, Any]) -> str:
+    """Return the absolute path of the minutes that a line of a journal names, "" for none.
+
+    Lines hold it from the root of the workspace, which may be moved; older ones have it whole.
+    """
+    path = str(head.get("closing", {}).get("path", ""))
+    if os.path.isabs(path) and not os.path.lexists(path):
+        moved = f"{workspace.minutes}/{os.path.basename(path)}"
+        return moved if os.path.lexists(moved) else path
+    return os.path.join(workspace.root, path) if path else ""
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file that a person may have saved in any encoding."""
+    return data.decode("utf-8", "replace")
+
 
 _README = """This folder belongs to the command `council`.
 

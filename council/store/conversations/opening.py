@@ -12,7 +12,7 @@ import os
 
 from council.core.errors import ConflictError, InvalidStateError, NotFoundError
 from council.store.conversations import closing, naming
-from council.store.conversations.places import Places, closing_path, is_closed
+from council.store.conversations.naming import Places, closing_path, is_closed
 from council.store.conversations.session import Latest, Session
 from council.store.documents import journal
 
@@ -20,8 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.core.conversations.conversation import Conversation
-    from council.core.events import Event
+    from council.core.conversations.conversation import Step
     from council.store.paths import Workspace
 
 _TRIES = 8
@@ -48,10 +47,9 @@ class Door:
 
     def create(
         self,
-        state: Conversation,
+        step: Step,
         now: datetime,
         *,
-        events: list[Event] | tuple[Event, ...],
         actor: str,
         op_id: str,
     ) -> tuple[Session, bool]:
@@ -64,6 +62,7 @@ class Door:
             ConflictError: The name is open already.
             RefusedError: The place is on a network file system, or forbidden.
         """
+        state = step.state
         naming.prepare_control(self._workspace)
         self._check_file_system()
         self.clear_ended(state.name, now)
@@ -76,17 +75,11 @@ class Door:
         with self.session(state.name, state.conversation_id, now) as session:
             if session.tail is not None:
                 raise ConflictError(f"there is a conversation {state.conversation_id} already")
-            self._begin(session, state, events, actor, op_id)
+            self._begin(session, step, actor, op_id)
             return session, False
 
-    def _begin(
-        self,
-        session: Session,
-        state: Conversation,
-        events: list[Event] | tuple[Event, ...],
-        actor: str,
-        op_id: str,
-    ) -> None:
+    def _begin(self, session: Session, step: Step, actor: str, op_id: str) -> None:
+        state = step.state
         claimed = False
 
         def claim() -> None:
@@ -97,9 +90,8 @@ class Door:
 
         try:
             session.commit(
-                state.copy(rev=0),
+                step.copy(state=state.copy(rev=0)),
                 None,
-                events=events,
                 op_id=op_id,
                 actor=actor,
                 result={"outcome": "", "phase": state.phase, "tour": state.tour},
@@ -184,7 +176,7 @@ class Door:
 
     def _check_file_system(self) -> None:
         if not self._allow_network_fs:
-            from council.store.filesystems import refuse_network
+            from council.store.sharing import refuse_network
 
             refuse_network(self._workspace.control)
 

@@ -3,24 +3,32 @@
 How that goes, `documents` says; here stands what a revision of a conversation
 is, how a text of ours is read, and what becomes of one that somebody else wrote.
 
-Source: C0-001, C0-019, C0-077, C0-078, `store.md` sections 2, 3, 5 and 9.
+The contributions of a blind phase are out of sight until the phase closes. Each
+lies in a file of its own, named by its salted digest, readable by the
+owner alone. Which ones count is decided by the state: the digest that stands
+with the participant.
+
+Source: C0-001, C0-019, C0-077, C0-078, `store.md` sections 2, 3, 5 and 9, C0-048, A-05,
+`trust.md` (the seal), `store.md` section 1.
 """
 
 from __future__ import annotations
 
+import json
 import os
 
-from council.core.conversations.conversation import Conversation, SealedText
+from council.core.conversations.answers import sealed_digest
+from council.core.conversations.conversation import Conversation, Origin, SealedText, Step
 from council.core.conversations.records import to_record
-from council.core.digests import sha256_hex
+from council.core.errors import InvalidStateError, RefusedError, StorageError
 from council.core.events import Event
+from council.core.ids import sha256_hex
+from council.core.nesting import read_json
 from council.core.record import Record
-from council.core.times import render_instant
+from council.core.times import parse_instant, render_instant
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations import sealed
-from council.store.conversations.places import Places, decoded
-from council.store.conversations.twins import twin
+from council.store.conversations.naming import Places, decoded
 from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.statefile import statefile
@@ -29,13 +37,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from typing import Any
+    from typing import Any, TypeVar
 
     from council.store.files import Reading
     from council.store.paths import Workspace
     from council.store.statefile.statefile import Page
 
+    _Any = TypeVar("_Any", bound=Record)
+
 _REMEMBERED = 8
+
+
+def replaced(record: _Any, **changes: Any) -> _Any:
+    """Return a record like `record` but for `changes`; everything else is shared with it.
+
+    The states that the store hands about are values: nobody changes one, so a copy
+    in which a few fields differ need not copy the rest. Of a long conversation that
+    would be most of the work.
+    """
+    made = type(record).__new__(type(record))
+    made.__dict__.update(record.__dict__)
+    made.__dict__.update(changes)
+    return made
 
 
 def says_the_same(one: Conversation, other: Conversation) -> bool:
@@ -44,7 +67,7 @@ def says_the_same(one: Conversation, other: Conversation) -> bool:
         return False
     if one == other:
         return True
-    aligned = twin(other, rev=one.rev, updated_at=one.updated_at)
+    aligned = replaced(other, rev=one.rev, updated_at=one.updated_at)
     return (
         (one.topic, one.brief) == (other.topic, other.brief)
         and [entry.text for entry in one.entries] == [entry.text for entry in other.entries]
@@ -113,27 +136,24 @@ class Session(Document):
 
     def commit(
         self,
-        state: Conversation,
+        step: Step,
         page: Page | None,
         *,
-        events: list[Event] | tuple[Event, ...] = (),
         op_id: str = "",
         actor: str = "",
         result: dict[str, Any] | None = None,
-        seal: list[SealedText] | tuple[SealedText, ...] = (),
         before_publishing: Callable[[], None] | None = None,
         shown: bool = True,
     ) -> None:
-        """Make `state` the next revision.
+        """Make the state of a step the next revision.
 
         Args:
-            state: The next state; revision and time of writing are set here.
+            step: The next state, of which revision and time of writing are set here, what
+                happened, and the texts that must lie in `sealed/` first.
             page: The free text around it.
-            events: What happened.
             op_id: The idempotency key of the operation, "" for none.
             actor: Who did it.
             result: What a repeat of the operation is answered.
-            seal: Texts that must lie in `sealed/` first.
             before_publishing: Called when the revision is committed and before
                 it can be seen; what it raises stops the publication.
             shown: Whether there is a live file that is to show it.
@@ -142,71 +162,53 @@ class Session(Document):
             OSError: The system refuses. Before the journal line was on the disk
                 nothing has changed; after it the next session finishes.
         """
-        state = self._next(state)
         page = page if page is not None and page.gaps else None
-        data = statefile.render(state, page).encode()
-        digest = sha256_hex(data)
-        for one in seal:
-            sealed.write_sealed(self.places.sealed, one)
-        hidden = sealed.names_of(self.state) if hasattr(self, "state") else set()
-        head = self.line(
-            digest,
-            state,
-            rev=state.rev,
-            events=events,
-            op_id=op_id,
-            actor=actor,
-            result=result,
-        )
+        state, data, digest = self._next(step, page)
+        hidden = sealed_names(self.state) if hasattr(self, "state") else set()
+        head = self.line(digest, state, step.events, op_id=op_id, actor=actor, result=result)
         if shown:
             self.write(data, head, before_publishing)
         else:
             self.add(head, data)
             self.finish(shown=False)
         self.stand(state, page, data, digest)
-        for name in hidden - sealed.names_of(state):
+        for name in hidden - sealed_names(state):
             files.remove(f"{self.places.sealed}/{name}")  # the line of the reveal holds its text
 
     def take(
         self,
-        state: Conversation,
+        step: Step,
         page: Page,
         theirs: bytes,
         *,
-        events: list[Event],
-        seal: list[SealedText] | tuple[SealedText, ...] = (),
-        is_hidden: bool = False,
+        is_hidden: bool,
     ) -> None:
-        """Make `state`, the outcome of what somebody else wrote, the next revision.
+        """Make the outcome of what somebody else wrote the next revision.
 
         It is committed and shown with the change that follows, or when the session ends.
 
         Args:
-            state: The next state.
+            step: The next state, what happened, and the texts that must lie in `sealed/` first.
             page: The free text around it.
             theirs: What they wrote.
-            events: What happened.
-            seal: Texts that must lie in `sealed/` first.
             is_hidden: Whether what they wrote shows a sealed text: it lies there, too.
         """
-        state = self._next(state)
-        data = statefile.render(state, page).encode()
-        digest, seen = sha256_hex(data), sha256_hex(theirs)
-        for one in seal:
-            sealed.write_sealed(self.places.sealed, one)
+        state, data, digest = self._next(step, page)
+        seen = sha256_hex(theirs)
         if is_hidden:
             files.write_new(f"{self.places.sealed}/{seen}", theirs, mode=0o600)
-        head = self.line(digest, state, rev=state.rev, events=events, actor="external")
+        head = self.line(digest, state, step.events, actor="external")
         self.add({**head, "seen": seen}, data, None if is_hidden else theirs)
         self.stand(state, page if page.gaps else None, data, digest)
 
-    def _next(self, state: Conversation) -> Conversation:
-        return twin(
-            state,
-            name=self.name,
-            rev=max(state.rev, self.last.get("rev", -1)) + 1,
-            updated_at=self.now,
-        )
+    def _next(self, step: Step, page: Page | None) -> tuple[Conversation, bytes, str]:
+        """Return the next state, its text and the digest of that; seal what is to be sealed."""
+        rev = max(step.state.rev, self.last.get("rev", -1)) + 1
+        state = replaced(step.state, name=self.name, rev=rev, updated_at=self.now)
+        data = statefile.render(state, page).encode()
+        for one in step.seal:
+            write_sealed(self.places.sealed, one)
+        return state, data, sha256_hex(data)
 
     @property
     def displaced(self) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ class Session(Document):
         self.state, self.page, self.text = state, page, data
         self.trace = state.trace_id
         # The texts of a blind phase are no part of the file, so they are not part of this.
-        plain = twin(state, sealed={}) if state.sealed else state
+        plain = replaced(state, sealed={}) if state.sealed else state
         revision = Latest(digest=digest, data=data, state=plain, page=page)
         remember(self.latest, self.conversation_id, revision)
 
@@ -231,9 +233,8 @@ class Session(Document):
         self,
         digest: str,
         state: Conversation,
+        events: list[Event],
         *,
-        rev: int,
-        events: list[Event] | tuple[Event, ...] = (),
         op_id: str = "",
         actor: str = "",
         result: dict[str, Any] | None = None,
@@ -243,18 +244,17 @@ class Session(Document):
 
         `anew` when a revision of this number and text was there before.
         """
+        of_whom = (events, self.conversation_id)
         records = (
-            event_log.loose_records(list(events), self.conversation_id, self.now, state.trace_id)
+            event_log.loose_records(*of_whom, self.now, state.trace_id)
             if anew
-            else event_log.revision_records(
-                list(events), self.conversation_id, rev, digest, self.now, state.trace_id
-            )
+            else event_log.revision_records(*of_whom, state.rev, digest, self.now, state.trace_id)
         )
         head: dict[str, Any] = {
             "op": op_id,
             "by": actor,
             "at": render_instant(self.now),
-            "rev": rev,
+            "rev": state.rev,
             "name": self.name,
             "phase": state.phase,
             "tour": state.tour,
@@ -270,15 +270,8 @@ class Session(Document):
         """Add a line that makes no revision: how far archiving has come."""
         marked = event_log.loose_records(events, self.conversation_id, self.now, self.trace)
         kept = {key: self.last[key] for key in _KEPT_HEAD if key in self.last}
-        self.add(
-            {
-                **kept,
-                "op": "",
-                "at": render_instant(self.now),
-                "closing": closing,
-                "events": marked,
-            }
-        )
+        at = render_instant(self.now)
+        self.add({**kept, "op": "", "at": at, "closing": closing, "events": marked})
         self.finish()
 
     # What a text is.
@@ -333,3 +326,79 @@ class Session(Document):
 
 
 _KEPT_HEAD = ("by", "rev", "name", "phase", "tour", "result", "digest")
+
+
+def write_sealed(folder: str, sealed: SealedText) -> None:
+    """Put a sealed text away, durably; the same one twice is one.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    record = sealed.as_json("agent tour text nonce at status origin task drafts")
+    data = json.dumps(record).encode("ascii") + b"\n"
+    path = f"{folder}/{sealed_digest(sealed.nonce, sealed.text)}.json"
+    standing = files.read_stable(path)
+    if standing is not None and standing.data == data:
+        # Whoever wrote it may have died before its name was on the disk.
+        files.sync_folder(folder)
+    elif not files.write_new(path, data, mode=0o600):
+        files.replace(path, data, mode=0o600)
+
+
+def read_sealed(
+    folder: str, state: Conversation, *, just_looking: bool = False
+) -> dict[str, SealedText]:
+    """Return the sealed texts that the state commits to, by agent.
+
+    What is missing or was altered is left out. What cannot be read now is
+    there all the same: whoever goes on to write without it would lose it.
+
+    Args:
+        folder: Where they lie.
+        state: Says which ones count.
+        just_looking: Leave out what cannot be read, too; nothing follows from it.
+
+    Raises:
+        CouncilError: The system refuses to read one.
+    """
+    found = {}
+    for participant in state.participants.values():
+        if participant.sealed:
+            try:
+                sealed = _read_one(folder, participant.sealed)
+            except (RefusedError, StorageError):
+                if not just_looking:
+                    raise
+                continue
+            if sealed is not None and sealed.agent == participant.id:
+                found[participant.id] = sealed
+    return found
+
+
+def _read_one(folder: str, digest: str) -> SealedText | None:
+    if set(digest) - frozenset("0123456789abcdef"):
+        return None
+    try:
+        standing = files.read_stable(f"{folder}/{digest}.json")
+        if standing is None:
+            return None
+        record = read_json(standing.data)
+        sealed = SealedText(
+            agent=record["agent"],
+            tour=record["tour"],
+            text=record["text"],
+            nonce=record["nonce"],
+            at=parse_instant(record["at"]),
+            status=record["status"],
+            origin=Origin(record["origin"]),
+            task=record["task"],
+            drafts=record.get("drafts") or [one for one in (record.get("draft"),) if one],
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, InvalidStateError):
+        return None
+    return sealed if sealed_digest(sealed.nonce, sealed.text) == digest else None
+
+
+def sealed_names(state: Conversation) -> set[str]:
+    """Return the names of the files that the state still commits to."""
+    return {f"{one.sealed}.json" for one in state.participants.values() if one.sealed}

@@ -4,28 +4,35 @@ No lock is taken and nothing is written, so this works on a read-only mount
 and while others write. The journal tells which text is the last one; what
 stands in the live file beyond that is taken in, in memory.
 
-Source: C0-034, `store.md` sections 2 and 5.
+Here, too, stands the history of a conversation, as its journal tells it. Where
+the file is just what its last revision says, its digest names everything that
+can be known of it, and what was made of that revision once need not be made again.
+
+Source: C0-034, `store.md` sections 2 and 5, C0-078, `cli.md` section 2 (history, diff, restore).
 """
 
 from __future__ import annotations
 
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation
 from council.core.conversations.records import from_record
-from council.core.errors import NewerVersionError, NotFoundError, RefusedError
+from council.core.errors import CouncilError, NewerVersionError, NotFoundError, RefusedError
 from council.core.events import Event
 from council.core.record import Record
 from council.store import files
-from council.store.conversations import naming, sealed
-from council.store.conversations.places import Places, is_closed
-from council.store.conversations.session import Latest, remember
-from council.store.documents import journal, live
+from council.store.conversations import naming
+from council.store.conversations.naming import Places, decoded, is_closed, pointer_of
+from council.store.conversations.session import Latest, read_sealed, remember
+from council.store.documents import journal, lines, live
+from council.store.paths import DEFAULT_NAME
 from council.store.statefile import statefile
 from council.store.statefile.statefile import Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
+    from council.core.conversations.conversation import Conversation
     from council.store.documents.journal import Past, Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
@@ -166,7 +173,7 @@ def _view(
                 from council.store.statefile.merging import merge
 
                 at = now or state.updated_at
-                hidden = sealed.read_sealed(places.sealed, state, just_looking=True)
+                hidden = read_sealed(places.sealed, state, just_looking=True)
                 merged = merge(places, past, reading.data, ours, hidden, at)
                 state, page, events = merged.state, merged.page, merged.events
                 state.sealed = {one.agent: one for one in merged.seal}
@@ -200,3 +207,140 @@ def _newer(text: str, name: str) -> tuple[Conversation, Page]:
     state.schema_version = found if isinstance(found, int) else SCHEMA_VERSION
     state.name = state.name or name
     return state, page
+
+
+class Revision(Record):
+    """One line of the history of a conversation: `seq` counts the lines of the journal.
+
+    `hole` says why the text of the revision is not there any more, "" where it is.
+    """
+
+    _keys = "op_id:- outcome?"
+
+    seq: int
+    rev: int
+    at: str
+    actor: str
+    op_id: str
+    phase: str
+    tour: int
+    outcome: str
+    digest: str
+    hole: str = ""
+    events: list[dict[str, Any]]
+
+
+def history(workspace: Workspace, name: str) -> list[Revision]:
+    """Return the revisions of an open conversation by its name, or of any by its id.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    places = _places(workspace, name)
+    with files.explaining("read", places.journal):
+        found_lines = list(journal.read(places.journal))
+    found: dict[int, Revision] = {}
+    for line in found_lines:
+        record = line.head
+        if record["rev"] not in found:  # archiving adds lines that make no revision
+            found[record["rev"]] = Revision(
+                seq=record["seq"],
+                rev=record["rev"],
+                at=record["at"],
+                actor=record["by"],
+                op_id=record["op"],
+                phase=record["phase"],
+                tour=record["tour"],
+                digest=record["digest"],
+                outcome=record["result"].get("outcome", ""),
+                events=record["events"],
+            )
+        found[record["rev"]].hole = str(line.change["hole"]) if lines.is_bare(line.body) else ""
+    return list(found.values())
+
+
+def text_at(workspace: Workspace, name: str, rev: int) -> str:
+    """Return the text of one revision.
+
+    Raises:
+        NotFoundError: There is no such revision, or archiving took its text out.
+        InvalidStateError: The journal is damaged.
+    """
+    past = journal.Past(_places(workspace, name).journal)
+    for at in range(len(past.lines) - 1, -1, -1):
+        if past.lines[at].head["rev"] == rev:
+            return decoded(past.text_at(at))
+    raise NotFoundError(f"{name} has no revision {rev}", f"see: council history --name {name}")
+
+
+def foreign_text_at(workspace: Workspace, name: str, rev: int) -> str:
+    """Return the file as somebody else saved it, which revision `rev` took in.
+
+    Raises:
+        NotFoundError: That revision took nothing in, or archiving took it out.
+    """
+    from council.store.statefile.merging import saved_text
+
+    places = _places(workspace, name)
+    past = journal.Past(places.journal)
+    for line in past.lines:
+        if line.head["rev"] == rev and line.head.get("seen"):
+            text = saved_text(places, past, line.head["seen"])
+            if text is not None:
+                return decoded(text)
+    raise NotFoundError(f"revision {rev} of {name} took in no other text")
+
+
+def _places(workspace: Workspace, name: str) -> Places:
+    with files.explaining("read", workspace.open_names):
+        conversation_id = naming.pointer_of(workspace, name)
+    if conversation_id:
+        places = Places(workspace, name, conversation_id)
+    else:
+        places = Places(workspace, DEFAULT_NAME, name)
+    with files.explaining("read", places.journal):
+        is_kept = journal.read_tail(places.journal) is not None
+    if not is_kept:
+        raise NotFoundError(f"{name} has no history", "see: council list --archived")
+    return places
+
+
+def standing_digest(workspace: Workspace, name: str) -> tuple[str, str]:
+    """Return the id of an open conversation and the digest of its file.
+
+    Both are empty when the file is not the last revision, for whatever
+    reason; `Conversations.page` knows more then.
+
+    Raises:
+        CouncilError: The system refuses, or something else lies in the place of a file.
+    """
+    conversation_id, found = _last_shown(workspace, name)
+    return ("", "") if found is None else (conversation_id, found[1].digest)
+
+
+def standing_state(workspace: Workspace, name: str) -> Conversation | None:
+    """Return an open conversation whose file is its last revision, else None.
+
+    It takes no lock. None is no judgement: `Conversations.page` knows more
+    then, and says what is wrong.
+    """
+    try:
+        _, found = _last_shown(workspace, name)
+        if found is None:
+            return None
+        return statefile.load(found[1].data.decode("utf-8"), name)[0]
+    except CouncilError:
+        return None
+
+
+def _last_shown(workspace: Workspace, name: str) -> tuple[str, tuple[Tail, Reading] | None]:
+    """Return the id of an open conversation, and its last line and file if they agree."""
+    conversation_id = pointer_of(workspace, name)
+    if not conversation_id:
+        return "", None
+    tail = journal.read_tail(Places(workspace, name, conversation_id).journal)
+    reading = files.read_stable(workspace.conversation_file(name))
+    if tail is None or reading is None or is_closed(tail):
+        return "", None
+    agree = str(tail.head["digest"]) == reading.digest
+    return (conversation_id, (tail, reading)) if agree else ("", None)

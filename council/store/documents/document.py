@@ -17,9 +17,9 @@ from __future__ import annotations
 import os
 import time
 
-from council.core.digests import sha256_hex
 from council.core.errors import CouncilError, LockTimeoutError, NewerVersionError, ignoring
 from council.core.events import Event
+from council.core.ids import sha256_hex
 from council.store import events as event_log
 from council.store import files
 from council.store.documents import journal, lines, live
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Self
 
-    from council.store.conversations.places import Places
+    from council.store.conversations.naming import Places
     from council.store.documents.journal import Tail
     from council.store.files import Reading
     from council.store.paths import Workspace
@@ -245,7 +245,8 @@ class Document:
             self.say([Event(type="edit.reverted", data={"to": self.last["rev"]})])
         elif found == live.DAMAGED or (found == live.MISSING and self.last["seq"] > 1):
             self.say([Event(type="file.restored")])
-        self._exchange(self.text, self.last["digest"])
+        self.affirm()
+        self.publish(self._prepared(self.text, self.last["digest"]), self.text)
 
     def affirm(self) -> None:
         """Make up for what the writer of the last revision may not have come to do.
@@ -273,8 +274,8 @@ class Document:
 
     def _take_in_late_writes(self) -> None:
         found = [late for folder in self.displaced for late in live.late_writes(folder, self.past)]
-        for late in found:
-            fresh = time.time() - late.modified_ns / 1e9 < _WRITER_GONE_S
+        for path, late in found:
+            fresh = time.time() - late.facts.st_mtime_ns / 1e9 < _WRITER_GONE_S
             if fresh and not self.is_complete(late.data):
                 continue  # its writer is not done yet
             try:
@@ -282,14 +283,10 @@ class Document:
             except NewerVersionError as newer:
                 # The file that stands is not of that version: what came too late must not stop it.
                 self.keep_bytes(newer.message, late.data)
-                data = {
-                    "field": "schemaVersion",
-                    "value": newer.found,
-                    "reason": "of a newer version",
-                }
-                self.say([Event(type="edit.refused", data=data)])
+                why = {"value": newer.found, "reason": "of a newer version"}
+                self.say([Event(type="edit.refused", data={"field": "schemaVersion", **why})])
             self.finish()
-            live.settle(late, self.displaced_for(sha256_hex(late.data)))
+            live.settle(path, late, self.displaced_for(late.digest))
 
     # Committing.
 
@@ -385,10 +382,6 @@ class Document:
         """Forget the lines that wait: what they tell is in the live file still."""
         self._waiting, self.tail = [], self._durable
 
-    def _exchange(self, data: bytes, digest: str) -> None:
-        self.affirm()
-        self.publish(self._prepared(data, digest), data)
-
     @property
     def displaced(self) -> tuple[str, ...]:
         """The folders that may hold files which gave way to a newer text."""
@@ -400,21 +393,10 @@ class Document:
 
     def publish(self, prepared: live.Preparing, data: bytes) -> None:
         """Put a prepared text in the place of the live file."""
-        facts = prepared.facts
         seen = self.reading
         aside = self.places.displaced if seen is None else self.displaced_for(seen.digest)
         live.publish(prepared.path, self.places.live, aside, seen)
-        self.reading = files.Reading(
-            data=data,
-            device=facts.st_dev,
-            inode=facts.st_ino,
-            size=facts.st_size,
-            modified_ns=facts.st_mtime_ns,
-            mode=facts.st_mode,
-            uid=facts.st_uid,
-            gid=facts.st_gid,
-            settled=True,
-        )
+        self.reading = files.Reading(data=data, facts=prepared.facts)
 
     # What is kept and said aside.
 

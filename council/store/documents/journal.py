@@ -14,8 +14,8 @@ import json
 import os
 import stat
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NotFoundError
+from council.core.ids import sha256_hex
 from council.core.record import Record
 from council.store import files
 from council.store.documents import lines

@@ -17,9 +17,7 @@ import os
 import stat
 import time
 
-from council.core.digests import sha256_hex
 from council.core.errors import NotFoundError, ignoring
-from council.core.record import Record
 from council.store import files
 from council.store.files import Reading
 
@@ -83,15 +81,10 @@ def standing(
 
 def _is_prepared(displaced: str, digest: str) -> bool:
     """Return true if the text with this digest, or any for "", lies prepared: it was not shown."""
-    try:
-        names = os.listdir(displaced)
-    except FileNotFoundError:
-        return False
-    for name in names:
-        if name.startswith(f"{_NEW}-{digest}"):
-            reading = files.read_stable(f"{displaced}/{name}")
-            if reading is not None and reading.digest == name.split("-")[1]:
-                return True
+    for path in files.paths_in(displaced, f"{_NEW}-{digest}"):
+        reading = files.read_stable(path)
+        if reading is not None and reading.digest == os.path.basename(path).split("-")[1]:
+            return True
     return False
 
 
@@ -187,7 +180,7 @@ def _dispose(replaced: str, displaced: str, seen: Reading) -> None:
     if is_final:
         files.remove(replaced)
     else:
-        os.rename(replaced, _fingerprint(displaced, seen.digest, len(seen.data), seen.modified_ns))
+        os.rename(replaced, _fingerprint(displaced, seen))
 
 
 def _may_be_written(path: str) -> bool:
@@ -214,30 +207,22 @@ def _may_be_written(path: str) -> bool:
 def _is_as_read(path: str, seen: Reading) -> bool:
     """Return true if a file is as it was read; one read within a tick of its time is read again."""
     facts = os.lstat(path)
-    if (facts.st_size, facts.st_mtime_ns) != (seen.size, seen.modified_ns):
+    if (facts.st_size, facts.st_mtime_ns) != (seen.facts.st_size, seen.facts.st_mtime_ns):
         return False
-    if time.time_ns() - seen.modified_ns > _TICK_NS:
+    if time.time_ns() - seen.facts.st_mtime_ns > _TICK_NS:
         return True
     now = files.read_stable(path)
     return now is None or now.data == seen.data
 
 
-def _fingerprint(displaced: str, digest: str, size: int, modified_ns: int) -> str:
+def _fingerprint(displaced: str, seen: Reading) -> str:
     # A time without a sign, which would part the name: a file may be dated before 1970.
-    named = f"{_OLD}-{modified_ns % 2**64}-{size}-{digest}-{os.urandom(4).hex()}"
-    return f"{displaced}/{named}"
+    of_text = f"{seen.facts.st_mtime_ns % 2**64}-{len(seen.data)}-{seen.digest}"
+    return f"{displaced}/{_OLD}-{of_text}-{os.urandom(4).hex()}"
 
 
-class Late(Record):
-    """A text that somebody wrote into a file after it was displaced."""
-
-    path: str
-    data: bytes
-    modified_ns: int
-
-
-def late_writes(displaced: str, past: Past) -> list[Late]:
-    """Return what was written too late, and clear away what is of no use any more.
+def late_writes(displaced: str, past: Past) -> list[tuple[str, Reading]]:
+    """Return what somebody wrote into displaced files, and clear away what is of no use any more.
 
     Args:
         displaced: The folder of displaced files.
@@ -263,13 +248,12 @@ def late_writes(displaced: str, past: Past) -> list[Late]:
         reading = files.read_stable(path)
         if reading is None:
             continue
-        late = Late(path=path, data=reading.data, modified_ns=reading.modified_ns)
         if reading.digest == parts[1]:
             files.remove(path)  # its writer died before the exchange
-        elif not late.data or past.knows(reading.digest) or _is_ours(late.data, parts, past):
-            settle(late)
+        elif not reading.data or past.knows(reading.digest) or _is_ours(reading.data, parts, past):
+            settle(path, reading)
         else:
-            found.append(late)
+            found.append((path, reading))
     return found
 
 
@@ -323,21 +307,19 @@ def was_never_published(path: str, digest: str) -> bool:
     return os.path.basename(path).startswith(f"{_NEW}-{digest}-")
 
 
-def settle(late: Late, displaced: str = "") -> None:
+def settle(path: str, late: Reading, displaced: str = "") -> None:
     """Say that this text of a displaced file is dealt with; only a further one is news.
 
     Args:
+        path: The file.
         late: The text.
         displaced: The folder in which it lies from now on, "" to leave it where it is.
 
     Raises:
         OSError: The system refuses.
     """
-    is_final = not _may_be_written(late.path)
-    if is_final and os.lstat(late.path).st_mtime_ns == late.modified_ns:
-        files.remove(late.path)
-        return
-    folder = displaced or os.path.dirname(late.path)
-    os.rename(
-        late.path, _fingerprint(folder, sha256_hex(late.data), len(late.data), late.modified_ns)
-    )
+    is_final = not _may_be_written(path)
+    if is_final and os.lstat(path).st_mtime_ns == late.facts.st_mtime_ns:
+        files.remove(path)
+    else:
+        os.rename(path, _fingerprint(displaced or os.path.dirname(path), late))

@@ -14,8 +14,8 @@ Source: XC-001, XC-013, `store.md` sections 2 and 9.
 
 from __future__ import annotations
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.ids import sha256_hex
 from council.core.nesting import TooDeepError, read_json
 from council.store import files
 from council.store.documents import journal, lines

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.digests import sha256_hex
+from council.core.ids import sha256_hex
 from council.core.nesting import read_json
 from council.store import files
 from council.store.documents import lines

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from council.core.errors import CouncilError, NotFoundError
 from council.store import files
-from council.store.conversations.pruning import Files
+from council.store.conversations.closing import Files
 from council.store.protocol.contexts import Contexts
 
 TYPE_CHECKING = False

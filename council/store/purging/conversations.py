@@ -16,6 +16,7 @@ from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.ids import folded, is_conversation_name, is_uuid4
 from council.store import files
 from council.store.conversations import naming
+from council.store.conversations.closing import folders
 from council.store.conversations.minutes import (
     DATA_SUFFIX,
     data_path,
@@ -23,8 +24,7 @@ from council.store.conversations.minutes import (
     minutes_head,
     read_data,
 )
-from council.store.conversations.places import closing_path
-from council.store.conversations.pruning import folders
+from council.store.conversations.naming import closing_path
 from council.store.documents import journal
 from council.store.lock import Lock
 from council.store.paths import OWN_FOLDERS

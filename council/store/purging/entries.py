@@ -18,18 +18,18 @@ import os
 import re
 
 from council.core.conversations.answers import sealed_digest
-from council.core.conversations.convergence import measure, raise_blockers
+from council.core.conversations.conversation import Step, measure, raise_blockers
 from council.core.errors import CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import answer_op_id, split_task_id, text_digest
 from council.core.nesting import read_json
 from council.core.times import render_instant
 from council.store import events, files
-from council.store.conversations import sealed
+from council.store.conversations.closing import CLOSED_COPY
 from council.store.conversations.minutes import DATA_SUFFIX
+from council.store.conversations.naming import Places, decoded, is_closed
 from council.store.conversations.opening import Door
-from council.store.conversations.places import Places, decoded, is_closed
-from council.store.conversations.pruning import CLOSED_COPY
+from council.store.conversations.session import sealed_names
 from council.store.documents import journal, version_one
 from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.purging.conversations import minutes_of
@@ -251,7 +251,8 @@ def _hole_made(session: Session, entry_id: str, by: str, *, is_open: bool) -> Tr
         event = Event(
             type="contribution.purged", agent=new.agent, data={"entry": entry_id, "by": by}
         )
-        session.commit(following, session.page, events=[event], actor=by, shown=is_open)
+        step = Step(state=following, events=[event])
+        session.commit(step, session.page, actor=by, shown=is_open)
     return Trail(olds, new, decoded(session.text))
 
 
@@ -288,7 +289,7 @@ def _texts_of(session: Session, entry_id: str) -> list[Entry]:
 def _clean(workspace: Workspace, session: Session, trail: Trail, done: Purged) -> None:
     """Take the text out of every file of ours but the journal."""
     places, owner = session.places, session.conversation_id
-    used = sealed.names_of(session.state)
+    used = sealed_names(session.state)
     for folder in (places.displaced, places.sealed, places.prompts):
         for path in files.paths_in(folder):
             if os.path.basename(path) not in used and _holds(path, trail):

@@ -14,7 +14,7 @@ from council.core.events import Event
 from council.core.record import Record
 from council.core.rooms import floor
 from council.core.rooms.channels import Mode
-from council.store.conversations.places import decoded
+from council.store.conversations.naming import decoded
 from council.store.rooms.channel_page import parse
 from council.store.rooms.channel_session import ChannelSession, text_of_revision
 from council.store.statefile.freetext import grafted_gaps, merged_gaps

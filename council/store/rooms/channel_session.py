@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import os
 
-from council.core.digests import sha256_hex
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
+from council.core.ids import sha256_hex
 from council.core.rooms.channels import Channel, Message
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
-from council.store.conversations.places import decoded
+from council.store.conversations.naming import decoded
 from council.store.documents import journal
 from council.store.documents.document import Document
 from council.store.lock import DEFAULT_TIMEOUT_S

@@ -12,7 +12,7 @@ from council.core.record import Record
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import Channel
 from council.store import files
-from council.store.conversations.places import decoded
+from council.store.conversations.naming import decoded
 from council.store.documents import journal, live
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
@@ -192,7 +192,7 @@ class Channels:
 
             naming.prepare_control(self.workspace)
             if not self._allow_network_fs:
-                from council.store.filesystems import refuse_network
+                from council.store.sharing import refuse_network
 
                 refuse_network(self.workspace.control)
         return session

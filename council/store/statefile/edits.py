@@ -13,22 +13,22 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     SCHEMA_VERSION,
     Conversation,
     ParticipantStatus,
     SealedText,
+    measure,
 )
 from council.core.conversations.machine import enter_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.records import to_record
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.events import Event
-from council.core.record import Record
 from council.store.statefile.claims import drop_said, found_notes, take_claims
-from council.store.statefile.facts import Facts, Kept, clipped
+from council.store.statefile.facts import Facts, Kept, Taken, clipped, take_rules
 from council.store.statefile.freetext import (
+    Restoring,
     grafted_gaps,
     merged_gaps,
     without_torn_line,
@@ -36,8 +36,6 @@ from council.store.statefile.freetext import (
 from council.store.statefile.layout import items
 from council.store.statefile.marks import plain
 from council.store.statefile.people import People
-from council.store.statefile.restoring import Restoring
-from council.store.statefile.rule_edits import take_rules
 from council.store.statefile.sections import current_section
 from council.store.statefile.statefile import (
     Page,
@@ -81,20 +79,6 @@ _WISHES = frozenset(
         "config",
     )
 )
-
-
-class Taken(Record):
-    """What an edit came to: the state and the page to write, what happened, what to keep apart.
-
-    `seal` holds the texts that must lie in `sealed/` before the state is
-    committed.
-    """
-
-    state: Conversation
-    page: Page
-    events: list[Event] = []
-    kept: list[Kept] = []
-    seal: list[SealedText] = []
 
 
 def take_in(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime
 
-from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     Conversation,
     Entry,
@@ -21,6 +20,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     Round,
     has_answered,
+    measure,
 )
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
@@ -278,15 +278,6 @@ def _entry(state: Conversation, agent: str, phase: str, tour: int, text: str) ->
     current = tour == state.tour and known is not None and has_answered(known)
     kind = EntryKind.SYNTHESIS if phase == SYNTHESIZE else EntryKind.CONTRIBUTION
     acted_at = known.last_action if current and known is not None else None
-    return Entry(
-        id=f"{tour}-{agent}",
-        kind=kind,
-        agent=agent,
-        phase=phase,
-        tour=tour,
-        at=acted_at or state.updated_at,
-        text=text,
-        digest=text_digest(text),
-        status=str(known.status) if current and known is not None else "RESPONDED",
-        blocking=blockers_in(text),
-    )
+    entry = state.new_entry(kind, agent, text, acted_at or state.updated_at, tour)
+    status = str(known.status) if current and known is not None else "RESPONDED"
+    return entry.copy(id=f"{tour}-{agent}", phase=phase, status=status, blocking=blockers_in(text))

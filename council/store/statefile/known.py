@@ -14,9 +14,8 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.ids import text_digest
 from council.core.record import Record
 from council.store.statefile.headings import folded, label_line, line_of
-from council.store.statefile.hints import has_hints
 from council.store.statefile.layout import agent_headings, titles_of, told_apart
-from council.store.statefile.sections import SIDE_SECTIONS, section_of, sections_of
+from council.store.statefile.sections import SIDE_SECTIONS, has_hints, section_of, sections_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,21 +86,21 @@ def known_of(record: dict[str, Any] | None, like: Conversation | None) -> Known:
 
 def _add_record(known: Known, record: dict[str, Any]) -> None:
     """Add what the block says; it may hold anything, as a person may have edited it."""
-    people = _table(record.get("participants"))
+    people = table_of(record.get("participants"))
     labels = {}
     for agent, value in people.items():
-        name, emoji = _text(_table(value).get("name")), _text(_table(value).get("emoji"))
+        name, emoji = _text(table_of(value).get("name")), _text(table_of(value).get("emoji"))
         labels[agent] = label_line(emoji, name, agent)
     for agent, heading in told_apart(labels).items():
         known.labels[heading] = agent
     for agent, value in people.items():
-        known.labels.setdefault(line_of(_text(_table(value).get("name"))) or agent, agent)
+        known.labels.setdefault(line_of(_text(table_of(value).get("name"))) or agent, agent)
         known.labels.setdefault(agent, agent)
     known.brief_digest = known.brief_digest or _text(record.get("briefDigest"))
     judged = has_hints(PROCEDURES.get(_text(record.get("procedure"))), record.get("order"))
     known.judged = judged or (known.sections is not None and known.judged)
     _add_sections(known, record, list(people))
-    _add_titles(known, _table(record.get("titles")))
+    _add_titles(known, table_of(record.get("titles")))
 
 
 def _add_titles(known: Known, titles: dict[str, Any]) -> None:
@@ -113,7 +112,7 @@ def _add_titles(known: Known, titles: dict[str, Any]) -> None:
 def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> None:
     if "ledger" not in record and "rounds" not in record:
         return
-    ledger = [_table(one) for one in _list(record.get("ledger"))]
+    ledger = [table_of(one) for one in _list(record.get("ledger"))]
     aside = {str(kind): key for kind, key in SIDE_SECTIONS.items()}
     known.asides = known.asides | {
         aside[one["kind"]] for one in ledger if _text(one.get("kind")) in aside
@@ -124,8 +123,8 @@ def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> No
     procedure = _text(record.get("procedure"))
 
     def section(one: Any) -> str:
-        tour = _table(one).get("tour")
-        phase = _text(_table(one).get("phase"))
+        tour = table_of(one).get("tour")
+        phase = _text(table_of(one).get("phase"))
         return section_of(procedure, phase, tour if isinstance(tour, int) else 1)
 
     told = [
@@ -149,7 +148,8 @@ def _add_sections(known: Known, record: dict[str, Any], people: list[str]) -> No
     }
 
 
-def _table(value: object) -> dict[str, Any]:
+def table_of(value: object) -> dict[str, Any]:
+    """Return a JSON object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 

@@ -10,6 +10,8 @@ Source: C0-003, C0-004, C0-009, C0-011 to C0-014.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, Status
 from council.core.conversations.owed import (
     awaited,
@@ -23,10 +25,10 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import to_record
 from council.core.times import render_instant
 from council.store.statefile.headings import label_line, line_of, section_key, words_of
-from council.store.statefile.hints import hints_of
 from council.store.statefile.marks import EOF, block_of, brief_text, entry_text
 from council.store.statefile.sections import (
     SIDE_SECTIONS,
+    hints_of,
     phase_of,
     section_of,
     sections_of,
@@ -50,9 +52,7 @@ def agent_headings(state: Conversation) -> dict[str, str]:
 
 def told_apart(labels: dict[str, str]) -> dict[str, str]:
     """Return the labels of agents as headings: with the id where two would be alike."""
-    counts: dict[str, int] = {}
-    for label in labels.values():
-        counts[label] = counts.get(label, 0) + 1
+    counts = Counter(labels.values())
     return {
         agent: f"{label} ({agent})" if counts[label] > 1 else label
         for agent, label in labels.items()

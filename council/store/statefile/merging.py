@@ -12,48 +12,23 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import Conversation, SealedText
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NewerVersionError, NotFoundError
 from council.core.events import Event
-from council.core.record import Record
+from council.core.ids import sha256_hex
 from council.store import files
+from council.store.conversations.naming import decoded
 from council.store.statefile import statefile
+from council.store.statefile.facts import Taken
 from council.store.statefile.statefile import Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from council.store.conversations.places import Places
+    from council.store.conversations.naming import Places
     from council.store.documents.journal import Past
-    from council.store.statefile.facts import Kept
 
 _SAVES = 20
-
-
-class Merged(Record):
-    """The state after an edit was taken in; `changed` tells whether the file is another one."""
-
-    state: Conversation
-    page: Page
-    events: list[Event]
-    kept: list[Kept]
-    seal: list[SealedText]
-    changed: bool
-
-
-class Start(Record):
-    """The first state of a file that came without history.
-
-    `seal` holds the texts that must be hidden. `as_it_stands` tells that the
-    file needs no rewriting.
-    """
-
-    state: Conversation
-    page: Page
-    events: list[Event]
-    as_it_stands: bool
-    seal: list[SealedText] = []
 
 
 def merge(
@@ -63,7 +38,7 @@ def merge(
     ours: bytes,
     hidden: dict[str, SealedText],
     now: datetime,
-) -> Merged:
+) -> Taken:
     """Take in `theirs` over `ours`, the text of the last revision.
 
     Args:
@@ -90,14 +65,8 @@ def merge(
         sealed=hidden,
         strict=places.strict,
     )
-    return Merged(
-        state=taken.state,
-        page=taken.page,
-        events=taken.events,
-        kept=taken.kept,
-        seal=taken.seal,
-        changed=statefile.render(taken.state, taken.page) != decoded(ours),
-    )
+    taken.changed = statefile.render(taken.state, taken.page) != decoded(ours)
+    return taken
 
 
 def _base_of(places: Places, past: Past, theirs: bytes, ours: bytes) -> bytes:
@@ -184,7 +153,7 @@ def _without_lines(gap: str, lines: list[str]) -> str:
     return "\n".join(left)
 
 
-def begin(text: str, name: str, where: str, now: datetime | None, *, strict: bool = False) -> Start:
+def begin(text: str, name: str, where: str, now: datetime | None, *, strict: bool = False) -> Taken:
     """Return the first state of a file that has no journal.
 
     Args:
@@ -214,12 +183,12 @@ def begin(text: str, name: str, where: str, now: datetime | None, *, strict: boo
 
     state, page = handwritten.import_page(text, name, now)
     imported = Event(type="conversation.imported", data={"name": name})
-    return Start(state=state, page=page, events=[imported], as_it_stands=False)
+    return Taken(state=state, page=page, events=[imported])
 
 
 def _begin_from_ours(
     state: Conversation, page: Page, written: Conversation, now: datetime | None, strict: bool
-) -> Start:
+) -> Taken:
     """Go on from a file of ours, with what agents have written into it since."""
     from council.store.statefile.edits import take_texts
 
@@ -228,15 +197,7 @@ def _begin_from_ours(
     taken = take_texts(
         state, page, now=now or state.updated_at, nonce=os.urandom(16).hex(), strict=strict
     )
-    same = written.name == state.name and taken.state == state
-    events = [lost, *taken.events]
-    if same:
-        return Start(state=state, page=page, events=events, as_it_stands=True)
-    return Start(
-        state=taken.state, page=taken.page, events=events, as_it_stands=False, seal=taken.seal
-    )
-
-
-def decoded(data: bytes) -> str:
-    """Return the text of a file that a person may have saved in any encoding."""
-    return data.decode("utf-8", "replace")
+    taken.events.insert(0, lost)
+    if written.name == state.name and taken.state == state:
+        return Taken(state=state, page=page, events=taken.events, changed=False)
+    return taken

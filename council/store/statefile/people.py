@@ -9,14 +9,18 @@ Source: C0-009, C0-010, C0-017, `store.md` section 3.
 from __future__ import annotations
 
 from council.core.conversations.answers import refuse_empty_agreement
-from council.core.conversations.convergence import withdraw_blockers
-from council.core.conversations.conversation import Conversation, Participant, ParticipantStatus
+from council.core.conversations.conversation import (
+    Conversation,
+    Participant,
+    ParticipantStatus,
+    withdraw_blockers,
+)
 from council.core.conversations.owed import owing, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
-from council.store.statefile.facts import MISSING, Facts, RefusedEditError, table_of
+from council.store.statefile.facts import MISSING, Facts, RefusedEditError
 from council.store.statefile.headings import line_of
-from council.store.statefile.known import status_of
+from council.store.statefile.known import status_of, table_of
 from council.store.statefile.statefile import split_label
 
 TYPE_CHECKING = False

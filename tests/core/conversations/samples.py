@@ -10,11 +10,11 @@ from council.core.conversations.conversation import (
     Participant,
     ParticipantStatus,
     Round,
+    Step,
     TaskState,
 )
 from council.core.conversations.machine import begin
 from council.core.conversations.owed import Wake, pending
-from council.core.step import Step
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

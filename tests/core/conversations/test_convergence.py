@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.conversations.convergence import all_agreed, measure
+from council.core.conversations.conversation import all_agreed, measure
 from council.core.conversations.owed import owing
 from tests.core.conversations.samples import answer, convened, standing
 

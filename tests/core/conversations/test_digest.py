@@ -18,7 +18,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.digest import automatic_digest
 from council.core.conversations.machine import advance, begin
 from council.core.conversations.quotations import FOUND, Heard
-from council.core.excerpts import excerpt, first_paragraph
+from council.core.plain_text import excerpt, first_paragraph
 
 NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 

@@ -8,7 +8,6 @@ from itertools import product
 import pytest
 
 from council.core.bounds import Lapse, rest_words
-from council.core.conversations.convergence import measure
 from council.core.conversations.conversation import (
     ClosedReason,
     Conversation,
@@ -18,6 +17,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     Status,
     TaskState,
+    measure,
 )
 from council.core.conversations.machine import DIGEST_AUTHOR, advance, begin
 from council.core.conversations.owed import Archive, Notify, is_blind, owing, pending, synthesizers

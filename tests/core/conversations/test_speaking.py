@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from council.core.conversations.speaking import ORDERS, order_of, rotated, shuffled
+from council.core.conversations.procedures import ORDERS, order_of, rotated, shuffled
 from council.core.errors import UsageError
 
 THREE = ("claude", "gpt", "glm")

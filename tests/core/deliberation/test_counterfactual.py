@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from council.core.deliberation.consensus import standing
-from council.core.deliberation.counterfactual import hangs_on, replay
+from council.core.deliberation.consensus import hangs_on, replay, standing
 from council.core.deliberation.played import Played
 from council.core.reading_answers.turns import Turn
 from tests.core.deliberations import all_say, of_stances, played, turn

@@ -10,7 +10,7 @@ import pytest
 
 from council.core.agents import Agent, AgentSettings
 from council.core.conversations import steering
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.deliberation.debate_session import session_status, to_session
 from council.core.ids import cuid
 from tests.core.debates import REASONS, SYNTHESIS, Debate, soft_debate, turn_text

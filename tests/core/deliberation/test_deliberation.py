@@ -15,6 +15,7 @@ from council.core.conversations.conversation import (
     Participant,
     ParticipantStatus,
     Status,
+    Step,
     TaskState,
 )
 from council.core.conversations.machine import advance
@@ -25,7 +26,7 @@ from council.core.conversations.owed import (
     synthesizers,
     takes_turns,
 )
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.conversations.steering import pause, resume, stop, wind_up
 from council.core.conversations.tasks import task_failed, task_queued, task_started
 from council.core.deliberation.deliberation import dominating, history
@@ -33,7 +34,6 @@ from council.core.errors import AlreadyAnsweredError, NotYourTurnError, RefusedE
 from council.core.ids import task_id
 from council.core.reading_answers.rendering import render_turn
 from council.core.reading_answers.turns import Response
-from council.core.step import Step
 from tests.core.conversations.samples import (
     CONVERSATION_ID,
     HOUR,

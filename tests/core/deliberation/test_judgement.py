@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.deliberation.judgement import (
     below_floor,
     dissent,

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.conversations.speaking import rotated
+from council.core.conversations.procedures import rotated
 from council.core.deliberation.consensus import verdict
 from council.core.deliberation.likeness import likeness, words_of
-from council.core.deliberation.measures import (
+from council.core.deliberation.played import (
     Group,
+    Played,
     diversity,
     dominating,
     is_settled,
@@ -21,7 +22,6 @@ from council.core.deliberation.measures import (
     tally,
     weighted,
 )
-from council.core.deliberation.played import Played
 from tests.core.deliberations import Matrix, all_say, of_stances, of_texts, played, turn
 from tests.timing import assert_cheap
 

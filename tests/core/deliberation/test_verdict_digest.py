@@ -7,7 +7,7 @@ import pytest
 from council.core.conversations.conversation import EntryKind, Origin
 from council.core.conversations.digest import automatic_digest
 from council.core.conversations.handles import handles
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.reading_answers.syntheses import parse_synthesis
 from tests.core.debates import Debate
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from council.core.reading_answers.results import result_in, values_in
+from council.core.reading_answers.json_fields import result_in, values_in
 from tests.core.reading_answers.corpus import rows
 from tests.timing import assert_cheap, assert_linear
 

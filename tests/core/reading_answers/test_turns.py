@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from council.core.deliberation.questions import questions
 from council.core.reading_answers import stances
 from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.questions import questions
 from council.core.reading_answers.rendering import render_turn
-from council.core.reading_answers.sentences import word_count
 from council.core.reading_answers.stances import ACK, STANCES, is_less
+from council.core.reading_answers.structure import word_count
 from council.core.reading_answers.syntheses import parse_synthesis
 from council.core.reading_answers.turns import (
     Fault,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.conversations.rules import Rules
-from council.operations.conversations.agreement import standing
+from council.core.conversations.procedures import Rules
+from council.operations.conversations.judging import standing
 from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
 

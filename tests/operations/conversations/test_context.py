@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.steering import cancel
+from council.operations.conversations.answer import record_answer
 from council.operations.conversations.archive import archive
 from council.operations.conversations.context import context
-from council.operations.conversations.recording import record_answer
 from tests.operations.tables import FOUR, Table
 
 MARKER = "Nobody rendered this.\n"

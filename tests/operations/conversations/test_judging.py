@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from council.core.conversations.rules import Rules
-from council.core.deliberation.consensus import verdict
-from council.core.deliberation.counterfactual import replay
+from council.core.conversations.conversation import Step
+from council.core.conversations.procedures import Rules
+from council.core.deliberation.consensus import replay, verdict
 from council.core.deliberation.judgement import judge
 from council.core.deliberation.played import stances_until
 from council.core.errors import NotFoundError, UsageError
-from council.core.step import Step
 from council.operations.conversations.archive import archive
 from council.operations.conversations.judging import what_if
 from council.operations.place import Place

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.core.deliberation.figures import Outcome, figures, outcome_in
-from council.operations.conversations.metrics import Bar, metrics, plotted
-from council.operations.conversations.rating import rate
+from council.operations.conversations.metrics import Bar, metrics, plotted, rate
 from council.operations.place import Place
 from tests.core.debates import Debate, soft_debate
 from tests.operations.reporting.test_minutes import played as council_played

@@ -8,7 +8,7 @@ import pytest
 
 from council.core.errors import NotFoundError, UsageError
 from council.operations.conversations.archive import archive
-from council.operations.conversations.rating import rate
+from council.operations.conversations.metrics import rate
 from council.operations.place import Place
 from tests.core.debates import soft_debate
 

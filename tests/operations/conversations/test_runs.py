@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.conversation import EntryKind, Origin
+from council.operations.conversations.answer import record_answer
 from council.operations.conversations.follow import follow, minutes_of
-from council.operations.conversations.recording import record_answer
 from council.operations.conversations.steer import archive, cancel
 from council.operations.detach import detach
 from council.operations.heartbeat import launching

@@ -13,7 +13,7 @@ from council.operations.conversations.answer import respond
 from council.operations.conversations.steer import cancel
 from council.operations.reporting import hooks
 from council.operations.reporting.hooks import HOOKS, begin_telling, plan_of, tell_all, tell_hooks
-from council.store.unread import read_mark, write_mark
+from council.store.events import read_mark, write_mark
 from tests.operations.tables import SPEAKS, Table, all_is_quiet
 
 PAIR = ("ann", "bob")

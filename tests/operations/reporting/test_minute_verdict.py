@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.rules import Rules
-from council.core.deliberation.counterfactual import replay
+from council.core.conversations.procedures import Rules
+from council.core.deliberation.consensus import replay
 from council.core.deliberation.judgement import judge
 from council.operations.reporting.minute_words import verdict_words
 from council.operations.reporting.minutes import render_data, render_minutes

@@ -11,7 +11,7 @@ from council.core.bounds import RESTS
 from council.core.conversations.conversation import ClosedReason, Status
 from council.core.conversations.machine import advance
 from council.core.conversations.owed import owing
-from council.core.conversations.rules import Rules
+from council.core.conversations.procedures import Rules
 from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate
 from tests.operations.reporting.test_minute_verdict import box, page, section

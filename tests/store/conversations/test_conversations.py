@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.answers import respond
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import (
     AlreadyAnsweredError,
     ConflictError,
@@ -26,7 +26,6 @@ from council.core.errors import (
     StorageError,
 )
 from council.core.events import Event
-from council.core.step import Step
 from council.store import files
 from council.store.conversations import naming
 from council.store.conversations.conversations import Conversations

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.conversations import answers, machine, steering
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import CouncilError
-from council.core.step import Step
 from council.store.conversations.conversations import Conversations
 from council.store.paths import Workspace
 from council.store.statefile import statefile

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.core.conversations import answers, machine, steering, tasks
-from council.core.conversations.conversation import Conversation, EntryKind, Participant
+from council.core.conversations.conversation import Conversation, EntryKind, Participant, Step
 from council.core.conversations.owed import Wake, pending
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.ids import text_digest
-from council.core.step import Step
 from council.store.statefile import headings, marks, statefile
 from tests.store import councils, debates
 from tests.store.conversations.remembering import nothing_remembered

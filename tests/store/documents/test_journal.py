@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NotFoundError
+from council.core.ids import sha256_hex
 from council.store.documents import journal, lines
-from council.store.documents.lines import Line
-from council.store.documents.patches import applied, difference
+from council.store.documents.lines import Line, applied, difference
 from tests.store.processes import at_call, fail, forked, status_of
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from council.core.digests import sha256_hex
 from council.core.errors import InvalidStateError, NewerVersionError
+from council.core.ids import sha256_hex
 from council.store.documents import journal, lines
 from council.store.documents.stored import Stored, lock_path
 from tests.store.looking import as_written

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from council.core.conversations.answers import respond
-from council.core.conversations.conversation import Conversation
+from council.core.conversations.conversation import Conversation, Step
 from council.core.events import Event
 from council.core.ids import answer_op_id
-from council.core.step import Step
 from council.store.conversations.conversations import Conversations, Edited
 from council.store.paths import Workspace
 from tests.core.conversations.samples import CONVERSATION_ID, FOUR, NOW, convened

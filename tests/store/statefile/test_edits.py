@@ -15,8 +15,8 @@ from council.core.conversations.conversation import Conversation
 from council.core.conversations.records import to_record
 from council.core.errors import NewerVersionError
 from council.store.statefile import statefile
+from council.store.statefile.claims import findings
 from council.store.statefile.edits import Taken, take_in
-from council.store.statefile.findings import findings
 from tests.store.councils import NOW, PEOPLE, opened, said
 from tests.store.scrambling import scrambled_texts
 
