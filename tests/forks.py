@@ -11,6 +11,7 @@ the process, and with how it ended.
 from __future__ import annotations
 
 import array
+import ctypes
 import importlib
 import json
 import os
@@ -23,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,6 +33,7 @@ from typing import Any, NoReturn
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "FORCE_", "NO_COLOR", "TERMINAL_", "PY_COLORS", "TZ")
 _LONGEST_REQUEST = 4 << 20
 _SERVED = "--serve"
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 
 
 class Forks:
@@ -43,19 +46,20 @@ class Forks:
         self._folder = tempfile.mkdtemp(prefix="forks-")
         self._path = f"{self._folder}/socket"
         theirs, self._line = os.pipe()
-        subprocess.run(
-            [sys.executable, "-m", "tests.forks", _SERVED, self._path, str(theirs)],
-            cwd=Path(__file__).parent.parent,
-            stdin=subprocess.DEVNULL,
-            pass_fds=[theirs],
-            check=True,
-        )
+        with _without_heirs():
+            subprocess.run(
+                [sys.executable, "-m", "tests.forks", _SERVED, self._path, str(theirs)],
+                cwd=Path(__file__).parent.parent,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs],
+                check=True,
+            )
         os.close(theirs)
 
     def can_run(self, env: dict[str, str]) -> bool:
         """Return true if nothing in an environment is read before the first line."""
         given = {name: value for name, value in env.items() if name.startswith(_AT_START)}
-        return sys.platform == "linux" and given == {"LANG": "C.UTF-8"}
+        return given == {"LANG": "C.UTF-8"}
 
     def run(
         self, argv: list[str], stdin: bytes, cwd: Path, env: dict[str, str], timeout_s: float
@@ -96,6 +100,16 @@ class Forks:
         """End the process that forks."""
         os.close(self._line)
         shutil.rmtree(self._folder)
+
+
+@contextmanager
+def _without_heirs() -> Iterator[None]:
+    """Adopt no process that is left behind meanwhile, whatever a test has asked for before."""
+    libc, was = ctypes.CDLL(None), ctypes.c_int()
+    libc.prctl(_GET_SUBREAPER, ctypes.byref(was), 0, 0, 0)
+    libc.prctl(_SET_SUBREAPER, 0, 0, 0, 0)
+    yield
+    libc.prctl(_SET_SUBREAPER, was.value, 0, 0, 0)
 
 
 def serve(path: str, lifeline: int) -> None:

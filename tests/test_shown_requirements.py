@@ -33,6 +33,9 @@ def cited(folder: Path, text: str) -> tuple[set[str], list[str]]:
     return {row for one in found if one.counts for row in one.rows}, faults
 
 
+_OF_THE_HOUSE = ("conftest.py", "coverage_of_requirements.py", "forks.py", "shown_requirements.py")
+
+
 class House:
     """A tree with our tools and a test file of its own."""
 
@@ -40,7 +43,7 @@ class House:
         self.root = root
         tests = root / "tests"
         (tests / "requirements").mkdir(parents=True)
-        for name in ("conftest.py", "coverage_of_requirements.py", "shown_requirements.py"):
+        for name in _OF_THE_HOUSE:
             shutil.copy(HOUSE / "tests" / name, tests / name)
         shutil.copy(HOUSE / "pyproject.toml", root)
         (tests / "requirements" / "ids.txt").write_text("\n".join(KNOWN) + "\n")

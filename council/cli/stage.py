@@ -327,10 +327,12 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
             stage.tick(seen, place.now())
             if left.asked:
                 break
+        else:
+            ended = minutes_of(place, state.conversation_id)
+            stage.show(ended.state)  # what was said since the last look
     if left.asked:
         stage.note(said["left"].format(name=state.name))
         raise KeyboardInterrupt
-    ended = minutes_of(place, state.conversation_id)
     return Output(
         record=_record(state, ended),
         text=f"{as_text(markdown_view(first_minute(ended))).rstrip()}\n\n{ended.line}",

@@ -78,6 +78,7 @@ class Ended(Record):
     path: str
     front: dict[str, Any]
     text: str
+    state: Conversation
     line: str = ""
     code: int = 0
 
@@ -141,7 +142,7 @@ def minutes_of(place: Place, conversation_id: str) -> Ended:
         text = file.read()
     state = archived_at(path)
     line = " · ".join([*_outcome(state), path])
-    return Ended(path=path, front=facts(path), text=text, line=line, code=_code(state))
+    return Ended(path=path, front=facts(path), text=text, state=state, line=line, code=_code(state))
 
 
 def _outcome(state: Conversation) -> list[str]:

@@ -215,7 +215,7 @@ class Revision(Record):
     `hole` says why the text of the revision is not there any more, "" where it is.
     """
 
-    _keys = "op_id:- outcome?"
+    _keys = "op_id:- outcome? hole?"
 
     seq: int
     rev: int
