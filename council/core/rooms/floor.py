@@ -293,10 +293,13 @@ def members_changed(
     work = Transaction(channel, now, rules)
     before = channel.members
     work.channel.members = {account: one.copy() for account, one in members.items()}
-    for kind, some, others in (("left", before, members), ("joined", members, before)):
+    for kind, some, others in (
+        ("member.left", before, members),
+        ("member.joined", members, before),
+    ):
         for account, one in some.items():
             if account not in others or others[account].agent != one.agent:
-                work.tell(f"member.{kind}", one.agent, account=account)
+                work.tell(kind, one.agent, account=account)
     _reconcile(work)
     _go_on(work)
     return work.step()
