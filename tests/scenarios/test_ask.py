@@ -208,7 +208,8 @@ def test_ask_exits_with_1_where_all_failed_and_7_where_time_ran_out(council, pro
 def test_a_clock_ticks_on_a_terminal_and_no_line_is_wider_than_it(council, columns):
     go = council.root / "go"
     os.mkfifo(go)
-    settle(council, owl=f"read x < {go}; {SAYS}", gecko=SAYS)
+    waits_once = f"[ -e asked ] || {{ touch asked; read x < {go}; }}"
+    settle(council, owl=f"{waits_once}; {SAYS}", gecko=SAYS)
     words = ("ask", "Tea?", "--agents", "owl,gecko", *SHORT, "--timeout", "10m")
 
     process, terminal = on_terminal(council, *words, columns=columns)
