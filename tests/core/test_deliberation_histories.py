@@ -255,14 +255,15 @@ class Deliberations(RuleBasedStateMachine):
         for tour in range(1, closed.tour + 1):
             blind = self.state.sealed_phases and tour == 1
             for agent in AGENTS:
-                for said in self.said.get((agent, tour), [])[-1:]:
+                for said in self.said.get((agent, tour), []):
                     latest.setdefault(agent, {}).update({} if blind else said.stances)
                     sure |= {agent: said.confidence} if said.confidence else {}
+        # What is sent when asked again adds to what was sent before, and takes nothing away.
         spoke = {
             agent
             for agent in AGENTS
-            for said in self.said.get((agent, closed.tour), [])[-1:]
-            if said.form and sure.get(agent, 0) >= self.rules.confidence_floor
+            if any(said.form for said in self.said.get((agent, closed.tour), []))
+            and sure.get(agent, 0) >= self.rules.confidence_floor
         }
         asked = self.asked_until(closed.tour)
         expected = judged(counted, latest, spoke, sure, self.rules.threshold, asked)
