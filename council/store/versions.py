@@ -48,7 +48,10 @@ def _bring_over(path: str) -> None:
 
 
 # By kind and version: what makes a file of that version one of the next. Repeatable.
-STEPS: dict[str, dict[int, Callable[[str], None]]] = {"journal": {1: _bring_over}}
+STEPS: dict[str, dict[int, Callable[[str], None]]] = {
+    **{kind: {} for kind in KNOWN},
+    "journal": {1: _bring_over},
+}
 
 
 class Dated(Record):
@@ -83,7 +86,7 @@ class Dated(Record):
         if self.version is None:
             return None
         way = range(self.version, KNOWN[self.kind])
-        return next((one for one in way if one not in STEPS.get(self.kind, {})), None)
+        return next((one for one in way if one not in STEPS[self.kind]), None)
 
 
 def dated_files(workspace: Workspace) -> Iterator[Dated]:
