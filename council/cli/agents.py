@@ -64,7 +64,7 @@ def _changed(place: Place, done: Changed) -> Output:
 
 def agent_list(place: Place, json: bool) -> Output:
     """List all agents with their accounts and how they are run."""
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
 
     found, faults = profiles(place)
     rows = [

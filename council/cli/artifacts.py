@@ -162,7 +162,7 @@ def _strange(wrong: list[CouncilError]) -> list[str]:
 
 
 def _table(found: list[Artifact]) -> str:
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
 
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from council.cli.edge import Output, carry_out, open_workspace, refuse, with_faults_said
-from council.cli.options import Command, command, hot_name, parse
+from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import UsageError
 
 TYPE_CHECKING = False
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 
 def run(argv: list[str]) -> int:
-    """Run one command that programs call all day; `argv` begins with its name."""
+    """Run one command that needs no Typer; `argv` begins with its name."""
     found = command(hot_name(argv))
     words = argv[len(found.name.split()) :]
     try:
         values = parse(found, words)
     except UsageError as error:
+        if is_refused_by_typer(found):
+            from council.cli.app import run as run_typer
+
+            return run_typer(argv)
         as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
         return refuse(error, as_json=as_json)
     return call(found, values)

@@ -11,7 +11,12 @@ import shutil
 from council.cli.edge import Output
 from council.cli.options import listed, whole_number
 from council.core.errors import InvalidStateError, UsageError
+from council.core.plain_text import plain_line
 from council.operations.place import Place, conversation_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _WIDEST = 100
 
@@ -20,7 +25,7 @@ def show(
     place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
-    from council.cli.views import as_text, markdown_view
+    from council.cli.drawing import markdown_text
     from council.operations.conversations.recalling import recall, text_of
     from council.operations.view import debate_session
     from council.operations.view import shown as whole
@@ -42,22 +47,17 @@ def show(
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-    return Output(text=as_text(markdown_view(text_of(found))))
+    return Output(text=markdown_text(text_of(found)))
 
 
 def list_(place: Place, archived: bool, search: str) -> Output:
     """List open conversations, or with --archived the minutes."""
-    from council.cli.views import as_text, minutes_view, rows_text
+    from council.cli.drawing import rows_text
     from council.operations import view
 
     if archived:
         found = view.archived(place, search)
-        listed = [
-            (one.get("date"), one.get("outcome"), one.get("title"), os.path.relpath(one["path"]))
-            for one in found
-        ]
-        table = minutes_view(listed)
-        return Output(record=found, text=as_text(table) if found else "no minutes found")
+        return Output(record=found, text=_minutes_text(found) if found else "no minutes found")
     overview = view.status(place)
     words = search.lower().split()
     standings = [
@@ -78,9 +78,26 @@ def list_(place: Place, archived: bool, search: str) -> Output:
     )
 
 
+def _minutes_text(found: list[dict[str, Any]]) -> str:
+    """Return the list of minutes; where a row does not fit, each path has a line of its own."""
+    from council.cli.drawing import drawn, page_width, rows_text, text_of, width_of
+
+    rows = [
+        [text_of(one.get(key)) for key in ("date", "outcome", "title")]
+        + [plain_line(os.path.relpath(one["path"]))]
+        for one in found
+    ]
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) <= page_width():
+        return rows_text(("date", "outcome", "title", "minutes"), rows)
+    # A path that is copied is wanted in one piece, wherever the terminal breaks it.
+    lines = [(("  ".join(said), ""), (f"  {path}", "path")) for *said, path in rows]
+    return drawn(*(line for both in lines for line in both))
+
+
 def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
     from council.operations.conversations.recalling import history_of
 
     _, revisions = history_of(place, conversation_name(place, name))

@@ -105,7 +105,7 @@ def _coloured(lines: list[str]) -> str:
         return "\n".join(lines)
     from rich.text import Text
 
-    from council.cli.views import as_text
+    from council.cli.screens import as_text
 
     shown = Text()
     for line in lines:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from council.cli.edge import Output
 from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone
-from council.cli.views import as_text
+from council.cli.screens import as_text
 from council.core.errors import InvalidInputError, NotFoundError
 from council.wire.codes import CODES
 from council.wire.explanation import (

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.cli.drawing import rows_text
 from council.cli.edge import Output
+from council.cli.glance import ago
 from council.cli.options import listed, whole_number
-from council.cli.views import ago, rows_text
 from council.core.errors import NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.protocol.messages import inline, is_inline

@@ -19,8 +19,9 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
+from council.cli.drawing import markdown_text
 from council.cli.edge import Output
-from council.cli.views import PlainConsole, as_text, markdown_view
+from council.cli.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.owed import owing
@@ -295,8 +296,8 @@ def verdict(minutes: str, path: str, lang: str) -> str:
     chosen = [title]
     for wanted in words["parts"]:
         chosen += [f"## {one.strip()}" for one in blocks[1:] if one.startswith(wanted)][:1]
-    shown = markdown_view("\n\n".join(chosen))
-    return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}\n{path}\n"
+    shown = markdown_text("\n\n".join(chosen)).rstrip()
+    return f"\n{shown}\n\n{words['minutes']}\n{path}\n"
 
 
 def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: str = "") -> Output:
@@ -335,7 +336,7 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
         raise KeyboardInterrupt
     return Output(
         record=_record(state, ended),
-        text=f"{as_text(markdown_view(first_minute(ended))).rstrip()}\n\n{ended.line}",
+        text=f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}",
         code=ended.code,
     )
 

@@ -143,6 +143,7 @@ doctor, reads  Check the workspace, its agents and its conversations; say how to
     $ council doctor --repair
     --repair  Mend what can be mended without loss.
     --probe  Try each agent program with a line of prompt.
+in glance
 status, reads  Show everything that is open, who owes an answer, and what failed.
     $ council status --problems
     --problems  Only what is wrong, and what to do about it.
@@ -153,6 +154,7 @@ status, reads  Show everything that is open, who owes an answer, and what failed
     VERBOSE
     conversation [NAME] of=conversations,rooms  Only this conversation or room; the same as --name.
     --name NAME of=conversations,rooms  Only this conversation or room; else all.
+in workspace
 schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     $ council schedule --systemd --install
     --systemd  A timer of systemd's user manager.

@@ -11,13 +11,10 @@ from council.cli.edge import Output
 from council.cli.options import listed
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
-from council.core.trust import permit
 from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from council.operations.schedule import Plan
 
 
@@ -45,43 +42,26 @@ def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, r
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:
     """Check the workspace, its agents and its conversations; say how to fix each fault."""
-    from council.cli.views import as_text, findings_view
+    from council.cli.drawing import Table, drawn
     from council.operations.examining.doctor import examine
 
     if repair:
         place.refuse_newer_settings()
     findings = examine(place, repair=repair, probe=probe)
     well = all(one.ok for one in findings)
+    rows = [
+        (
+            ("✓", "green") if one.ok else ("✗", "bold red"),
+            (one.what, ""),
+            (one.found, "") + ((f"\n→ {one.fix}", "yellow") if one.fix else ()),
+        )
+        for one in findings
+    ]
     return Output(
         record={"ok": well, "findings": [one.to_record() for one in findings]},
-        text=as_text(findings_view(findings)),
+        text=drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis")),
         code=0 if well else InvalidStateError.exit_code,
     )
-
-
-def status(place: Place, problems: bool, watch: bool, name: str, values: dict[str, Any]) -> Any:
-    """Show everything that is open, who is to answer, and what failed; or only what is named."""
-    from council.cli.glance import glance, only, problems_text, show_live
-    from council.cli.views import as_text
-    from council.operations.examining.problems import find_problems
-    from council.operations.view import status as look
-
-    if watch:
-        if values["json"]:
-            raise UsageError("--watch is for people", "programs: council events tail --follow")
-        if values["advance"]:
-            permit("watch", in_run=place.is_in_run)
-            place.refuse_newer_settings()
-        every = [parse_duration(values[one]) for one in ("interval", "active_interval")]
-        return show_live(place, name, *every, advance=values["advance"], problems=problems)
-    if values["advance"]:
-        raise UsageError("--advance goes with --watch", "once: council heartbeat")
-    overview = look(place)
-    overview, found = only(place, name, overview, find_problems(place, overview))
-    if problems:
-        return Output(record=found.to_record(), text=problems_text(found))
-    record = {**overview.to_record(), "problems": found.to_record()["problems"]}
-    return Output(record=record, text=as_text(glance(overview, found, verbose=values["verbose"])))
 
 
 def schedule(
