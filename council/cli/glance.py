@@ -27,7 +27,6 @@ from council.core.reporting.trace_context import context_of
 from council.core.rooms.due import asked
 from council.core.times import parse_duration, render_duration
 from council.core.trust import permit
-from council.operations.conversations.recalling import explained
 from council.operations.examining.cause_words import OVERDUE
 from council.operations.examining.problems import Problems, find_problems
 from council.operations.place import Place
@@ -112,6 +111,8 @@ def only(
     overview.tasks = []
     problems.found = [one for one in problems.found if one.where in ("", wanted)]
     if not (overview.standings or overview.errors or overview.rooms):
+        from council.operations.conversations.recalling import explained
+
         unknown = NotFoundError(f"nothing open is called {name!r}", "see: council status")
         raise explained(place, wanted, unknown)
     return overview, problems
