@@ -19,7 +19,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from council import __version__
 from council.cli import front_page, options
-from council.cli.calling import call
+from council.cli.edge import call
 from council.cli.options import Command, Option
 from council.core.errors import CouncilError
 from council.core.trust import is_inside

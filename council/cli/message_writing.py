@@ -18,12 +18,12 @@ from council.cli.message_streams import (
     as_json,
     batches,
     complain,
+    fault_line,
     forced_version,
     is_alone,
     numbered,
     say,
 )
-from council.cli.message_words import fault_line
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,

@@ -18,11 +18,14 @@ from council.cli.message_streams import (
     answer_each,
     as_json,
     batches,
+    fault_lines,
+    fields_page,
     forced_version,
+    heading,
     is_alone,
     numbered,
+    warning_lines,
 )
-from council.cli.message_words import fault_lines, fields_page, heading, warning_lines
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
 from council.operations.place import Place
 from council.operations.protocol.messages import language_of, most_bytes

@@ -177,7 +177,7 @@ heartbeat, reads  Advance everything that is due and wake the next agents; for c
         exit 7).
     --dry-run  Say what is due, do nothing.
     --reply-token WORD  Print exactly this word when nothing changed.
-in forgetting
+in workspace
 gc  Prune old history and run logs of what is over; minutes, answers and journals stay.
     $ council gc --dry-run --older-than 90d
     --dry-run  Say what would go and how much; remove nothing.
@@ -233,7 +233,7 @@ vote  Vote as an agent; only in the voting phase of a deliberation.
 synthesize  Write the synthesis; only in the synthesis phase.
     $ council synthesize --as henry --file synthesis.md
     ANSWER
-in steering
+in conversations
 say  Say something as a person: to a conversation, a channel, an agent, or a task.
     $ council say "Mind the deadline." --to active
     SAID
@@ -262,7 +262,6 @@ adopt  Take the file as it stands, changed contributions included, as a new revi
     NAME
 archive  End a conversation now and write its minutes.
     NAME
-in conversations
 show, reads  Print a conversation: for people, or as JSON with all its texts.
     $ council show --json
     --format md|json|debate-session else=md  How to print it.
@@ -291,7 +290,6 @@ rate  Say how useful the synthesis of a conversation was; kept with its minutes.
     --as ID  Who rates; else your login name.
 metrics, reads  Tell how conversations went: over all minutes, and by procedure.
     $ council metrics --json
-in editing
 diff, reads  Show what differs between two revisions, or a revision and the file as it is.
     $ council diff 3 5
     REVISION
@@ -301,7 +299,7 @@ diff, reads  Show what differs between two revisions, or a revision and the file
 edit  Open the file in your editor, then take in at once what you saved.
     $ EDITOR=vim council edit
     NAME
-in explaining
+in events
 explain, reads  Say what something waits for, why, what was tried, and what happens next and when.
     $ council explain active
     wanted NAME else= of=conversations,rooms  A conversation, channel, context, task or
@@ -620,7 +618,7 @@ turn wake  Wake a room that fell asleep.
     $ council turn wake weather
     CHANNEL AS
 route  Which agent something goes to, and why.
-in routes
+in agents
 route explain, reads  Say which agent something that comes in would go to, and why; nothing is
         started.
     $ council route explain --channel support --capability summarize
@@ -647,7 +645,7 @@ prompt = context  Print the prompt an agent would get now.
     kind KIND  Which prompt: turn, vote, synthesis, orchestrator, worker or research.
     AS NAME LANG
 artifact gc = gc --artifacts  Remove the artifacts that nothing refers to any more.
-in steering
+in conversations
 inject, hidden  Add guidance that the agents read in their next prompt.
     $ council inject "The budget is fixed." --to henry
     SAID
