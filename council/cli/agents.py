@@ -61,7 +61,7 @@ def _changed(place: Place, done: Changed) -> Output:
         lines.append(f"  account {done.identity.account}, shown as {done.identity.name}")
     if done.soul:
         lines.append(f"  wrote {os.path.relpath(done.soul, place.root)}")
-    return Output(record=done.to_record(), text="\n".join(lines))
+    return Output(record=done, text="\n".join(lines))
 
 
 def agent_list(place: Place, json: bool) -> Output:
@@ -89,7 +89,7 @@ def agent_list(place: Place, json: bool) -> Output:
     notes = [f"council: {fault}" for fault in faults]
     notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
     return Output(
-        record=[one.to_record() for one in found],
+        record=found,
         text="\n".join(line.rstrip("\n") for line in lines),
         notes=notes,
     )
@@ -99,7 +99,7 @@ def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
     one = profile(place, agent)
     return Output(
-        record=one.to_record(),
+        record=one,
         text=_shown(place, one),
         notes=[f"council: {fault}" for fault in one.agent.faults],
     )
@@ -145,13 +145,13 @@ def agent_remove(place: Place, agent: str, account: str, folder: bool) -> Output
         lines.append(f"moved its folder to {os.path.relpath(done.folder, place.root)}/")
     lines = lines or [f"{agent} has no account"]
     lines += [f"left: {one}" for one in done.left]
-    return Output(record=done.to_record(), text="\n".join(lines))
+    return Output(record=done, text="\n".join(lines))
 
 
 def agent_scan(place: Place, file: str) -> Output:
     """Take over accounts from an ego.json; entries that stand are kept."""
     found = take_over(place, file)
-    return Output(record=found.to_record(), text=_scanned(found))
+    return Output(record=found, text=_scanned(found))
 
 
 def _scanned(found: Scan) -> str:
@@ -169,29 +169,15 @@ def _scanned(found: Scan) -> str:
 _MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
 
 
-def route_explain(
-    place: Place,
-    session: str,
-    peer: str,
-    channel: str,
-    account: str,
-    mode: str,
-    capability: list[str],
-) -> Output:
+def route_explain(place: Place, values: dict[str, Any]) -> Output:
     """Say which agent something that comes in would go to, and why; nothing is started."""
     from council.core.delegation.routing import Facts
     from council.operations.delegation.routing import explain as explained
 
-    facts = Facts(
-        session=session,
-        peer=peer,
-        channel=channel,
-        account=account,
-        mode=mode,
-        capabilities=tuple(capability or ()),
-    )
+    told = {name: values[name] for name in Facts._fields if name in values}
+    facts = Facts(**told, capabilities=tuple(values["capability"]))
     found = explained(place, facts)
-    record = {"facts": facts.to_record(), **found.to_record()}
+    record = {"facts": facts, **found.to_record()}
     return Output(record=record, text=_explained(found))
 
 
@@ -231,7 +217,7 @@ def route_check(place: Place, strict: bool) -> Output:
         record={
             "ok": not found,
             "rules": len(known),
-            "warnings": [one.to_record() for one in found],
+            "warnings": found,
         },
         text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
         code=3 if strict and found else 0,

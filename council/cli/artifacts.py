@@ -86,7 +86,7 @@ def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -
         one = made.artifact
         told = size_text(one.size_bytes)
         said = f"published, {told}" if made.is_new else f"was published already, {told}"
-        return Output(record=made.to_record(), text=one.artifact_id, notes=[said])
+        return Output(record=made, text=one.artifact_id, notes=[said])
 
     return _with_progress("publishing", work)
 
@@ -105,7 +105,7 @@ def artifact_fetch(
     def work(seen: _Progress) -> Output:
         done = get(place, artifact, out, reader=as_, trace=trace, seen=seen)
         told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
-        return Output(record=done.to_record(), text=told, notes=_untold(done.untold))
+        return Output(record=done, text=told, notes=_untold(done.untold))
 
     return _with_progress("fetching", work)
 
@@ -153,8 +153,7 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
 def artifact_list(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
     found, wrong = listed(place)
-    record = [one.to_record() for one in found]
-    return Output(record=record, text=_table(found), notes=_strange(wrong))
+    return Output(record=found, text=_table(found), notes=_strange(wrong))
 
 
 def _strange(wrong: list[CouncilError]) -> list[str]:
@@ -191,7 +190,7 @@ def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
 
 def _verdicts(found: list[Verdict]) -> Output:
     wrong = [one for one in found if one.found]
-    record = {"ok": not wrong, "artifacts": [one.to_record() for one in found]}
+    record = {"ok": not wrong, "artifacts": found}
     many = "1 artifact" if len(found) == 1 else f"{len(found)} artifacts"
     return Output(
         record=record,
@@ -207,9 +206,7 @@ def collected(place: Place, dry_run: bool, older_than: str) -> Output:
     if place.is_in_run and not dry_run:
         raise RefusedError("a run removes no artifacts", "see what would go: --dry-run")
     found = collect(place, age, dry_run=dry_run)
-    return Output(
-        record=found.to_record(), text=_collected(found, place.root), notes=_strange(found.strange)
-    )
+    return Output(record=found, text=_collected(found, place.root), notes=_strange(found.strange))
 
 
 def _collected(found: Collected, root: str) -> str:

@@ -46,7 +46,7 @@ def show(
 
         if consensus:
             stands = judging.standing(found.state)
-            return Output(record=stands.to_record(), text=stands.to_text())
+            return Output(record=stands, text=stands.to_text())
         record = judging.questions_record(found.state)
         return Output(record=record, text=judging.questions_text(found.state))
     if json or format != "md":
@@ -80,7 +80,7 @@ def list_(place: Place, archived: bool, search: str) -> Output:
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
     notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
     return Output(
-        record=[one.to_record() for one in standings],
+        record=standings,
         text=table if rows else "nothing is open",
         notes=notes,
     )
@@ -115,7 +115,7 @@ def history(place: Place, name: str) -> Output:
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
     table = rows_text(("rev", "at", "by", "what"), rows)
-    return Output(record=[one.to_record() for one in revisions], text=table)
+    return Output(record=revisions, text=table)
 
 
 def check(place: Place, name: str) -> Output:
@@ -125,7 +125,7 @@ def check(place: Place, name: str) -> Output:
     checked = look(place, conversation_name(place, name))
     said = [f"{checked.name}: well formed", *checked.notices]
     return Output(
-        record=checked.to_record(),
+        record=checked,
         text="" if checked.faults else "\n".join(said),
         notes=[f"council: {fault}" for fault in checked.faults],
         code=InvalidStateError.exit_code if checked.faults else 0,
@@ -146,7 +146,7 @@ def what_if(
         blind=blind,
         without_flips=without_flips,
     )
-    return Output(record=found.to_record(), text=found.to_text())
+    return Output(record=found, text=found.to_text())
 
 
 def metrics(place: Place) -> Output:
@@ -156,7 +156,7 @@ def metrics(place: Place) -> Output:
     found = gather(place)
     notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
     width = min(shutil.get_terminal_size().columns, _WIDEST)
-    return Output(record=found.to_record(), text=found.to_text(width), notes=notes)
+    return Output(record=found, text=found.to_text(width), notes=notes)
 
 
 def rate(place: Place, which: str, stars: str, as_: str) -> Output:
@@ -168,7 +168,7 @@ def rate(place: Place, which: str, stars: str, as_: str) -> Output:
     rated = add(place, which, int(stars), as_ or _login(place))
     many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
     said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
-    return Output(record=rated.to_record(), text=said)
+    return Output(record=rated, text=said)
 
 
 def _login(place: Place) -> str:
@@ -205,7 +205,7 @@ def edit(place: Place, name: str, json: bool) -> Output:
     text = "\n".join(lines) or _TELL_IT_TO_WAIT
     if taken.changed:
         text = f"{wanted}: revision {taken.state.rev}\n{text}"
-    return Output(record=taken.to_record(), text=text, notes=notes, code=bool(taken.code))
+    return Output(record=taken, text=text, notes=notes, code=bool(taken.code))
 
 
 def _editor() -> list[str]:
@@ -263,7 +263,7 @@ def diff(place: Place, revision: int, other: int | None, whole: bool, name: str)
         text = "only marks and the state block differ; to see them: --whole"
     else:
         text = "no difference"
-    return Output(record=found.to_record(), text=text)
+    return Output(record=found, text=text)
 
 
 def _coloured(lines: list[str]) -> str:
@@ -364,14 +364,14 @@ def _halted(place: Place, reason: str) -> Output:
     said = "halted: no run is started" if done.changed else "it was halted already"
     if done.running:
         said += f"; {done.running} under way will end by themselves"
-    return Output(record=done.to_record(), text=f"{said} (go on with: council resume --all)")
+    return Output(record=done, text=f"{said} (go on with: council resume --all)")
 
 
 def _resumed(place: Place) -> Output:
     """End the halt of a whole workspace, for `resume --all`."""
     done = gate.resume_all(place)
     said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
-    return Output(record=done.to_record(), text=said)
+    return Output(record=done, text=said)
 
 
 def cancel(place: Place, name: str) -> Output:

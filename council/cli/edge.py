@@ -36,10 +36,11 @@ DRAWN = f"\x1b{os.urandom(8).hex()}"
 class Output(Record):
     """What a command answers.
 
-    `record` is printed with `--json`, `text` without; `notes` are for people
-    and go to standard error either way. `code` is the exit code. A text that
-    is `verbatim` holds what others wrote as they wrote it: a program gets each
-    byte of it, a terminal gets it without what terminals obey.
+    `record`, JSON or a value that knows its JSON, is printed with `--json`,
+    `text` without; `notes` are for people and go to standard error either way.
+    `code` is the exit code. A text that is `verbatim` holds what others wrote
+    as they wrote it: a program gets each byte of it, a terminal gets it without
+    what terminals obey.
     """
 
     record: Any = None
@@ -117,7 +118,7 @@ def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
         sys.stderr.write(shown(note) + "\n")
     if as_json:
-        text = json_text(output.record) + "\n"
+        text = json_text(output.as_json("record")["record"]) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
         if not output.verbatim or sys.stdout.isatty():

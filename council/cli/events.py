@@ -130,7 +130,7 @@ def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
     spoken = language(place.settings, lang, place.environ)
     found = tell(place, wanted, spoken, newest=lines)
     width = get_terminal_size((80, 24)).columns
-    return Output(record=found.to_record(), text=_as_lines(found, min(width, 120), spoken))
+    return Output(record=found, text=_as_lines(found, min(width, 120), spoken))
 
 
 def events_export(place: Place, format: str, since: str, about: str) -> Output | None:
@@ -143,16 +143,11 @@ def events_export(place: Place, format: str, since: str, about: str) -> Output |
     day = render_instant(parse_instant(since))[:10] if since else ""
     if format == exporting.OTLP:
         made = exporting.otlp(place, since=day, about=about)
-        return Output(record=made, text=as_json(made))
+        return Output(record=made, text=json_text(made))
     for one in exporting.cloud_events(place, since=day, about=about):
-        sys.stdout.buffer.write(as_json(one).encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.write(json_text(one).encode("utf-8", "replace") + b"\n")
     sys.stdout.flush()
     return None
-
-
-def as_json(record: object) -> str:
-    """Return a record as one line of JSON."""
-    return json_text(record)
 
 
 def events_schema() -> Output:

@@ -58,7 +58,7 @@ def status(place: Place, problems: bool, watch: bool, name: str, values: dict[st
     overview = look(place)
     overview, found = only(place, name, overview, find_problems(place, overview))
     if problems:
-        return Output(record=found.to_record(), text=problems_text(found))
+        return Output(record=found, text=problems_text(found))
     record = {**overview.to_record(), "problems": found.to_record()["problems"]}
     return Output(record=record, text=drawn(*glance(overview, found, verbose=values["verbose"])))
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from council.cli.edge import shown
 from council.core.errors import InvalidInputError, UsageError
-from council.core.plain_text import json_text
 from council.wire import word_texts
 from council.wire.codes import meaning_of
 from council.wire.forms import NAMES
@@ -150,11 +149,6 @@ def numbered(lines: Iterable[str], given: Given, *, alone: bool) -> list[str]:
 def is_alone(argument: str | None) -> bool:
     """Tell whether a command got its one message as argument."""
     return argument is not None and argument != "-"
-
-
-def as_json(record: Any) -> str:
-    """Return one JSON object as one line."""
-    return json_text(record)
 
 
 def forced_version(option: str) -> str | None:

@@ -46,7 +46,7 @@ def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, r
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]
     lines.append('next: council convene "…" --agents a,b')
-    return Output(record=made.to_record(), text="\n".join(lines))
+    return Output(record=made, text="\n".join(lines))
 
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:
@@ -67,7 +67,7 @@ def doctor(place: Place, repair: bool, probe: bool) -> Output:
         for one in findings
     ]
     return Output(
-        record={"ok": well, "findings": [one.to_record() for one in findings]},
+        record={"ok": well, "findings": findings},
         text=drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis")),
         code=0 if well else InvalidStateError.exit_code,
     )
@@ -95,7 +95,7 @@ def schedule(
     else:
         made = clock.plan(place, kind, period)
     notes = [f"council: {warning}" for warning in made.warnings]
-    return Output(record=made.to_record(), text=_said(made), notes=notes)
+    return Output(record=made, text=_said(made), notes=notes)
 
 
 def _said(made: Plan) -> str:
@@ -134,7 +134,7 @@ def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
 
     found = collect(place, parse_duration(older_than), dry_run=dry_run)
     return Output(
-        record=found.to_record(),
+        record=found,
         text=_collected(found),
         notes=[f"council: {one}: {error.message}" for one, error in found.errors],
         code=InvalidStateError.exit_code if found.errors else 0,
@@ -268,7 +268,7 @@ def migrate(place: Place, dry_run: bool) -> Output:
             "ok": well,
             "dryRun": dry_run,
             "moved": 0 if dry_run else moved,
-            "files": [one.to_record() for one in verdicts],
+            "files": verdicts,
         },
         text="\n".join(lines) if well else "",
         notes=[] if well else [f"council: {line}" for line in lines],
