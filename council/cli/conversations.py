@@ -269,15 +269,11 @@ def diff(place: Place, revision: int, other: int | None, whole: bool, name: str)
 def _coloured(lines: list[str]) -> str:
     if not sys.stdout.isatty():
         return "\n".join(lines)
-    from rich.text import Text
+    from council.cli.drawing import drawn
 
-    from council.cli.screens import as_text
-
-    shown = Text()
-    for line in lines:
-        style = "bold" if line.startswith(("---", "+++")) else _STYLES.get(line[:1], "")
-        shown.append(line + "\n", style=style)
-    return as_text(shown).rstrip("\n")
+    heads = ("---", "+++")
+    styles = ["bold" if one.startswith(heads) else _STYLES.get(one[:1], "") for one in lines]
+    return drawn(*zip(lines, styles, strict=True)).rstrip("\n")
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

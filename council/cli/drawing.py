@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from itertools import zip_longest
+from textwrap import wrap
 from unicodedata import east_asian_width
 
 from council.core.plain_text import plain_line, plain_text
@@ -78,7 +79,7 @@ def _lines(part: Part) -> list[str]:
     return [
         "  ".join(
             text + " " * (width - width_of(text)) for text, width in zip(line, widths, strict=True)
-        ).rstrip()
+        )
         for row in rows
         for line in zip_longest(*row, fillvalue="")
     ]
@@ -100,6 +101,18 @@ def rows_text(
 ) -> str:
     """Return a table as a text."""
     return drawn(Table(columns=columns, rows=rows, whole=whole))
+
+
+def folded_lines(text: str, width: int, first: str = "", other: str = "") -> list[str]:
+    """Return a text in lines of a width, after `first` and `other`; paths stay whole."""
+    return wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=other,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def page_width() -> int:

@@ -11,9 +11,9 @@ import time
 from collections import deque
 from datetime import datetime, timedelta
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Any
 
+from council.cli.drawing import folded_lines
 from council.cli.edge import Output
 from council.core.errors import UsageError
 from council.core.plain_text import json_text, plain_line, plain_text
@@ -33,29 +33,6 @@ _ENGLISH = ("of", ": nothing has happened yet")
 _FRENCH = ("de", " : rien ne s'est encore passé")
 _WIDEST_NAME = 16
 _LOOK_AGAIN_S = 0.2
-
-
-def _print_tail(place: Place, newest: int, *, follow: bool, as_json: bool) -> None:
-    """Print the `newest` events, then with `follow` each new one as it comes."""
-    last: deque[dict[str, Any]] = deque(maxlen=newest)
-    caught_up = False
-
-    def more() -> bool:
-        nonlocal caught_up
-        if not caught_up:
-            caught_up = True
-            for record in last:
-                _print(record, as_json)
-        sys.stdout.flush()
-        if follow:
-            time.sleep(_LOOK_AGAIN_S)
-        return follow
-
-    for record in tail(place.paths, more=more):
-        if caught_up:
-            _print(record, as_json)
-        else:
-            last.append(record)
 
 
 def _as_lines(story: Story, width: int, lang: str) -> str:
@@ -83,14 +60,11 @@ def _as_lines(story: Story, width: int, lang: str) -> str:
         start = f"{at[11:19]}  {_who(one):<{column}}  "
         room = max(20, width - len(start))
         # A path that is broken in two can neither be copied nor looked for.
-        body = wrap(_said(one), room, break_on_hyphens=False, break_long_words=False) or [""]
+        said = plain_line(f"[{one.where}] {one.said}" if one.where else one.said)
+        body = folded_lines(said, room) or [""]
         lines.append(start + body[0])
         lines += [" " * len(start) + rest for rest in body[1:]]
     return "\n".join(lines)
-
-
-def _said(one: Told) -> str:
-    return plain_line(f"[{one.where}] {one.said}" if one.where else one.said)
 
 
 def _who(one: Told) -> str:
@@ -118,8 +92,26 @@ def _short(value: Any) -> str:
 
 
 def events_tail(place: Place, follow: bool, lines: int, json: bool) -> None:
-    """Print the newest events, one a line."""
-    _print_tail(place, lines, follow=follow, as_json=json)
+    """Print the newest events, one a line, then with `follow` each new one as it comes."""
+    last: deque[dict[str, Any]] = deque(maxlen=lines)
+    caught_up = False
+
+    def more() -> bool:
+        nonlocal caught_up
+        if not caught_up:
+            caught_up = True
+            for record in last:
+                _print(record, json)
+        sys.stdout.flush()
+        if follow:
+            time.sleep(_LOOK_AGAIN_S)
+        return follow
+
+    for record in tail(place.paths, more=more):
+        if caught_up:
+            _print(record, json)
+        else:
+            last.append(record)
 
 
 def events_story(place: Place, wanted: str, lines: int, lang: str) -> Output:
@@ -277,11 +269,4 @@ def _span(span: timedelta) -> str:
 
 
 def _wrapped(text: str, start: str, width: int) -> list[str]:
-    return wrap(
-        plain_text(text),
-        width,
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return folded_lines(plain_text(text), width, start, " " * len(start))

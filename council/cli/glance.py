@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 from datetime import datetime, timedelta
 
-from council.cli.drawing import Table, drawn, page_width
+from council.cli.drawing import Table, drawn, folded_lines, page_width
 from council.cli.edge import Output, shown
 from council.core.conversations.conversation import Conversation, ParticipantStatus
 from council.core.conversations.owed import (
@@ -234,15 +233,8 @@ def _group(group: list[Cause]) -> list[str]:
 
 
 def _folded(text: str, first: str, other: str) -> list[str]:
-    """Return the lines of a text at the width of the terminal; paths stay whole."""
-    return textwrap.wrap(
-        text,
-        width=max(40, page_width()),
-        initial_indent=first,
-        subsequent_indent=other,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    """Return the lines of a text at the width of the terminal."""
+    return folded_lines(text, max(40, page_width()), first, other)
 
 
 # --- Rooms at a glance: who has the floor, since when, and which rooms sleep

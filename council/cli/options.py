@@ -90,7 +90,8 @@ def _rows() -> dict[str, Row]:
         elif first == "in":
             module = rest
         else:
-            head, _, summary = line.partition("  ")
+            told, _, example = line.partition("  $ ")
+            head, _, summary = told.partition("  ")
             head, *marks = head.split(", ")
             name, _, same_as = head.partition(" = ")
             rows[name] = Row(
@@ -100,7 +101,7 @@ def _rows() -> dict[str, Row]:
                 hidden="hidden" in marks or bool(same_as),
                 summary=summary,
                 same_as=same_as,
-                lines=[],
+                lines=[f"$ council {name} {example}"] if example else [],
             )
     return rows
 

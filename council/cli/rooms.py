@@ -7,8 +7,7 @@ Source: `cli.md` sections 2 and 3 (document 001), DG-136, DG-137.
 
 from __future__ import annotations
 
-from textwrap import wrap
-
+from council.cli.drawing import folded_lines
 from council.cli.edge import Output, read_text
 from council.cli.options import listed
 from council.core.errors import UsageError
@@ -273,12 +272,4 @@ def _wrapped(label: str, text: str) -> list[str]:
     """Return `label: text` in lines that fit, cut at blanks."""
     lead = f"{label}:".ljust(9)
     line = " ".join(text.split())
-    indented = wrap(
-        line,
-        _WIDTH - 1,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return indented or [lead.rstrip()]
+    return folded_lines(line, _WIDTH - 1, lead, " " * len(lead)) or [lead.rstrip()]
