@@ -334,7 +334,11 @@ def pause(place: Place, all: bool, reason: str, name: str) -> Output:
     """Let a conversation stand still: nobody is woken, no deadline passes."""
     _refuse_both(all, name)
     if all:
-        return _halted(place, reason)
+        done = gate.halt(place, reason)
+        said = "halted: no run is started" if done.changed else "it was halted already"
+        if done.running:
+            said += f"; {done.running} under way will end by themselves"
+        return Output(record=done, text=f"{said} (go on with: council resume --all)")
     if reason:
         raise UsageError("--reason goes with --all", "leave it out, or halt the whole workspace")
     return _steered(steer.pause(place, conversation_name(place, name)), "paused")
@@ -344,7 +348,9 @@ def resume(place: Place, all: bool, name: str) -> Output:
     """Let a paused conversation go on; its deadline moves by the pause."""
     _refuse_both(all, name)
     if all:
-        return _resumed(place)
+        done = gate.resume_all(place)
+        said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
+        return Output(record=done, text=said)
     step = steer.resume(place, conversation_name(place, name))
     return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
 
@@ -352,22 +358,6 @@ def resume(place: Place, all: bool, name: str) -> Output:
 def _refuse_both(all: bool, name: str) -> None:
     if all and name:
         raise UsageError("--all and --name contradict each other", "choose one")
-
-
-def _halted(place: Place, reason: str) -> Output:
-    """Start no more runs anywhere in a workspace, for `pause --all`."""
-    done = gate.halt(place, reason)
-    said = "halted: no run is started" if done.changed else "it was halted already"
-    if done.running:
-        said += f"; {done.running} under way will end by themselves"
-    return Output(record=done, text=f"{said} (go on with: council resume --all)")
-
-
-def _resumed(place: Place) -> Output:
-    """End the halt of a whole workspace, for `resume --all`."""
-    done = gate.resume_all(place)
-    said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
-    return Output(record=done, text=said)
 
 
 def cancel(place: Place, name: str) -> Output:

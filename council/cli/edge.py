@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-# Stands for ESC in what we have drawn ourselves, such as colours; nobody else can know it.
+# Stands for ESC in what we have drawn ourselves, such as colours; no text of others can hold it.
 DRAWN = f"\x1b{os.urandom(8).hex()}"
 
 

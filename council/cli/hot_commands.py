@@ -236,7 +236,7 @@ def _root_again(root: str) -> str:
 def heartbeat(
     place: Place, name: str, wait: str, dry_run: bool, reply_token: str, json: bool
 ) -> Output:
-    """Advance what is due, wake who is owed a start."""
+    """Advance what is due, wake the next agents."""
     from council.operations.heartbeat.beat import beat
     from council.operations.heartbeat.beat import wait as stay
 

@@ -24,7 +24,7 @@ from council.cli.options import Command, Option
 from council.core.errors import CouncilError
 from council.core.trust import is_inside
 
-# --- The help of a group where nobody sees colours, and of `council` itself
+# --- The help of a group where no colours are seen, and of `council` itself
 
 
 class PanelGroup(TyperGroup):

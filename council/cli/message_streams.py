@@ -147,7 +147,7 @@ def numbered(lines: Iterable[str], given: Given, *, alone: bool) -> list[str]:
 
 
 def is_alone(argument: str | None) -> bool:
-    """Tell whether a command got its one message as argument."""
+    """Return true if a command got its one message as argument."""
     return argument is not None and argument != "-"
 
 

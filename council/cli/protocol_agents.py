@@ -102,7 +102,7 @@ def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
 def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
     if not (who or as_):
-        return _standard()
+        return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
     about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
     one = protocol_id_of(place, about)
     wanted = capabilities or wanted
@@ -113,10 +113,6 @@ def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
         raise not_registered(one)
     record = {"id": one, "capabilities": list(entry.capabilities)}
     return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
-
-
-def _standard() -> Output:
-    return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
 
 
 def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
@@ -196,15 +192,15 @@ def agent_select(
     if chosen:
         return Output(record=record, text=text)
     needed = ", ".join(found.required) or "it"
-    nobody = NotFoundError(
+    refused = NotFoundError(
         f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
     )
-    notes = [f"council: {nobody.message} ({nobody.hint})"]
+    notes = [f"council: {refused.message} ({refused.hint})"]
     return Output(
-        record={**record, "error": nobody.to_record()},
+        record={**record, "error": refused.to_record()},
         text=text,
         notes=notes,
-        code=nobody.exit_code,
+        code=refused.exit_code,
     )
 
 

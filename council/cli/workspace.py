@@ -22,6 +22,8 @@ from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.operations.forget import Collected, Doomed
     from council.operations.schedule import Plan
     from council.store.purging.subjects import Purged
@@ -169,10 +171,15 @@ def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output
         _confirm(one, which, entry, as_json=json)
     if entry:
         done = purge_entry(place, one, which, entry)
-        return Output(
-            record=_taken_out_record(done, which, entry),
-            text=_taken_out(done, which, entry, place.root),
-        )
+        taken: dict[str, Any] = {
+            "name": which,
+            "conversationId": done.conversation_id,
+            "entry": entry,
+            "changed": done.files,
+            "removed": {"runs": done.runs, "texts": done.history, "events": done.events},
+            "left": done.left,
+        }
+        return Output(record=taken, text=_taken_out(done, which, entry, place.root))
     done = remove(place, one.conversation_id, one.kind)
     record = {
         "name": which,
@@ -183,17 +190,6 @@ def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output
         "left": done.left,
     }
     return Output(record=record, text=_purged(done, place.root))
-
-
-def _taken_out_record(done: Purged, which: str, entry: str) -> dict[str, object]:
-    return {
-        "name": which,
-        "conversationId": done.conversation_id,
-        "entry": entry,
-        "changed": done.files,
-        "removed": {"runs": done.runs, "texts": done.history, "events": done.events},
-        "left": done.left,
-    }
 
 
 def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
@@ -212,10 +208,10 @@ def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
 
 
 def _confirm(one: Doomed, which: str, entry: str, *, as_json: bool) -> None:
-    """Ask whoever sits at the terminal.
+    """Ask the person at the terminal.
 
     Raises:
-        UsageError: Nobody sits there, or they say no.
+        UsageError: There is none, or they say no.
     """
     about = f"{which} ({one.topic or one.conversation_id})"
     if entry:
