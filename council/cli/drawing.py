@@ -32,6 +32,7 @@ PIPE_WIDTH = 1000
 # Signs as wide as Unicode said long ago; how wide the others are, a table in rich says.
 _SURE = (
     *((" ", "\u02ff"), ("\u2010", "\u205e"), ("\u2100", "\u25ff"), ("\u2700", "\u27bf")),
+    *(("\u3041", "\u3096"), ("\u30a0", "\u30ff"), ("\u4e00", "\u9fff"), ("\uac00", "\ud7a3")),
     *(("\U0001f300", "\U0001f3fa"), ("\U0001f400", "\U0001f64f"), ("\U0001f900", "\U0001f9ff")),
 )
 
@@ -61,7 +62,7 @@ def drawn(*parts: Part) -> str:
     """Return what rich would print on the terminal, without colours when it is none."""
     if not sys.stdout.isatty():
         lines = [line for part in parts for line in _lines(part)]
-        if all(line.isprintable() and width_of(line) <= PIPE_WIDTH for line in lines):
+        if all(_is_sure(line) and width_of(line) <= PIPE_WIDTH for line in lines):
             return "".join(f"{line.rstrip()}\n" for line in lines)
     from council.cli.screens import as_text
 
@@ -89,11 +90,18 @@ def width_of(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    if all(any(first <= one <= last for first, last in _SURE) for one in text):
+    if _is_sure(text):
         return sum(1 + (east_asian_width(one) in "WF") for one in text)
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def _is_sure(text: str) -> bool:
+    """Return true if a text is printable, and how wide it is needs no table of rich."""
+    return text.isprintable() and (
+        text.isascii() or all(any(one <= sign <= two for one, two in _SURE) for sign in text)
+    )
 
 
 def rows_text(
