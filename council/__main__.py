@@ -52,7 +52,7 @@ def _run(argv: list[str]) -> int:
     if hot_name(argv) and not {"--help", "-h"} & set(before_text):
         import gc
 
-        from council.cli.calling import run as run_hot
+        from council.cli.edge import run as run_hot
 
         gc.set_threshold(_GARBAGE_AFTER)
         return run_hot(argv)

@@ -20,9 +20,7 @@ from tests.conftest import BIN, Council, Ran
 GROUP = 61_000
 ANNA, BERT, STRANGER = 61_001, 61_002, 61_003
 _SOURCE = Path(__file__).resolve().parent.parent
-_PROBE = (
-    "import council.cli.calling, filelock, frontmatter, jinja2, jsonschema, rich, typer, watchdog"
-)
+_PROBE = "import council.cli.edge, filelock, frontmatter, jinja2, jsonschema, rich, typer, watchdog"
 
 
 class Member(Council):

@@ -1,6 +1,6 @@
-"""The commands on agents: `agent add|register|list|show|edit|remove|scan`.
+"""The commands on agents and routing: `agent add|register|list|show|edit|remove|scan`, `route …`.
 
-Source: `cli.md` section 2, DG-013 to DG-022, XC-101.
+Source: `cli.md` section 2, DG-013 to DG-022, P8-071 to P8-075, XC-101.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from council.cli.edge import Output
+from council.core.plain_text import plain_line
 from council.core.protocol.protocol_ids import role_word
 from council.operations.agents import add, edit
 from council.operations.agents import register as register_own
@@ -20,6 +21,7 @@ from council.operations.rooms.scanning import source_is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.core.delegation.routing import Route, Warned
     from council.operations.agents import Changed
     from council.operations.profiles import Profile
     from council.operations.rooms.scanning import Scan
@@ -59,12 +61,12 @@ def _changed(place: Place, done: Changed) -> Output:
         lines.append(f"  account {done.identity.account}, shown as {done.identity.name}")
     if done.soul:
         lines.append(f"  wrote {os.path.relpath(done.soul, place.root)}")
-    return Output(record=done.to_record(), text="\n".join(lines))
+    return Output(record=done, text="\n".join(lines))
 
 
 def agent_list(place: Place, json: bool) -> Output:
     """List all agents with their accounts and how they are run."""
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
 
     found, faults = profiles(place)
     rows = [
@@ -87,7 +89,7 @@ def agent_list(place: Place, json: bool) -> Output:
     notes = [f"council: {fault}" for fault in faults]
     notes += [f"council: {fault}" for one in found for fault in one.agent.faults]
     return Output(
-        record=[one.to_record() for one in found],
+        record=found,
         text="\n".join(line.rstrip("\n") for line in lines),
         notes=notes,
     )
@@ -97,7 +99,7 @@ def agent_show(place: Place, agent: str) -> Output:
     """Show one agent: all its ids, what is known of it, and where that stands."""
     one = profile(place, agent)
     return Output(
-        record=one.to_record(),
+        record=one,
         text=_shown(place, one),
         notes=[f"council: {fault}" for fault in one.agent.faults],
     )
@@ -143,13 +145,13 @@ def agent_remove(place: Place, agent: str, account: str, folder: bool) -> Output
         lines.append(f"moved its folder to {os.path.relpath(done.folder, place.root)}/")
     lines = lines or [f"{agent} has no account"]
     lines += [f"left: {one}" for one in done.left]
-    return Output(record=done.to_record(), text="\n".join(lines))
+    return Output(record=done, text="\n".join(lines))
 
 
 def agent_scan(place: Place, file: str) -> Output:
     """Take over accounts from an ego.json; entries that stand are kept."""
     found = take_over(place, file)
-    return Output(record=found.to_record(), text=_scanned(found))
+    return Output(record=found, text=_scanned(found))
 
 
 def _scanned(found: Scan) -> str:
@@ -162,3 +164,61 @@ def _scanned(found: Scan) -> str:
     ]
     lines += [f"skipped {one}" for one in found.done.skipped]
     return "\n".join(lines) or "nothing new"
+
+
+_MARKS = {"chosen": "->", "no-such-agent": "x", "no-match": "-"}
+
+
+def route_explain(place: Place, values: dict[str, Any]) -> Output:
+    """Say which agent something that comes in would go to, and why; nothing is started."""
+    from council.core.delegation.routing import Facts
+    from council.operations.delegation.routing import explain as explained
+
+    told = {name: values[name] for name in Facts._fields if name in values}
+    facts = Facts(**told, capabilities=tuple(values["capability"]))
+    found = explained(place, facts)
+    record = {"facts": facts, **found.to_record()}
+    return Output(record=record, text=_explained(found))
+
+
+def _explained(found: Route) -> str:
+    if found.agent:
+        lines = [f"{found.agent}  by {found.rule} (tier: {found.tier})"]
+        lines.append(f"session: {found.session}")
+    else:
+        lines = [
+            "nobody: no rule holds, and there is no default",
+            "add to council.toml: [[bindings]] with default = true and agent = ID",
+        ]
+    lines.append("")
+    lines.append("Looked at, the most specific first:")
+    for one in found.path:
+        said = f"{one.rule} names {one.agent}" if one.rule else "no rule holds"
+        said += ", who does not exist" if one.outcome == "no-such-agent" else ""
+        lines.append(f"  {_MARKS[one.outcome]:<3}{one.tier:<9}{said}")
+    if found.others:
+        lines.append("")
+        lines.append("Next would have been:")
+        lines += [f"  {one.to_text()}" for one in found.others]
+    return "\n".join([*map(plain_line, lines), *_warned(found.warnings)])
+
+
+def _warned(warnings: list[Warned]) -> list[str]:
+    return [plain_line(f"warning ({one.kind}): {one.said}") for one in warnings]
+
+
+def route_check(place: Place, strict: bool) -> Output:
+    """Look for rules that are ambiguous, name nobody, or let direct messages meet."""
+    from council.operations.delegation.routing import rules, warnings
+
+    known, found = rules(place), warnings(place)
+    some = "1 rule" if len(known) == 1 else f"{len(known)} rules"
+    return Output(
+        record={
+            "ok": not found,
+            "rules": len(known),
+            "warnings": found,
+        },
+        text="\n".join(_warned(found) or [f"{some}; nothing to warn of"]),
+        code=3 if strict and found else 0,
+    )

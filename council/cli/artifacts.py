@@ -24,7 +24,7 @@ from council.store.delegation.briefs import briefs, find
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.core.delegation.artifacts import Artifact
-    from council.operations.delegation.artifacts import Collected, Verdict
+    from council.operations.delegation.artifacts import Collected
     from council.store.delegation.briefs import Kept
 
 _TOLD_AFTER_S = 1.0
@@ -34,7 +34,7 @@ _USUAL_AGE = "30d"
 
 
 class _Progress:
-    """Tells whoever sits at the terminal how far it is, once it takes long."""
+    """Tells the person at the terminal how far it is, once it takes long."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
@@ -48,19 +48,17 @@ class _Progress:
             sys.stderr.write(f"\r{self._doing} {size_text(done_bytes)}\x1b[K")
             sys.stderr.flush()
 
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.end()
+
     def end(self) -> None:
         """Take the line away."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-
-
-def _with_progress(doing: str, work: Callable[[_Progress], Output]) -> Output:
-    progress = _Progress(doing)
-    try:
-        return work(progress)
-    finally:
-        progress.end()
 
 
 def size_text(size_bytes: int) -> str:
@@ -80,15 +78,13 @@ def artifact_publish(place: Place, file: str, as_: str, type: str, trace: str) -
     if not file and sys.stdin.isatty():
         raise UsageError("what is to be published?", "name a file, or - for what you type")
 
-    def work(seen: _Progress) -> Output:
+    with _Progress("publishing") as seen:
         given = file or "-"
         made = keep(place, given, publisher=as_, content_type=type, trace=trace, seen=seen)
-        one = made.artifact
-        told = size_text(one.size_bytes)
-        said = f"published, {told}" if made.is_new else f"was published already, {told}"
-        return Output(record=made.to_record(), text=one.artifact_id, notes=[said])
-
-    return _with_progress("publishing", work)
+    one = made.artifact
+    told = size_text(one.size_bytes)
+    said = f"published, {told}" if made.is_new else f"was published already, {told}"
+    return Output(record=made, text=one.artifact_id, notes=[said])
 
 
 def artifact_fetch(
@@ -102,12 +98,10 @@ def artifact_fetch(
         sys.stdout.buffer.flush()
         return Output(notes=_untold(done.untold))
 
-    def work(seen: _Progress) -> Output:
+    with _Progress("fetching") as seen:
         done = get(place, artifact, out, reader=as_, trace=trace, seen=seen)
-        told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
-        return Output(record=done.to_record(), text=told, notes=_untold(done.untold))
-
-    return _with_progress("fetching", work)
+    told = f"{done.path}: {size_text(done.artifact.size_bytes)}, verified"
+    return Output(record=done, text=told, notes=_untold(done.untold))
 
 
 def _out() -> Callable[[bytes], None]:
@@ -153,8 +147,7 @@ def _as_document(place: Place, artifact: str, as_: str, trace: str) -> Output:
 def artifact_list(place: Place) -> Output:
     """List the artifacts of the workspace, the newest first."""
     found, wrong = listed(place)
-    record = [one.to_record() for one in found]
-    return Output(record=record, text=_table(found), notes=_strange(wrong))
+    return Output(record=found, text=_table(found), notes=_strange(wrong))
 
 
 def _strange(wrong: list[CouncilError]) -> list[str]:
@@ -162,7 +155,7 @@ def _strange(wrong: list[CouncilError]) -> list[str]:
 
 
 def _table(found: list[Artifact]) -> str:
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
 
     if not found:
         return "no artifacts yet; next: council artifact publish FILE"
@@ -184,14 +177,10 @@ def artifact_verify(place: Place, artifact: str, all: bool) -> Output:
     """Read artifacts through; say which are not what their ids name."""
     if bool(artifact) == all:
         raise UsageError("which artifact?", "name one, or say --all")
-    return _with_progress(
-        "reading", lambda seen: _verdicts(read_through(place, artifact, seen=seen))
-    )
-
-
-def _verdicts(found: list[Verdict]) -> Output:
+    with _Progress("reading") as seen:
+        found = read_through(place, artifact, seen=seen)
     wrong = [one for one in found if one.found]
-    record = {"ok": not wrong, "artifacts": [one.to_record() for one in found]}
+    record = {"ok": not wrong, "artifacts": found}
     many = "1 artifact" if len(found) == 1 else f"{len(found)} artifacts"
     return Output(
         record=record,
@@ -207,9 +196,7 @@ def collected(place: Place, dry_run: bool, older_than: str) -> Output:
     if place.is_in_run and not dry_run:
         raise RefusedError("a run removes no artifacts", "see what would go: --dry-run")
     found = collect(place, age, dry_run=dry_run)
-    return Output(
-        record=found.to_record(), text=_collected(found, place.root), notes=_strange(found.strange)
-    )
+    return Output(record=found, text=_collected(found, place.root), notes=_strange(found.strange))
 
 
 def _collected(found: Collected, root: str) -> str:

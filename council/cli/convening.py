@@ -103,7 +103,7 @@ def convene(place: Place, values: dict[str, Any], dry_run: bool, run: bool, json
         ended = watch_to_the_end(place, made.state, quiet=json)
         ended.notes = notes + ended.notes
         return ended
-    return Output(record=made.to_record(), text=_convened_text(made), notes=notes)
+    return Output(record=made, text=_convened_text(made), notes=notes)
 
 
 def _convened_text(made: Convened) -> str:
@@ -169,7 +169,7 @@ def ask(
     made = open_conversation(place, invited.copy(ceiling=bounds), dry_run=dry_run)
     notes = [f"council: {warning}" for warning in made.warnings]
     if dry_run:
-        return Output(record=made.to_record(), text=_plan_text(made), notes=notes)
+        return Output(record=made, text=_plan_text(made), notes=notes)
     plan = _PLAN.get(made.state.lang, _PLAN["en"]).format(
         who=", ".join(made.state.participants),
         phases=" → ".join(made.state.phases),

@@ -1,4 +1,4 @@
-"""The commands that show and judge conversations.
+"""The commands that show, judge and steer conversations, and those for the file itself.
 
 Source: `cli.md` section 2 (documents 000 and 003), DL-091 to DL-094, DL-104.
 """
@@ -6,12 +6,25 @@ Source: `cli.md` section 2 (documents 000 and 003), DL-091 to DL-094, DL-104.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import signal
+import sys
+from types import FrameType
 
-from council.cli.edge import Output
+from council.cli.edge import Output, read_text
 from council.cli.options import listed, whole_number
-from council.core.errors import InvalidStateError, UsageError
+from council.core.errors import InvalidStateError, NotFoundError, UsageError
+from council.core.plain_text import plain_line
+from council.core.times import parse_duration, render_duration, render_instant
+from council.operations.conversations import steer
+from council.operations.heartbeat import gate
 from council.operations.place import Place, conversation_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _WIDEST = 100
 
@@ -20,7 +33,7 @@ def show(
     place: Place, format: str, consensus: bool, open_questions: bool, name: str, json: bool
 ) -> Output:
     """Print a conversation: for people, or as JSON with all its texts."""
-    from council.cli.views import as_text, markdown_view
+    from council.cli.drawing import markdown_text
     from council.operations.conversations.recalling import recall, text_of
     from council.operations.view import debate_session
     from council.operations.view import shown as whole
@@ -33,7 +46,7 @@ def show(
 
         if consensus:
             stands = judging.standing(found.state)
-            return Output(record=stands.to_record(), text=stands.to_text())
+            return Output(record=stands, text=stands.to_text())
         record = judging.questions_record(found.state)
         return Output(record=record, text=judging.questions_text(found.state))
     if json or format != "md":
@@ -42,22 +55,17 @@ def show(
         from json import dumps
 
         return Output(record=record, text=dumps(record, ensure_ascii=False, indent=2))
-    return Output(text=as_text(markdown_view(text_of(found))))
+    return Output(text=markdown_text(text_of(found)))
 
 
 def list_(place: Place, archived: bool, search: str) -> Output:
     """List open conversations, or with --archived the minutes."""
-    from council.cli.views import as_text, minutes_view, rows_text
+    from council.cli.drawing import rows_text
     from council.operations import view
 
     if archived:
         found = view.archived(place, search)
-        listed = [
-            (one.get("date"), one.get("outcome"), one.get("title"), os.path.relpath(one["path"]))
-            for one in found
-        ]
-        table = minutes_view(listed)
-        return Output(record=found, text=as_text(table) if found else "no minutes found")
+        return Output(record=found, text=_minutes_text(found) if found else "no minutes found")
     overview = view.status(place)
     words = search.lower().split()
     standings = [
@@ -72,15 +80,32 @@ def list_(place: Place, archived: bool, search: str) -> Output:
     table = rows_text(("name", "phase", "round", "waiting for", "topic"), rows)
     notes = [f"council: {bad}: {error.message}" for bad, error in overview.errors]
     return Output(
-        record=[one.to_record() for one in standings],
+        record=standings,
         text=table if rows else "nothing is open",
         notes=notes,
     )
 
 
+def _minutes_text(found: list[dict[str, Any]]) -> str:
+    """Return the list of minutes; where a row does not fit, each path has a line of its own."""
+    from council.cli.drawing import drawn, page_width, rows_text, text_of, width_of
+
+    rows = [
+        [text_of(one.get(key)) for key in ("date", "outcome", "title")]
+        + [plain_line(os.path.relpath(one["path"]))]
+        for one in found
+    ]
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) <= page_width():
+        return rows_text(("date", "outcome", "title", "minutes"), rows)
+    # A path that is copied is wanted in one piece, wherever the terminal breaks it.
+    lines = [(("  ".join(said), ""), (f"  {path}", "path")) for *said, path in rows]
+    return drawn(*(line for both in lines for line in both))
+
+
 def history(place: Place, name: str) -> Output:
     """List the revisions of a conversation: who changed what, when."""
-    from council.cli.views import rows_text
+    from council.cli.drawing import rows_text
     from council.operations.conversations.recalling import history_of
 
     _, revisions = history_of(place, conversation_name(place, name))
@@ -90,7 +115,7 @@ def history(place: Place, name: str) -> Output:
         for hole in [f" ({one.hole})" if one.hole.startswith("purged") else ""]
     ]
     table = rows_text(("rev", "at", "by", "what"), rows)
-    return Output(record=[one.to_record() for one in revisions], text=table)
+    return Output(record=revisions, text=table)
 
 
 def check(place: Place, name: str) -> Output:
@@ -100,7 +125,7 @@ def check(place: Place, name: str) -> Output:
     checked = look(place, conversation_name(place, name))
     said = [f"{checked.name}: well formed", *checked.notices]
     return Output(
-        record=checked.to_record(),
+        record=checked,
         text="" if checked.faults else "\n".join(said),
         notes=[f"council: {fault}" for fault in checked.faults],
         code=InvalidStateError.exit_code if checked.faults else 0,
@@ -121,7 +146,7 @@ def what_if(
         blind=blind,
         without_flips=without_flips,
     )
-    return Output(record=found.to_record(), text=found.to_text())
+    return Output(record=found, text=found.to_text())
 
 
 def metrics(place: Place) -> Output:
@@ -131,7 +156,7 @@ def metrics(place: Place) -> Output:
     found = gather(place)
     notes = [f"council: {path}: {reason}" for path, reason in found.skipped]
     width = min(shutil.get_terminal_size().columns, _WIDEST)
-    return Output(record=found.to_record(), text=found.to_text(width), notes=notes)
+    return Output(record=found, text=found.to_text(width), notes=notes)
 
 
 def rate(place: Place, which: str, stars: str, as_: str) -> Output:
@@ -143,7 +168,7 @@ def rate(place: Place, which: str, stars: str, as_: str) -> Output:
     rated = add(place, which, int(stars), as_ or _login(place))
     many = f"{len(rated.ratings)} ratings" if len(rated.ratings) > 1 else "1 rating"
     said = f"{rated.path}: {rated.stars} of 5; mean {rated.mean:.1f} of {many}"
-    return Output(record=rated.to_record(), text=said)
+    return Output(record=rated, text=said)
 
 
 def _login(place: Place) -> str:
@@ -154,3 +179,214 @@ def _login(place: Place) -> str:
         return place.environ.get("COUNCIL_AGENT") or getpass.getuser()
     except (OSError, KeyError):  # no such user, as in some containers
         return "user"
+
+
+_TELL_IT_TO_WAIT = (
+    "nothing was changed (an editor that opens in the background must be told to wait, "
+    'such as EDITOR="code --wait")'
+)
+
+
+def edit(place: Place, name: str, json: bool) -> Output:
+    """Open the file in your editor, then take in at once what you saved."""
+    from council.operations.conversations.editing import edit as take_part
+    from council.operations.conversations.editing import sentences
+
+    words = _editor()
+    wanted = conversation_name(place, name)
+    taken = take_part(place, wanted, lambda path: _opened(words, path, quiet=json))
+    lines = sentences(taken.events)
+    if taken.changed and not lines:
+        lines.append("taken in: your text")
+    lines += [f"kept apart: {path}" for path in taken.kept]
+    notes = []
+    if taken.code:
+        notes.append(f"council: the editor ended with {taken.code}; what it saved counts")
+    text = "\n".join(lines) or _TELL_IT_TO_WAIT
+    if taken.changed:
+        text = f"{wanted}: revision {taken.state.rev}\n{text}"
+    return Output(record=taken, text=text, notes=notes, code=bool(taken.code))
+
+
+def _editor() -> list[str]:
+    """Return the words that start the person's editor.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for variable in ("VISUAL", "EDITOR"):
+        given = os.environ.get(variable, "").strip()
+        if given:
+            try:
+                return shlex.split(given)
+            except ValueError as error:
+                raise UsageError(f"{variable} is no command: {error}", "mend its quotes") from None
+    raise UsageError(
+        "no editor is set",
+        "set VISUAL or EDITOR, such as EDITOR=vim; or open the file yourself: it is plain Markdown",
+    )
+
+
+def _opened(words: list[str], path: str, *, quiet: bool) -> int:
+    """Run the editor on a file and return its exit code; Ctrl-C is the editor's while it runs.
+
+    Raises:
+        NotFoundError: There is no such program.
+    """
+    import subprocess
+
+    def ignore(_number: int, _frame: FrameType | None) -> None:
+        return
+
+    # A handler, unlike SIG_IGN, is not handed down: the editor still gets its own signals.
+    before = {one: signal.signal(one, ignore) for one in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        done = subprocess.run([*words, path], stdout=sys.stderr if quiet else None, check=False)
+    except OSError as error:
+        raise NotFoundError(
+            f"cannot start the editor {words[0]!r}: {error.strerror}", "set VISUAL or EDITOR"
+        ) from None
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    return done.returncode
+
+
+def diff(place: Place, revision: int, other: int | None, whole: bool, name: str) -> Output:
+    """Show what differs between two revisions, or a revision and the file as it is."""
+    from council.operations.conversations.editing import difference
+
+    found = difference(place, conversation_name(place, name), revision, other, whole=whole)
+    if found.lines:
+        text = _coloured(found.lines)
+    elif found.hidden:
+        text = "only marks and the state block differ; to see them: --whole"
+    else:
+        text = "no difference"
+    return Output(record=found, text=text)
+
+
+def _coloured(lines: list[str]) -> str:
+    if not sys.stdout.isatty():
+        return "\n".join(lines)
+    from council.cli.drawing import drawn
+
+    heads = ("---", "+++")
+    styles = ["bold" if one.startswith(heads) else _STYLES.get(one[:1], "") for one in lines]
+    return drawn(*zip(lines, styles, strict=True)).rstrip("\n")
+
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def inject(place: Place, message: str, file: str, to: str, as_: str, name: str) -> Output:
+    """Add guidance that the agents read in their next prompt."""
+    text = read_text(message, file, place.settings.max_text_bytes)
+    step = steer.inject(place, conversation_name(place, name), text, author=as_, target=to)
+    return _steered(step, f"guidance added; {_readers(to)}")
+
+
+def _readers(target: str) -> str:
+    return "all will read it" + (f", {target} is to answer it" if target else "")
+
+
+def say(place: Place, message: str, file: str, to: str, as_: str, name: str) -> Output:
+    """Say something as a person: to a conversation, a channel, an agent, or a task."""
+    text = read_text(message, file, place.settings.max_text_bytes)
+    if not to:
+        step = steer.inject(place, conversation_name(place, name), text, author=as_)
+        return _steered(step, f"said; {_readers('')}")
+    if to[:1] in ("S", "T"):  # conversations, channels and agents have small letters
+        from council.cli.message_sending import answered
+
+        return answered(place, to, text)
+    done, whom = steer.say(place, text, to=to, name=name, author=as_)
+    if isinstance(done, steer.Steered):
+        return _steered(done, f"said; {_readers(whom)}")
+    from council.cli.rooms import posted_output
+
+    return posted_output(done.channel, done.message, done.outcome, done.answer, done.unnoticed)
+
+
+def _steered(step: steer.Steered, said: str, minutes: str = "") -> Output:
+    state = step.state
+    record = {
+        **state.as_json("name conversation_id status phase tour timeout_at"),
+        "paused": state.paused_at is not None,
+        "changed": step.changed,
+    }
+    if step.stood:
+        record["outcome"] = "already-recorded"
+    text = f"{state.name}: {step.stood or said}"
+    if minutes:
+        record["minutes"] = minutes
+        text += f"; minutes in {minutes}"
+    return Output(record=record, text=text)
+
+
+def stop(place: Place, name: str) -> Output:
+    """End the rounds now; the vote or the synthesis is next."""
+    step = steer.stop(place, conversation_name(place, name))
+    return _steered(step, f"stopped; {step.state.phase} (round {step.state.tour})")
+
+
+def pause(place: Place, all: bool, reason: str, name: str) -> Output:
+    """Let a conversation stand still: nobody is woken, no deadline passes."""
+    _refuse_both(all, name)
+    if all:
+        done = gate.halt(place, reason)
+        said = "halted: no run is started" if done.changed else "it was halted already"
+        if done.running:
+            said += f"; {done.running} under way will end by themselves"
+        return Output(record=done, text=f"{said} (go on with: council resume --all)")
+    if reason:
+        raise UsageError("--reason goes with --all", "leave it out, or halt the whole workspace")
+    return _steered(steer.pause(place, conversation_name(place, name)), "paused")
+
+
+def resume(place: Place, all: bool, name: str) -> Output:
+    """Let a paused conversation go on; its deadline moves by the pause."""
+    _refuse_both(all, name)
+    if all:
+        done = gate.resume_all(place)
+        said = "the halt is over; who waited is served" if done.changed else "nothing was halted"
+        return Output(record=done, text=said)
+    step = steer.resume(place, conversation_name(place, name))
+    return _steered(step, f"goes on until {render_instant(step.state.timeout_at)}")
+
+
+def _refuse_both(all: bool, name: str) -> None:
+    if all and name:
+        raise UsageError("--all and --name contradict each other", "choose one")
+
+
+def cancel(place: Place, name: str) -> Output:
+    """End a conversation without a synthesis; what was said goes to the minutes."""
+    step, path = steer.cancel(place, conversation_name(place, name))
+    return _steered(step, "cancelled", path)
+
+
+def extend(place: Place, duration: str, name: str) -> Output:
+    """Move the deadline of the phase under way."""
+    by = parse_duration(duration)
+    step = steer.extend(place, conversation_name(place, name), by)
+    deadline = render_instant(step.state.timeout_at)
+    return _steered(step, f"{render_duration(by)} more, until {deadline}")
+
+
+def archive(place: Place, name: str) -> Output:
+    """End a conversation now and write its minutes."""
+    step, path = steer.archive(place, conversation_name(place, name))
+    return _steered(step, "archived", path)
+
+
+def restore(place: Place, revision: int, name: str) -> Output:
+    """Put a conversation back as it was at a revision, as a new revision."""
+    step = steer.restore(place, conversation_name(place, name), revision)
+    return _steered(step, f"is again as at revision {revision} (now {step.state.rev})")
+
+
+def adopt(place: Place, name: str) -> Output:
+    """Take the file as it stands, changed contributions included, as a new revision."""
+    step = steer.adopt(place, conversation_name(place, name))
+    return _steered(step, f"taken as it stands (revision {step.state.rev})")

@@ -190,7 +190,7 @@ def _answer(done: Answered) -> Output:
         line = f"council: {done.status} ({done.error['code']}{guard}): {said}{more}"
         notes.append(plain_line(line))
     return Output(
-        record=done.to_record(),
+        record=done,
         text=(done.summary + _named(done.artifacts)).lstrip("\n"),
         notes=notes,
         code=code,

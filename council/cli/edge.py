@@ -1,7 +1,8 @@
-"""Where a command meets the world: text in, text out, exit codes.
+"""Where a command meets the world: it is called, its text printed, its exit code answered.
 
 Every command is a function that returns an `Output` or raises; this module
-prints it, or says in one line what went wrong, and answers the exit code.
+calls it with the values of its options, for both parsers, and prints what it
+answers, or says in one line what went wrong.
 
 Source: XC-005, XC-006, `cli.md` section 1.
 """
@@ -12,6 +13,7 @@ import json
 import os
 import sys
 
+from council.cli.options import Command, command, hot_name, is_refused_by_typer, parse
 from council.core.errors import CouncilError, InvalidInputError, NotFoundError, UsageError
 from council.core.plain_text import json_text, plain_text
 from council.core.record import Record
@@ -25,18 +27,20 @@ if TYPE_CHECKING:
 
     from council.operations.place import Place
 
+
 INTERRUPTED = 130
-# Stands for ESC in what we have drawn ourselves, such as colours; nobody else can know it.
+# Stands for ESC in what we have drawn ourselves, such as colours; no text of others can hold it.
 DRAWN = f"\x1b{os.urandom(8).hex()}"
 
 
 class Output(Record):
     """What a command answers.
 
-    `record` is printed with `--json`, `text` without; `notes` are for people
-    and go to standard error either way. `code` is the exit code. A text that
-    is `verbatim` holds what others wrote as they wrote it: a program gets each
-    byte of it, a terminal gets it without what terminals obey.
+    `record`, JSON or a value that knows its JSON, is printed with `--json`,
+    `text` without; `notes` are for people and go to standard error either way.
+    `code` is the exit code. A text that is `verbatim` holds what others wrote
+    as they wrote it: a program gets each byte of it, a terminal gets it without
+    what terminals obey.
     """
 
     record: Any = None
@@ -114,7 +118,7 @@ def _print(output: Output, as_json: bool) -> None:
     for note in output.notes:
         sys.stderr.write(shown(note) + "\n")
     if as_json:
-        text = json_text(output.record) + "\n"
+        text = json_text(output.as_json("record")["record"]) + "\n"
     else:
         text = output.text if not output.text or output.text.endswith("\n") else output.text + "\n"
         if not output.verbatim or sys.stdout.isatty():
@@ -202,3 +206,52 @@ def _read_file(path: str, max_bytes: int) -> bytes:
             return file.read(max_bytes + 1)
     except NotFoundError as error:  # a fault of what was given, as any other of a text
         raise InvalidInputError(error.message, error.hint) from None
+
+
+def run(argv: list[str]) -> int:
+    """Run one command that needs no Typer; `argv` begins with its name."""
+    found = command(hot_name(argv))
+    words = argv[len(found.name.split()) :]
+    try:
+        values = parse(found, words)
+    except UsageError as error:
+        if is_refused_by_typer(found):
+            from council.cli.app import run as run_typer
+
+            return run_typer(argv)
+        as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
+        return refuse(error, as_json=as_json)
+    return call(found, values)
+
+
+def call(command: Command, values: dict[str, Any]) -> int:
+    """Carry out a command and return its exit code; its workspace is opened here."""
+
+    def work() -> Output | int | None:
+        module = __import__(f"council.cli.{command.module}", fromlist=("",))
+        function = getattr(module, command.function)
+        code = function.__code__
+        asked = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = {name: values[name] for name in asked if name in values}
+        if "values" in asked:
+            given["values"] = values
+        if "place" not in asked:
+            return function(**given)  # type: ignore[no-any-return]
+        place = _opened(values, needed=function.__annotations__["place"] == "Place")
+        if place and not command.reads:
+            place.refuse_newer_settings()
+        output = function(place, **given)
+        if place and isinstance(output, Output):
+            output.notes += [f"council: {one}" for one in place.warnings]
+        return output  # type: ignore[no-any-return]
+
+    return carry_out(command.name, work, as_json=values.get("json", False))
+
+
+def _opened(values: dict[str, Any], *, needed: bool) -> Place | None:
+    if needed:
+        return open_workspace(values["root"], values["now"])
+    from council.operations.protocol.messages import place_if_any
+
+    place = place_if_any(values["root"], values["now"], os.environ)
+    return with_faults_said(place) if place else None

@@ -68,7 +68,7 @@ def _drawn(sections: Sections, more: str) -> str:
 
 
 def is_plain() -> bool:
-    """Tell whether standard output is no terminal (and nobody insists that it were one)."""
+    """Return true if standard output is no terminal, and is not to be taken for one."""
     return not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR"))
 
 

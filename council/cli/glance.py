@@ -1,60 +1,96 @@
-"""Many councils at a glance, live if wanted: one line each, and what is wrong by what to do.
+"""`status`: everything that is open at a glance, live if wanted, and what is wrong by what to do.
 
-Source: `cli.md` section 2 (`status`).
+Source: `cli.md` section 2 (`status`), DG-137.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-import textwrap
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
-from council.cli.edge import shown
-from council.cli.views import ago, as_text, beside_councils, console, left, overview_view
-from council.core.errors import NotFoundError
+from council.cli.drawing import Table, drawn, folded_lines, page_width
+from council.cli.edge import Output, shown
+from council.core.conversations.conversation import Conversation, ParticipantStatus
+from council.core.conversations.owed import (
+    current_phase,
+    is_asked_again,
+    passed_over,
+    round_number,
+    takes_turns,
+)
+from council.core.errors import NotFoundError, UsageError
 from council.core.ids import folded
-from council.core.plain_text import plain_text
-from council.operations.conversations.recalling import explained
+from council.core.plain_text import plain_line, plain_text
+from council.core.reporting.trace_context import context_of
+from council.core.rooms.due import asked
+from council.core.times import parse_duration, render_duration
+from council.core.trust import permit
 from council.operations.examining.cause_words import OVERDUE
-from council.operations.examining.causes import Cause
 from council.operations.examining.problems import Problems, find_problems
 from council.operations.place import Place
-from council.operations.schedule import clocks
 from council.operations.view import Overview, Standing
-from council.operations.watch import watch
+from council.operations.view import status as look
+from council.store.paths import DEFAULT_NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from council.cli.drawing import Line, Part
+    from council.operations.examining.causes import Cause
+    from council.operations.rooms.showing import RoomStanding
+
+
+def status(place: Place, problems: bool, watch: bool, name: str, values: dict[str, Any]) -> Any:
+    """Show everything that is open, who is to answer, and what failed; or only what is named."""
+    if watch:
+        if values["json"]:
+            raise UsageError("--watch is for people", "programs: council events tail --follow")
+        if values["advance"]:
+            permit("watch", in_run=place.is_in_run)
+            place.refuse_newer_settings()
+        every = [parse_duration(values[one]) for one in ("interval", "active_interval")]
+        return show_live(place, name, *every, advance=values["advance"], problems=problems)
+    if values["advance"]:
+        raise UsageError("--advance goes with --watch", "once: council heartbeat")
+    overview = look(place)
+    overview, found = only(place, name, overview, find_problems(place, overview))
+    if problems:
+        return Output(record=found, text=problems_text(found))
+    record = {**overview.to_record(), "problems": found.to_record()["problems"]}
+    return Output(record=record, text=drawn(*glance(overview, found, verbose=values["verbose"])))
+
 
 _FEW = 6
 _DETAILED = 8
 _FEW_FIXES = 4
 
 
-def glance(overview: Overview, problems: Problems, *, verbose: bool = False) -> RenderableType:
+def glance(overview: Overview, problems: Problems, *, verbose: bool = False) -> list[Part]:
     """Return everything that is open: a table each while they are few, else a line each.
 
     What is in the way stands first.
     """
-    view = overview_view(overview, verbose=verbose)
     said = "\n".join(_groups(problems.found)).strip()
-    parts: list[RenderableType] = [Text(f"{plain_text(said)}\n", style="yellow")] if said else []
+    parts: list[Part] = [(f"{plain_text(said)}\n", "yellow")] if said else []
     if len(overview.standings) <= _FEW:
-        return Group(*parts, view) if parts else view
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("", "name", "phase", "left", "waiting for"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
-    for one in overview.standings:
-        mark, style = _mark(one, problems)
-        phase = f"{one.state.phase.lower()} {one.state.tour}"
-        waits = ", ".join(_with_mark(one, agent) for agent in one.owing)
-        time_left = left(one, overview.now)
-        cells = (mark, one.state.name, phase, time_left.removesuffix(" left"), waits)
-        table.add_row(*(Text(cell, style=style) for cell in cells))
-    count = Text(_count(overview, problems), style="bold")
-    return Group(*parts, count, table, *beside_councils(overview))
+        for one in overview.standings:
+            parts += [*standing_view(one, overview.now, verbose=verbose), ("", "")]
+    else:
+        columns = ("", "name", "phase", "left", "waiting for")
+        rows = [_row_of(one, problems, overview.now) for one in overview.standings]
+        parts.append((_count(overview, problems), "bold"))
+        parts.append(Table(columns=columns, rows=rows, whole=columns, overflow="ellipsis"))
+    return [*parts, *beside_councils(overview)]
+
+
+def _row_of(one: Standing, problems: Problems, now: datetime) -> list[Line]:
+    mark, style = _mark(one, problems)
+    phase = f"{one.state.phase.lower()} {one.state.tour}"
+    waits = ", ".join(_with_mark(one, agent) for agent in one.owing)
+    time_left = left(one, now).removesuffix(" left")
+    return [(cell, style) for cell in (mark, one.state.name, phase, time_left, waits)]
 
 
 def only(
@@ -74,6 +110,8 @@ def only(
     overview.tasks = []
     problems.found = [one for one in problems.found if one.where in ("", wanted)]
     if not (overview.standings or overview.errors or overview.rooms):
+        from council.operations.conversations.recalling import explained
+
         unknown = NotFoundError(f"nothing open is called {name!r}", "see: council status")
         raise explained(place, wanted, unknown)
     return overview, problems
@@ -98,12 +136,15 @@ def show_live(
         advance: Run the heartbeat, too.
         problems: Show only what is wrong.
     """
+    from council.operations.schedule import clocks
+    from council.operations.watch import watch
+
     known_clocks = clocks(place)
 
-    def drawn(overview: Overview) -> str:
+    def page(overview: Overview) -> str:
         found = find_problems(place, overview, known_clocks)
         overview, found = only(place, name, overview, found)
-        return shown(problems_text(found) if problems else as_text(glance(overview, found)))
+        return shown(problems_text(found) if problems else drawn(*glance(overview, found)))
 
     overviews = watch(place, advance=advance, interval=interval, active_interval=active_interval)
     if not sys.stdout.isatty():
@@ -113,13 +154,18 @@ def show_live(
             phases += [(one.channel.channel_id, one.channel.rev) for one in overview.rooms]
             if repr(phases) != last:
                 last = repr(phases)
-                sys.stdout.write(drawn(overview) + "\n")
+                sys.stdout.write(page(overview) + "\n")
                 sys.stdout.flush()
         return
+    from rich.live import Live
+    from rich.text import Text
+
+    from council.cli.screens import console
+
     with Live(console=console(), auto_refresh=False, screen=True) as live:
         for overview in overviews:
             # Folded, as what is too wide for a live view is cut: paths of logs must be whole.
-            view = Text.from_ansi(drawn(overview), overflow="fold")
+            view = Text.from_ansi(page(overview), overflow="fold")
             live.update(view, refresh=True)
 
 
@@ -187,12 +233,190 @@ def _group(group: list[Cause]) -> list[str]:
 
 
 def _folded(text: str, first: str, other: str) -> list[str]:
-    """Return the lines of a text at the width of the terminal; paths stay whole."""
-    return textwrap.wrap(
-        text,
-        width=max(40, console().width),
-        initial_indent=first,
-        subsequent_indent=other,
-        break_long_words=False,
-        break_on_hyphens=False,
+    """Return the lines of a text at the width of the terminal."""
+    return folded_lines(text, max(40, page_width()), first, other)
+
+
+# --- Rooms at a glance: who has the floor, since when, and which rooms sleep
+
+_NAMED = 8
+
+
+def rooms_view(rooms: list[RoomStanding], now: datetime) -> list[Part]:
+    """Return the rooms in which turns are taken: those awake in a table, the others in a line."""
+    awake = [one for one in rooms if one.has_turns and one.channel.speaker]
+    told = [one for one in rooms if one.has_turns and _word_of_sleep(one)]
+    asleep = [one for one in rooms if one.has_turns and not one.channel.speaker]
+    quiet = [one.channel.channel_id for one in asleep if one not in told]
+    parts: list[Part] = []
+    if awake or told:
+        rows = [_row(one, now) for one in awake + told]
+        whole = ("room", "floor", "since")
+        parts.append(Table(columns=(*whole, "note"), rows=rows, whole=whole))
+        parts += [log for one in awake for log in _logs(one.logs)]
+    if quiet:
+        more = f" and {len(quiet) - _NAMED} more" if len(quiet) > _NAMED else ""
+        parts.append((f"asleep: {', '.join(quiet[:_NAMED])}{more}", "dim"))
+    return [*parts, ("", "")] if parts else []
+
+
+def _logs(logs: dict[str, str]) -> list[Line]:
+    """Return where the logs of failed runs lie; a path is never broken in two."""
+    return [(f"log of {agent}: {os.path.relpath(path)}", "path") for agent, path in logs.items()]
+
+
+def _row(one: RoomStanding, now: datetime) -> tuple[Line, ...]:
+    channel = one.channel
+    since = channel.turn_at if channel.speaker else channel.dormant_at
+    style = "yellow" if one.is_at_work else "dim"
+    return (
+        (channel.channel_id, ""),
+        (plain_line(channel.speaker) or "asleep", style),
+        (render_duration(now - since) if since and now > since else "now", "dim"),
+        (plain_line(_note_of(one)), "red" if one.failures and not one.running else "dim"),
     )
+
+
+def _note_of(one: RoomStanding) -> str:
+    channel = one.channel
+    if not channel.speaker:
+        return _word_of_sleep(one)
+    if channel.delivery is not None:
+        return "has spoken; its text is awaited"
+    if one.queued or one.running:
+        return _of_run(one)
+    if one.failures:
+        return "; ".join(f"failed: {reason}" for reason in one.failures.values())
+    if channel.began_at is not None:
+        return "is speaking"
+    return "is to be woken" if one.is_at_work else "nobody has said anything yet"
+
+
+def _of_run(one: RoomStanding) -> str:
+    if one.queued:
+        return "waits for a place"
+    tasks = [task for task in one.channel.tasks.values() if task.state == "R"]
+    by_hand = any(task.driver == "manual" for task in tasks)
+    return "prompt is written" if by_hand else "is speaking"
+
+
+def _word_of_sleep(one: RoomStanding) -> str:
+    """Say of a room that sleeps what somebody should know of it, "" for nothing."""
+    channel = one.channel
+    if channel.speaker:
+        return ""
+    if one.waits_for_summary:
+        told = "; ".join(f"failed: {reason}" for reason in one.failures.values())
+        told = "waits for a place" if one.queued else "its run is at work" if one.running else told
+        return f"idle: waits for the summary of {asked(channel)}" + (f"; {told}" if told else "")
+    if channel.calmed:
+        return f"calmed: {channel.calmed}; a word from a person wakes it"
+    return ""
+
+
+_MARKS = {
+    ParticipantStatus.WAITING: ("…", "yellow"),
+    ParticipantStatus.RESPONDED: ("✓", "green"),
+    ParticipantStatus.AGREED: ("✓✓", "bold green"),
+    ParticipantStatus.DONE: ("■", "dim"),
+}
+
+_MOST_TASKS = 20
+
+
+def standing_view(one: Standing, now: datetime, *, verbose: bool = False) -> list[Part]:
+    """Return the table of one open conversation: who has answered, who is to; ids if `verbose`."""
+    state = one.state
+    stands = f"{state.phase} · {_round(state)} · {left(one, now)}"
+    verdict = next((one.verdict for one in reversed(state.rounds) if one.verdict), None)
+    heard = len(verdict["towards"]) - len(verdict.get("silent", ())) if verdict else 0
+    if verdict and heard > 1:  # of one alone nothing is judged
+        kind = {"strong": "strong consensus", "soft": "soft consensus"}.get(verdict["type"])
+        agree = f"{verdict['agree']} of {len(verdict['towards'])} agree"
+        stands += f" · {kind or 'no consensus'} so far ({agree})"
+    if state.name != DEFAULT_NAME:
+        stands = f"{state.name} · {stands}"
+    rows: list[tuple[Any, ...]] = []
+    for participant in state.participants.values():
+        mark, style = _MARKS[participant.status]
+        status = (f"{mark} {participant.status.lower()}", style)
+        rows.append(((participant.label, ""), status, (_note(one, participant.id), "dim")))
+    writes = ("… writes the synthesis", "yellow")
+    rows += [(agent, writes, "") for agent in one.owing if agent not in state.participants]
+    parts: list[Part] = [(state.topic, "bold"), (stands, "italic")]
+    parts.append(Table(columns=("agent", "status", "note"), rows=rows))
+    parts += [(plain_line(f"{ask.asker} asks a person: {ask.text}"), "") for ask in one.asked]
+    parts += [(f'→ council say "…" --to {state.name}', "yellow")] if one.asked else []
+    if verbose:
+        ctx = context_of(state.conversation_id)
+        parts.append((f"id {state.conversation_id}  ctx {ctx}", "dim"))
+        parts.append((f"trace {state.trace}", "dim"))
+    return [*parts, *_logs(one.logs)]
+
+
+def _round(state: Conversation) -> str:
+    """Say which round it is; of a phase that may have several, out of how many at most."""
+    if current_phase(state).max_rounds > 1 and state.rules is not None:
+        return f"round {round_number(state)} of {state.rules.max_rounds}"
+    return f"round {state.tour}"
+
+
+def left(one: Standing, now: datetime) -> str:
+    """Say how much time a phase has left."""
+    state = one.state
+    if state.paused_at is not None:
+        return "paused"
+    if state.timeout_at <= now:
+        return "time is up"
+    return f"{render_duration(state.timeout_at - now)} left"
+
+
+def _note(one: Standing, agent: str) -> str:
+    said = [_progress(one, agent)]
+    if takes_turns(one.state) and agent in one.owing:
+        said.insert(0, "has the floor")
+    if is_asked_again(one.state, agent):
+        said.insert(0, "is asked once more")
+    if agent in passed_over(one.state):
+        said.insert(0, "was passed over")
+    return "; ".join(part for part in said if part)
+
+
+def _progress(one: Standing, agent: str) -> str:
+    if agent in one.running:
+        task = next(t for t in one.state.tasks.values() if t.agent == agent and t.state == "R")
+        said = "prompt is written" if task.driver == "manual" else "is thinking"
+        return f"{said} (attempt {task.attempt})" if task.attempt > 1 else said
+    if agent in one.queued:
+        return "waits for a place"
+    if agent in one.failures:
+        reason = one.failures[agent]
+        return reason if reason.startswith("not started") else f"failed: {reason}"
+    if agent in one.owing and one.state.phase == one.state.phases[-1]:
+        return "writes the synthesis"
+    return ""
+
+
+def beside_councils(overview: Overview) -> list[Part]:
+    """Return what `status` shows besides conversations: rooms, the last beat."""
+    parts: list[Part] = []
+    rooms = rooms_view(overview.rooms, overview.now)
+    if not (overview.standings or overview.errors or overview.tasks or rooms):
+        parts.append(('nothing is open; start with: council convene "…"', ""))
+    parts += rooms
+    if overview.tasks:
+        from council.cli.tasks import list_page
+
+        parts += [(list_page(overview.tasks[:_MOST_TASKS], overview.now), ""), ("", "")]
+        if len(overview.tasks) > _MOST_TASKS:
+            more = len(overview.tasks) - _MOST_TASKS
+            parts.append((f"and {more} more tasks; see: council task list", "dim"))
+    last = "never" if overview.last_beat is None else ago(overview.now, overview.last_beat)
+    runs = f"{overview.runs} of {overview.max_runs} places taken"
+    parts.append((f"last heartbeat: {last} · {runs}", "dim"))
+    return parts
+
+
+def ago(now: datetime, then: datetime) -> str:
+    """Say how long ago something was."""
+    return f"{render_duration(now - then)} ago" if now > then else "just now"

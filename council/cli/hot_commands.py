@@ -77,7 +77,7 @@ def respond(place: Place, values: dict[str, Any], *, only: str = "") -> Output:
         said += f"; finished, the minutes {where}"
     late = answered.outcome == "late"
     return Output(
-        record=answered.to_record(),
+        record=answered,
         text="" if late else "\n".join([said, *_understood(answered)]),
         notes=[f"council: {said}"] if late else _lacks(answered),
         code=ConflictError.exit_code if late else 0,
@@ -221,7 +221,7 @@ def wait(place: Place, as_: str, name: str, timeout: str, root: str) -> Output:
         text = f"{text}; to go on waiting: council wait --name {found.name} --as {agent}{given}"
         text += _root_again(root)
         code = TIMEOUT_CODE
-    return Output(record=found.to_record(), text=text, code=code)
+    return Output(record=found, text=text, code=code)
 
 
 def _root_again(root: str) -> str:
@@ -236,7 +236,7 @@ def _root_again(root: str) -> str:
 def heartbeat(
     place: Place, name: str, wait: str, dry_run: bool, reply_token: str, json: bool
 ) -> Output:
-    """Advance what is due, wake who is owed a start."""
+    """Advance what is due, wake the next agents."""
     from council.operations.heartbeat.beat import beat
     from council.operations.heartbeat.beat import wait as stay
 
@@ -253,7 +253,7 @@ def heartbeat(
         return Output(record=record, text=reply_token)
     notes = [f"council: {one}: {error.message}" for one, error in report.errors]
     return Output(
-        record=report.to_record() if json else None,
+        record=report if json else None,
         text="" if json else report.to_text() or ("" if report.errors else NOTHING_OPEN),
         notes=notes,
         code=TIMEOUT_CODE if timed_out else 3 if report.errors else 0,

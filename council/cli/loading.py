@@ -1,8 +1,8 @@
 """Makes Typer's commands of the table, each when it is asked for.
 
 Typer reads the signatures of all commands before it looks at the command
-line. Here a group is given a mapping that makes a command when that command
-is looked up, and the module of a command is loaded when the command is run.
+line. Here a group makes a command when that command is looked up, and the
+module of a command is loaded when the command is run.
 
 Source: `cli.md` section 2.
 """
@@ -10,7 +10,7 @@ Source: `cli.md` section 2.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -19,21 +19,24 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from council import __version__
 from council.cli import front_page, options
-from council.cli.calling import call
+from council.cli.edge import call
 from council.cli.options import Command, Option
 from council.core.errors import CouncilError
 from council.core.trust import is_inside
 
-# --- The help of a group where nobody sees colours, and of `council` itself
+# --- The help of a group where no colours are seen, and of `council` itself
 
 
 class PanelGroup(TyperGroup):
-    """A group of commands that lists them with whole summaries in plain help."""
+    """A group of commands, named by `words`; it lists them with whole summaries in plain help."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names alone; Typer would make every command for them."""
+    words = ""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return one command, made now; old names are found, and not listed."""
         del ctx
-        return list(self.commands)
+        is_known = cmd_name in options.names(self.words, hidden=True)
+        return _made(f"{self.words} {cmd_name}".strip()) if is_known else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list of all commands."""
@@ -64,41 +67,8 @@ def whole() -> FrontGroup:
     made.callback()(_root)
     group: Any = typer.main.get_command(made)
     group.rich_markup_mode = _markup()
-    group.commands = Commands("")
+    group.commands = dict.fromkeys(options.names(""))
     return group  # type: ignore[no-any-return]
-
-
-class Commands(MutableMapping[str, Any]):
-    """The commands of one group, by their last words; "" is `council` itself.
-
-    Old names are found, and not listed.
-    """
-
-    def __init__(self, group: str) -> None:
-        self._group = group
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, word: str) -> Any:
-        if word not in self._made:
-            if word not in self:
-                raise KeyError(word)
-            self._made[word] = _made(f"{self._group} {word}".strip())
-        return self._made[word]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(options.names(self._group))
-
-    def __len__(self) -> int:
-        return len(options.names(self._group))
-
-    def __contains__(self, word: object) -> bool:
-        return word in options.names(self._group, hidden=True)
-
-    def __setitem__(self, word: str, command: Any) -> None:
-        self._made[word] = command
-
-    def __delitem__(self, word: str) -> None:
-        del self._made[word]
 
 
 def _made(name: str) -> Any:
@@ -106,13 +76,15 @@ def _made(name: str) -> Any:
     if not options.is_group(name):
         found = options.command(name)
         return typer_command(found, lambda values: call(found, values))
-    return PanelGroup(
+    group = PanelGroup(
         name=name.rpartition(" ")[2],
-        commands=Commands(name),  # type: ignore[arg-type]
+        commands=dict.fromkeys(options.names(name)),  # type: ignore[arg-type]
         help=options.ROWS[name].summary,
         no_args_is_help=True,
         rich_markup_mode=_markup(),
     )
+    group.words = name
+    return group
 
 
 def typer_command(command: Command, run: Callable[[dict[str, Any]], int]) -> TyperCommand:

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from council.cli.edge import Output
-from council.cli.message_streams import Given, answer_each, as_json, batches, is_alone
-from council.cli.views import as_text
+from council.cli.message_streams import Given, answer_each, batches, is_alone
+from council.cli.screens import as_text
 from council.core.errors import InvalidInputError, NotFoundError
+from council.core.plain_text import json_text
 from council.wire.codes import CODES
 from council.wire.explanation import (
     card,
@@ -81,7 +82,7 @@ def explained(
         code = 0 if is_text else InvalidInputError.exit_code
         record = explain(found, lang)
         if json:
-            return [as_json(record)], [], code
+            return [json_text(record)], [], code
         shown = as_text(_message(record, found, lang)).rstrip("\n")
         return [shown if is_alone(what) else f"{shown}\n"], [], code
 

@@ -31,7 +31,8 @@ from council.wire.log_lines import parse_log_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from council.operations.place import Place
+    from typing import Any
+
     from council.operations.protocol.exchanging import Sent
     from council.operations.protocol.waiting import Asked
 
@@ -41,38 +42,24 @@ _MOST_LETTERS = 1000
 _LONGEST_WAIT = "1h"
 
 
-def msg_send(
-    place: Place,
-    message: str,
-    user: str,
-    file: str,
-    complexity: str,
-    caps: str,
-    priority: str,
-    ctx: str,
-    wait: bool,
-    timeout: str,
-    lang: str,
-) -> Output:
+def msg_send(place: Place, message: str, user: str, wait: bool, values: dict[str, Any]) -> Output:
     """Send a line to whom it names, or a request of yours to the orchestrator."""
     most = place.settings.max_text_bytes
-    longest = parse_duration(timeout or _LONGEST_WAIT)
-    options = (complexity, caps, priority, ctx, lang)
-    if message and (user or any(options)):
+    longest = parse_duration(values["timeout"] or _LONGEST_WAIT)
+    options = ("complexity", "caps", "priority", "ctx", "lang")
+    if message and (user or any(values[one] for one in options)):
         raise UsageError("a line says all that itself", "give a line, or --user TEXT")
     if message:
-        text = read_text(message, "", most).rstrip("\r\n")
-        done = send_line(place, text)
+        done = send_line(place, read_text(message, "", most).rstrip("\r\n"))
     else:
-        text = read_text(user, file, most)
         done = request(
             place,
-            text.strip(),
-            caps=tuple(listed(caps)),
-            complexity=complexity or DEFAULT_COMPLEXITY,
-            priority=priority or "P1",
-            context=ctx,
-            lang=lang,
+            read_text(user, values["file"], most).strip(),
+            caps=tuple(listed(values["caps"])),
+            complexity=values["complexity"] or DEFAULT_COMPLEXITY,
+            priority=values["priority"] or "P1",
+            context=values["ctx"],
+            lang=values["lang"],
         )
     if done.outcome == "refused" or not done.context:
         return _sent(done)
@@ -91,7 +78,7 @@ def _sent(done: Sent) -> Output:
         said += f", {' '.join(one for one in (done.code, done.reason) if one)}"
     lines = [plain_line(said), *(plain_line(f"  {one}") for one in done.answers)]
     code = _REFUSED if done.outcome == "refused" else 0
-    return Output(record=done.to_record(), text="\n".join(lines), code=code)
+    return Output(record=done, text="\n".join(lines), code=code)
 
 
 def _waited(place: Place, done: Sent, longest_s: float) -> Output:
@@ -137,7 +124,7 @@ def msg_inbox(place: Place, as_: str, ctx: str, last: str) -> Output:
         f"{plain_line(f'{one.priority} {one.at} {one.sender}')}: {indented(one.text, '    ')}"
         for one in letters
     ]
-    record = {"letters": [one.to_record() for one in letters]}
+    record = {"letters": letters}
     return Output(record=record, text="\n".join(lines) or "nothing was sent")
 
 

@@ -1,20 +1,23 @@
-"""Messages as a command gets them: one as argument, or any number from standard input.
+"""Messages as a command gets them and speaks of them: one as argument, or any number from stdin.
 
-A stream is answered as it comes, in memory that does not grow with it.
+A stream is answered as it comes, in memory that does not grow with it. What people are told is
+each fault in one line with what to do, and pages.
 
-Source: `cli.md` sections 1 and 2.
+Source: PR-001, PR-003, PR-592, `cli.md` sections 1 and 2.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from council.cli.edge import shown
 from council.core.errors import InvalidInputError, UsageError
-from council.core.plain_text import json_text
+from council.wire import word_texts
+from council.wire.codes import meaning_of
+from council.wire.forms import NAMES
 from council.wire.messages import Splitter, parse, unreadable
 from council.wire.parsed import Parsed
 
@@ -144,13 +147,8 @@ def numbered(lines: Iterable[str], given: Given, *, alone: bool) -> list[str]:
 
 
 def is_alone(argument: str | None) -> bool:
-    """Tell whether a command got its one message as argument."""
+    """Return true if a command got its one message as argument."""
     return argument is not None and argument != "-"
-
-
-def as_json(record: Any) -> str:
-    """Return one JSON object as one line."""
-    return json_text(record)
 
 
 def forced_version(option: str) -> str | None:
@@ -166,3 +164,164 @@ def forced_version(option: str) -> str | None:
     if option.upper() not in (*VERSIONS, "V5D"):
         raise UsageError(f"no protocol version {option!r}", f"it is one of {', '.join(VERSIONS)}")
     return option.upper()
+
+
+_SHOWN_CHARS = 40
+_LONG_ID = "MSG_ and digits, such as MSG_01"
+_LONG_TASK = "TASK_ and digits, such as TASK_01"
+_PRIORITY = "P0, P1, P2 or -"
+_STATE = "N, R, D, F, X or -"
+_DATA = "some text without | and >"
+
+# What belongs into a segment, by the version and the name of the segment.
+_WANTED: dict[str, dict[str, str]] = {
+    "V1": {"MSG": "[MSG_ and digits], such as [MSG_01]"},
+    "V2": {
+        "MSG": _LONG_ID,
+        "ROLE": "O or W; only O begins a task",
+        "TYPE": "one of R S C U A E",
+        "TASK": f"{_LONG_TASK}; - only where TYPE is A",
+        "DATA": "some text; where TYPE is E a code first, such as E01:config.json",
+    },
+    "V3": {
+        "MSG": _LONG_ID,
+        "ROUTE": "FROM>TO, such as O1>W1 or O1>*",
+        "TYPE": "one of R S C U A E B",
+        "TASK": f"{_LONG_TASK}, or -",
+        "PRI": _PRIORITY,
+        "STATE": _STATE,
+        "DATA": f"{_DATA}; where TYPE is E a code first, such as E01:config.json",
+    },
+    "V4": {
+        "MSG": "M1 to M9999",
+        "ROUTE": "FROM>TO, such as O1>W1, O1>G1, O1>W* or O1>*",
+        "TYPE": "one of R S C U A E B H",
+        "TASK": "T1 to T999, or -",
+        "PRI": _PRIORITY,
+        "STATE": _STATE,
+        "ERR": "E01 to E99, or -",
+        "DATA": f"{_DATA}, at most 200 characters",
+    },
+    "V5": {
+        "MSG": "M0 to M9999",
+        "ROUTE": "FROM>TO, such as O1>W1, W1>W2, O1>* or O1>User",
+        "TYPE": "one of R S E C U A B H D J L K X",
+        "TID": "T0 to T999, or -",
+        "PRI": _PRIORITY,
+        "STATE": _STATE,
+        "ERR": "E00 to E99, or -",
+        "DEPTH": "0 to 5; from 4 on with reason= in DATA",
+        "CTX": "S and up to 7 small letters or digits, such as S1, or -",
+        "BUDGET": "B and up to 4 digits, such as B500, or -",
+        "DATA": f"{_DATA}, at most 200 characters",
+    },
+}
+_WANTED["V5D"] = {
+    **_WANTED["V4"],
+    "AUTH": "SID:NONCE:SIG, such as S1:A3F2:1D4FF958, or -",
+    "TRACE": "X1:M1:12345, or -",
+}
+# V1 names rules, not segments.
+_WANTED_BY_RULE = {
+    "V1-2": "the lines FROM, TO, TYPE, TASK (if any), DATA, in this order",
+    "V1-3": "a value in each line; only the DATA of an ACK may be empty",
+    "V1-4": "ORCHESTRATOR and WORKER, one as FROM and one as TO",
+    "V1-5": "TYPE as one of REQ RES CLR UPD ACK ERR",
+    "V1-6": f"TASK as {_LONG_TASK}",
+    "V1-7": "a code first in the DATA of an ERR, such as E01:config.json",
+    "V1-8": "REQ only from ORCHESTRATOR; a WORKER answers",
+    "V5-signed": "less in DATA: with auth=SID:NONCE:SIG it may have 200 characters",
+    "V5-options": "opt1= to opt4= in DATA, two to four options of one to three words each",
+    "state": "agents, tasks, contexts and references that exist",
+    "auth": "auth=SID:NONCE:SIG in DATA, made by: council msg sign",
+    "W_ACK_EMPTY": "a word in DATA, such as ok",
+    "W_TASK_MISSING": _LONG_TASK,
+    "W_DATA_TRUNCATED": "at most 200 characters in DATA, and what is longer as #REF:ID",
+    "W_UNKNOWN_ERR": "a code of the table of its version",
+    "W_ERR_MISSING": "the code of the error",
+    "W_ERR_ON_NON_ERROR": "- here, or E as TYPE",
+    "W_NONCANONICAL": "the number without leading zeros",
+    "W_DEPTH_DASH": "0 to 5",
+    "W_DEPTH_EXCEPTIONAL": "0 to 3, or reason= in DATA",
+}
+
+
+def fault_line(version: str, fault: Mapping[str, Any], told: Parsed | None = None) -> str:
+    """Return one fault in one line: what, where, and what to write instead.
+
+    Args:
+        version: The version whose code it is.
+        fault: Code, rule and segment; `named`, if it names what does not exist.
+        told: The reading it was found in, if there is one.
+    """
+    segment, rule = fault["segment"], fault["rule"]
+    names = NAMES[version]
+    where = f" in segment {segment} {names[segment - 1]}" if segment else ""
+    if segment and told and told.segments:
+        where += f" {_short(told.segments[segment - 1])}"
+    table = "V2" if version == "V1" else version
+    means = meaning_of(fault["code"], "V4" if table == "V5D" else table) or "not valid"
+    if fault.get("named"):
+        means = f"{means} {_short(fault['named'])}"
+    if rule.startswith("W_"):
+        means = f"{means}: {word_texts.WARNINGS[rule][0]}"
+    return f"{fault['code']}{where}: {means} (rule {rule}; write {_wanted(version, fault, told)})"
+
+
+def _wanted(version: str, fault: Mapping[str, Any], told: Parsed | None) -> str:
+    segment, rule = fault["segment"], fault["rule"]
+    if rule in _WANTED_BY_RULE:
+        return _WANTED_BY_RULE[rule]
+    if segment:
+        return _WANTED[version].get(NAMES[version][segment - 1], "another value")
+    if rule == f"{version}-1":
+        found = f", not {told.text.count('|') + 1}" if told else ""
+        return f"{len(NAMES[version])} segments{found}: {'|'.join(NAMES[version])}"
+    return "one message in UTF-8 without control characters, of the length that is allowed"
+
+
+def _short(value: str) -> str:
+    return repr(value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "…")
+
+
+def fault_lines(found: Parsed) -> list[str]:
+    """Return every fault of a reading, in checklist order."""
+    return [
+        fault_line(found.version, {**fault.to_record(), "named": fault.named}, found)
+        for fault in found.errors
+    ]
+
+
+def warning_lines(found: Parsed) -> list[str]:
+    """Return every warning of a reading, with the segment it is about."""
+    if found.errors:
+        return []
+    names = NAMES[found.version]
+    return [
+        f"warning {note.name} in segment {note.segment} {names[note.segment - 1]}: "
+        f"{word_texts.WARNINGS[note.name][0]}"
+        for note in found.notes
+    ]
+
+
+def heading(found: Parsed) -> str:
+    """Return the version of a reading and how it stands."""
+    return f"{found.version} {word_texts.STANDINGS[found.version][0]}"
+
+
+def fields_page(found: Parsed) -> str:
+    """Return the fields of a valid message, one a line; what is unused is left out."""
+    shown = {
+        name: _joined(value)
+        for name, value in found.fields.items()
+        if value not in (None, "", [], {})
+    }
+    width = max(map(len, shown))
+    rows = [f"  {name:{width}}  {value}" for name, value in shown.items()]
+    return "\n".join([heading(found), *rows]) + "\n"
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={one}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

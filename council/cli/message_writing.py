@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from council.cli.message_streams import (
     Given,
     answer_each,
-    as_json,
     batches,
     complain,
+    fault_line,
     forced_version,
     is_alone,
     numbered,
     say,
 )
-from council.cli.message_words import fault_line
 from council.core.errors import (
     ConversionRefusedError,
     CouncilError,
@@ -33,7 +32,7 @@ from council.core.errors import (
     UsageError,
 )
 from council.core.nesting import read_json
-from council.core.plain_text import estimated_tokens
+from council.core.plain_text import estimated_tokens, json_text
 from council.operations.delegation.permitted import permitted
 from council.operations.place import Place
 from council.operations.protocol.messages import Sidecar, most_bytes, publish_all, shortened_fields
@@ -46,26 +45,18 @@ _INVALID = InvalidInputError.exit_code
 _REFUSED = RefusedError.exit_code
 
 
-def msg_build(
-    place: Place | None,
-    fields: list[str],
-    version: str,
-    minimal: bool,
-    pid: str,
-    parts: bool,
-    json: bool,
-) -> int:
+def msg_build(place: Place | None, fields: list[str], values: dict[str, Any]) -> int:
     """Write a message of its fields; what is left out is filled in."""
-    if parts and pid:
+    if values["parts"] and values["pid"]:
         raise UsageError("a message in parts names no parent", "leave out --parts or --pid")
-    forced = forced_version(version)
-    options = Writing(minimal, parent_id(pid) if pid else "", parts)
+    forced = forced_version(values["version"])
+    options = {**values, "pid": parent_id(values["pid"]) if values["pid"] else ""}
     if fields and fields != ["-"]:
-        lines, notes, code = _built(lambda: (_fields_of(fields), forced), options, json, place)
-        return answer_each([[Given(1, b"", False)]], lambda _: (lines, notes, code))
+        built = _built(lambda: (_fields_of(fields), forced), options, place)
+        return answer_each([[Given(1, b"", False)]], lambda _: built)
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
-        return _built(lambda: _record_of(given, forced), options, json, place)
+        return _built(lambda: _record_of(given, forced), options, place)
 
     return answer_each(batches(None, most_bytes(place), "V5"), answer)
 
@@ -100,26 +91,26 @@ def _record_of(given: Any, forced: str | None) -> tuple[dict[str, Any], str | No
     return record, forced
 
 
-class Writing(NamedTuple):
-    """How messages are to be built; `pid` is "" for none."""
-
-    minimal: bool
-    pid: str
-    parts: bool
-
-
 def _built(
     told: Callable[[], tuple[dict[str, Any], str | None]],
-    options: Writing,
-    json: bool,
+    options: dict[str, Any],
     place: Place | None,
 ) -> tuple[list[str], list[str], int]:
     """Build one message; in a workspace, what DATA has no room for is published before."""
-    version = "V5"
+    version, json = "V5", options["json"]
+    published: list[str] = []
     try:
         fields, wanted = told()
         version = wanted or "V5"
-        texts, published = _texts(fields, version, options, place)
+        minimal, pid = options["minimal"], options["pid"]
+        if options["parts"]:
+            texts = build_parts(fields, version, minimal=minimal)
+        elif place is None:
+            texts = [build_one(fields, version, minimal=minimal, pid=pid)]
+        else:
+            short, moved = shortened_fields(fields, version, pid)
+            texts = [build_one(short, version, minimal=minimal, pid=pid)]
+            published = publish_all(place, moved)
         "".join(texts).encode("utf-8")
     except UnicodeEncodeError:
         return _failed(InvalidInputError("a field is no text", "write it in UTF-8"), version, json)
@@ -128,23 +119,8 @@ def _built(
     notes = [f"published {one}: DATA had no room for it" for one in published]
     if json:
         more = {"artifacts": published} if published else {}
-        return [as_json({"text": one, "version": version, **more}) for one in texts], notes, 0
+        return [json_text({"text": one, "version": version, **more}) for one in texts], notes, 0
     return [f"{one}\n" if version == "V1" else one for one in texts], notes, 0
-
-
-def _texts(
-    fields: dict[str, Any], version: str, options: Writing, place: Place | None
-) -> tuple[list[str], list[str]]:
-    """Return the messages that say what the fields say, and the ids of what was published."""
-    minimal, pid, parts = options
-    if parts:
-        return build_parts(fields, version, minimal=minimal), []
-    if place is None:
-        return [build_one(fields, version, minimal=minimal, pid=pid)], []
-
-    short, moved = shortened_fields(fields, version, pid)
-    text = build_one(short, version, minimal=minimal, pid=pid)
-    return [text], publish_all(place, moved)
 
 
 def _failed(
@@ -155,26 +131,18 @@ def _failed(
         notes = [fault_line(version, fault, found) for fault in error.faults]
     else:
         notes = [f"{error.message} ({error.hint})" if error.hint else error.message]
-    lines = [as_json({"error": error.to_record()})] if json else []
+    lines = [json_text({"error": error.to_record()})] if json else []
     return lines, notes, error.exit_code
 
 
-def msg_convert(
-    place: Place | None,
-    message: str | None,
-    to: str,
-    lossy: bool,
-    structural: bool,
-    sidecar: str,
-    size: bool,
-    version: str,
-    json: bool,
-) -> int:
+def msg_convert(place: Place | None, message: str | None, values: dict[str, Any]) -> int:
     """Write messages in another version; tell what is lost, or why it cannot be."""
-    target, forced = forced_version(to) or "", forced_version(version)
+    lossy, structural = values["lossy"], values["structural"]
+    json, size = values["json"], values["size"]
+    target, forced = forced_version(values["to"]) or "", forced_version(values["version"])
     if target == "V5D":
         raise UsageError("nothing is written in V5D", "it is a draft; write V5")
-    kept = Sidecar(permitted(sidecar, os.environ, writing=True), target)
+    kept = Sidecar(permitted(values["sidecar"], os.environ, writing=True), target)
     alone = is_alone(message)
     sizes = [0, 0]
 
@@ -190,7 +158,7 @@ def msg_convert(
         sizes[1] += after
         if json:
             told = {"size": {"before": before, "after": after}} if size else {}
-            return [as_json({**made.to_record(), **told})], [], 0
+            return [json_text({**made.to_record(), **told})], [], 0
         lost = [f"lost: {', '.join(made.losses)}"] if made.losses else []
         text = f"{made.text}\n" if target == "V1" and not alone else made.text
         return [text], numbered(lost, given, alone=alone), 0
@@ -220,7 +188,7 @@ def msg_sign(
         except (InvalidMessageError, RefusedError, UsageError) as error:
             lines, notes, code = _failed(error, "V5", json, found)
             return lines, numbered(notes, given, alone=is_alone(message)), code
-        return [as_json(made.to_record()) if json else made.text], [], 0
+        return [json_text(made.to_record()) if json else made.text], [], 0
 
     return answer_each(batches(message, most_bytes(place), "V5"), answer)
 
@@ -235,7 +203,7 @@ def msg_verify(place: Place, message: str | None, key_file: str, json: bool) -> 
         notes: list[str] = []
         for given, found, verdict in zip(batch, readings, verdicts, strict=True):
             if json:
-                out.append(as_json(verdict.to_record()))
+                out.append(json_text(verdict.to_record()))
             elif verdict.used:
                 out.append(f"valid: {':'.join(verdict.used)}")
             else:

@@ -16,14 +16,17 @@ from council.cli.edge import Output
 from council.cli.message_streams import (
     Given,
     answer_each,
-    as_json,
     batches,
+    fault_lines,
+    fields_page,
     forced_version,
+    heading,
     is_alone,
     numbered,
+    warning_lines,
 )
-from council.cli.message_words import fault_lines, fields_page, heading, warning_lines
 from council.core.errors import InvalidInputError, NotFoundError, UsageError
+from council.core.plain_text import json_text
 from council.operations.place import Place
 from council.operations.protocol.messages import language_of, most_bytes
 from council.operations.protocol.payloads import known_of
@@ -36,76 +39,46 @@ from council.wire.replies import reply_to_fault
 _INVALID = InvalidInputError.exit_code
 
 
-def msg_parse(
-    place: Place | None, message: str | None, version: str, strict: bool, json: bool
-) -> int:
+def msg_parse(place: Place | None, values: dict[str, Any]) -> int:
     """Read messages of any version; tell their fields, or every fault at once."""
-    return _judged(place, message, version, strict, json, fields_page)
+    return _judged(place, values, fields_page)
 
 
-def msg_validate(
-    place: Place | None,
-    message: str | None,
-    version: str,
-    strict: bool,
-    reply: bool,
-    known: bool,
-    json: bool,
-) -> int:
+def msg_validate(place: Place | None, reply: bool, values: dict[str, Any]) -> int:
     """Check messages against the checklist of their version."""
-
-    def said(found: Any) -> str:
-        return "" if reply else f"valid: {heading(found)}"
-
-    return _judged(place, message, version, strict, json, said, reply=reply, known=known)
+    return _judged(place, values, lambda found: "" if reply else f"valid: {heading(found)}")
 
 
-def _judged(
-    place: Place | None,
-    message: str | None,
-    version: str,
-    strict: bool,
-    json: bool,
-    said: Callable[[Any], str],
-    *,
-    reply: bool = False,
-    known: bool = False,
-) -> int:
+def _judged(place: Place | None, values: dict[str, Any], said: Callable[[Any], str]) -> int:
     """Read messages and print each as it comes: `said` of a valid one, or its faults.
 
-    With `known` it is a fault to name an agent, a task or a reference that the workspace
+    With `--known` it is a fault to name an agent, a task or a reference that the workspace
     does not know.
 
     Raises:
         NotFoundError: The workspace is asked for, and there is none.
     """
-    forced = forced_version(version)
+    forced, message, strict = forced_version(values["version"]), values["message"], values["strict"]
+    reply, known = values.get("reply", False), values.get("known", False)
     alone = is_alone(message)
     if known and place is None:
         raise NotFoundError("no council workspace here or above; run: council init")
 
     def answer(given: Given) -> tuple[list[str], list[str], int]:
         parsed = given.read(forced)
-        found = validate(parsed, strict=strict, context=_known(place if known else None, parsed))
+        context = known_of(place, parsed) if known and place and not parsed.errors else None
+        found = validate(parsed, strict=strict, context=context)
         code = _INVALID if found.errors else 0
         text = reply_to_fault(found) if reply else None
-        if json:
+        if values["json"]:
             record = found.to_record()
-            return [as_json({**record, "reply": text} if reply else record)], [], code
+            return [json_text({**record, "reply": text} if reply else record)], [], code
         notes = numbered([*fault_lines(found), *warning_lines(found)], given, alone=alone)
         shown = (text or "") if found.errors else said(found)
         parted = "\n" if "\n" in shown and not alone and not shown.endswith("\n") else ""
         return ([shown.removesuffix("\n") + parted] if shown else []), notes, code
 
     return answer_each(batches(message, most_bytes(place), forced), answer)
-
-
-def _known(here: Place | None, parsed: Any) -> Any:
-    """Return what exists in the workspace that was asked for; None leaves it unasked."""
-    if here is None or parsed.errors:
-        return None
-
-    return known_of(here, parsed)
 
 
 def msg_lint(place: Place | None, message: str | None, version: str, lang: str) -> Output:
@@ -170,7 +143,7 @@ def _messages_compared(before: str, after: str) -> Output:
     lines = [
         f"{name}: {_or_dash(old)} → {_or_dash(new)}" for name, old, new in found.differences
     ] or ["the same"]
-    return Output(record=found.to_record(), text="\n".join(lines))
+    return Output(record=found, text="\n".join(lines))
 
 
 def _or_dash(value: object) -> str:

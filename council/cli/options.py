@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # The modules of commands that programs call all day; the small parser is for all in them.
 _HOT = frozenset(("hot_commands", "turns", "delegation"))
+# It reads the commands of these, too, where Typer would understand them alike.
+_ALIKE = frozenset(("glance",))
 _GLOBAL_WITH_VALUE = frozenset(("--root", "--now", "--name", "--as", "--lang"))
 _EVERYWHERE = ("ROOT NOW JSON",)
 _FURTHER_IN = "\n        "
@@ -88,7 +90,8 @@ def _rows() -> dict[str, Row]:
         elif first == "in":
             module = rest
         else:
-            head, _, summary = line.partition("  ")
+            told, _, example = line.partition("  $ ")
+            head, _, summary = told.partition("  ")
             head, *marks = head.split(", ")
             name, _, same_as = head.partition(" = ")
             rows[name] = Row(
@@ -98,7 +101,7 @@ def _rows() -> dict[str, Row]:
                 hidden="hidden" in marks or bool(same_as),
                 summary=summary,
                 same_as=same_as,
-                lines=[],
+                lines=[f"$ council {name} {example}"] if example else [],
             )
     return rows
 
@@ -206,10 +209,15 @@ def _option(line: str) -> Option:
 
 
 def hot_name(argv: list[str]) -> str:
-    """Return the name of the hot command that a command line begins with, "" for none."""
+    """Return the name of the command for the small parser that a line begins with, "" for none."""
     name = " ".join(argv[: words_of_name(argv)])
     row = ROWS.get(name)
-    return name if row and row.module in _HOT and not row.same_as else ""
+    return name if row and row.module in _HOT | _ALIKE and not row.same_as else ""
+
+
+def is_refused_by_typer(command: Command) -> bool:
+    """Return true if what the small parser refuses is for Typer to refuse, or to understand."""
+    return command.module in _ALIKE
 
 
 def hoisted(argv: list[str]) -> list[str]:
@@ -270,7 +278,8 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
             texts += reversed(left)
             break
         if option is None:
-            if word.startswith("-") and word != "-" and " " not in word:
+            is_text = " " in word and command.module in _HOT
+            if word.startswith("-") and word != "-" and not is_text:
                 raise _wrong(command, f"No such option: {flag}")
             texts.append(word)
         elif option.is_flag:

@@ -7,11 +7,13 @@ Source: `cli.md` sections 2 and 3, PR-404, PR-405, PR-421, PR-504 to PR-518, PR-
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from council.cli.drawing import rows_text
 from council.cli.edge import Output
+from council.cli.glance import ago
 from council.cli.options import listed, whole_number
-from council.cli.views import ago, rows_text
 from council.core.errors import NotFoundError, UsageError
 from council.core.plain_text import plain_line
 from council.core.protocol.messages import inline, is_inline
@@ -25,39 +27,31 @@ from council.operations.protocol.registry import change_group, declare, tell_liv
 from council.operations.protocol.registry import join as register
 from council.operations.protocol.registry import leave as take_out
 from council.operations.protocol.registry_changes import not_registered, registry_of
-from council.operations.protocol.registry_looks import Found, protocol_id_of, weigh, whom
+from council.operations.protocol.registry_looks import protocol_id_of, weigh, whom
 from council.operations.protocol.registry_looks import query as look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from council.operations.protocol.registry_changes import Done
 
 _ROLES = {"orchestrator": "O", "worker": "W", "router": "R", "o": "O", "w": "W", "r": "R"}
 _VERSIONS = ("V4", "V5")
 
 
-def agent_join(
-    place: Place,
-    who: str,
-    as_: str,
-    role: str,
-    caps: str,
-    desc: str,
-    max_depth: str,
-    version: str,
-    fallback: str,
-) -> Output:
+def agent_join(place: Place, who: str, as_: str, caps: str, values: dict[str, Any]) -> Output:
     """Give an agent its protocol id: the one it proposes, or the next free one."""
     proposed, agent = whom(place, who, as_)
     wish = Joining(
         proposed=proposed,
-        role=_role(role, proposed),
+        role=_role(values["role"], proposed),
         agent=agent,
         capabilities=tuple(dict.fromkeys(listed(caps))) if caps else None,
-        description=_line(desc),
-        max_depth=whole_number(max_depth, "--max-depth", 6) or None,
-        version=_version(version, "--version"),
-        fallback=_version(fallback, "--fallback"),
+        description=_line(values["desc"]),
+        max_depth=whole_number(values["max_depth"], "--max-depth", 6) or None,
+        version=_version(values["version"], "--version"),
+        fallback=_version(values["fallback"], "--fallback"),
     )
     return _done(register(place, wish))
 
@@ -95,7 +89,7 @@ def _done(done: Done, note: str = "") -> Output:
         about = f"{done.id} ({entry.agent})"
     lines = [f"{about}: {done.outcome.replace('-', ' ')}", *(f"  {one}" for one in done.answers)]
     notes = [f"council: {note}"] if note else []
-    return Output(record=done.to_record(), text="\n".join(lines), notes=notes)
+    return Output(record=done, text="\n".join(lines), notes=notes)
 
 
 def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
@@ -108,7 +102,7 @@ def agent_leave(place: Place, who: str, reason: str, as_: str) -> Output:
 def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
     """Declare what an agent can do, or show it; without an agent, the standard capabilities."""
     if not (who or as_):
-        return _standard()
+        return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
     about, wanted = (as_, who) if as_ and not is_protocol_id(who) else (who or as_, "")
     one = protocol_id_of(place, about)
     wanted = capabilities or wanted
@@ -121,25 +115,54 @@ def agent_caps(place: Place, who: str, capabilities: str, as_: str) -> Output:
     return Output(record=record, text="\n".join(entry.capabilities) or "none declared")
 
 
-def _standard() -> Output:
-    return Output(record={"standard": list(CAPABILITIES)}, text="\n".join(CAPABILITIES))
-
-
 def agent_query(place: Place, pattern: str, status: str, filter: str) -> Output:
     """List who takes part in the protocol: ids, agents, status, load, capabilities."""
     found = look(place, filter or pattern, status)
-    return Output(record=found.to_record(), text=query_text(found, place.now()))
+    if not found.entries:
+        return Output(record=found, text="nobody fits; next: council agent join --as AGENT")
+    rows = [
+        (
+            one.id,
+            one.agent or ("coordinator" if one.id == "O1" else "-"),
+            role_word(one.id),
+            str(one.status),
+            f"{one.load}%" if one.alive_at else "-",
+            one.version,
+            ", ".join(one.capabilities) or "-",
+        )
+        for one in found.entries
+    ]
+    columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
+    lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
+    groups = sorted(found.registry.groups.items())
+    lines += [plain_line(f"{name}: {' '.join(many)}") for name, many in groups]
+    return Output(record=found, text="\n".join(lines))
 
 
 def agent_liveness(place: Place, who: str, load: str, queue: str, as_: str) -> Output:
     """Say that an agent is alive, with load and queue; without --load, show who is."""
     if not load and not queue:
         found = look(place, protocol_id_of(place, who or as_) if who or as_ else "*")
-        return Output(record=found.to_record(), text=liveness_text(found, place.now()))
+        now = place.now()
+        rows = [
+            (
+                one.id,
+                one.agent or "-",
+                str(one.status),
+                f"{one.load}%" if one.alive_at else "-",
+                one.queue if one.alive_at else "-",
+                ago(now, one.seen_at) if one.seen_at else "never",
+                "yes" if one.watched else "no",
+            )
+            for one in found.entries
+        ]
+        columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
+        text = rows_text(columns, rows, whole=("id", "agent", "status"))
+        return Output(record=found, text=text)
     percent, waiting = _count(load, "--load"), _count(queue, "--queue")
     done = tell_liveness(place, protocol_id_of(place, who or as_), percent, waiting)
     output = _done(done, note=f"warning: {done.reason}" if done.reason else "")
-    return output.copy(record={**output.record, "warning": done.reason or None})
+    return output.copy(record={**done.to_record(), "warning": done.reason or None})
 
 
 def _count(text: str, option: str) -> int:
@@ -157,8 +180,28 @@ def agent_select(
     if not wanted:
         raise UsageError("no capability was named", "such as: council agent select plan")
     found = weigh(place, wanted, depth=_count(depth, "--depth"), threshold=_share(threshold))
-    many = whole_number(count, "--count", 99) or 1
-    return selection_output(found, many, explain=explain, now=place.now())
+    chosen = found.first(whole_number(count, "--count", 99) or 1)
+    record: dict[str, object] = {
+        "required": list(found.required),
+        "threshold": found.threshold,
+        "selected": list(chosen),
+        "order": list(found.order),
+        "candidates": found.candidates,
+    }
+    text = _explained(found, chosen, place.now()) if explain else "\n".join(chosen)
+    if chosen:
+        return Output(record=record, text=text)
+    needed = ", ".join(found.required) or "it"
+    refused = NotFoundError(
+        f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
+    )
+    notes = [f"council: {refused.message} ({refused.hint})"]
+    return Output(
+        record={**record, "error": refused.to_record()},
+        text=text,
+        notes=notes,
+        code=refused.exit_code,
+    )
 
 
 def _share(text: str) -> float | None:
@@ -199,82 +242,10 @@ def agent_group_list(place: Place) -> Output:
     return Output(record={"groups": groups}, text="\n".join(lines) or none)
 
 
-_NOBODY = "nobody fits; next: council agent join --as AGENT"
-
-
-def query_text(found: Found, now: datetime) -> str:
-    """Return who was found, one a line."""
-    if not found.entries:
-        return _NOBODY
-    rows = [
-        (
-            one.id,
-            one.agent or ("coordinator" if one.id == "O1" else "-"),
-            role_word(one.id),
-            str(one.status),
-            f"{one.load}%" if one.alive_at else "-",
-            one.version,
-            ", ".join(one.capabilities) or "-",
-        )
-        for one in found.entries
-    ]
-    columns = ("id", "agent", "role", "status", "load", "speaks", "capabilities")
-    lines = [rows_text(columns, rows, whole=("id", "agent", "status")).rstrip("\n")]
-    groups = sorted(found.registry.groups.items())
-    lines += [plain_line(f"{name}: {' '.join(many)}") for name, many in groups]
-    del now
-    return "\n".join(lines)
-
-
-def liveness_text(found: Found, now: datetime) -> str:
-    """Return who is alive: load, queue, last sign of life."""
-    rows = [
-        (
-            one.id,
-            one.agent or "-",
-            str(one.status),
-            f"{one.load}%" if one.alive_at else "-",
-            one.queue if one.alive_at else "-",
-            ago(now, one.seen_at) if one.seen_at else "never",
-            "yes" if one.watched else "no",
-        )
-        for one in found.entries
-    ]
-    columns = ("id", "agent", "status", "load", "queue", "last sign of life", "watched")
-    return rows_text(columns, rows, whole=("id", "agent", "status"))
-
-
-def selection_output(found: Selection, count: int, *, explain: bool, now: datetime) -> Output:
-    """Say who would get a task; with `explain`, why everybody else would not."""
-    chosen = found.first(count)
-    record: dict[str, object] = {
-        "required": list(found.required),
-        "threshold": found.threshold,
-        "selected": list(chosen),
-        "order": list(found.order),
-        "candidates": [one.to_record() for one in found.candidates],
-    }
-    text = explained(found, count, now) if explain else "\n".join(chosen)
-    if chosen:
-        return Output(record=record, text=text)
-    needed = ", ".join(found.required) or "it"
-    nobody = NotFoundError(
-        f"nobody fits {needed}", "see why: council agent select CAPS --explain; or: agent query"
-    )
-    notes = [f"council: {nobody.message} ({nobody.hint})"]
-    return Output(
-        record={**record, "error": nobody.to_record()},
-        text=text,
-        notes=notes,
-        code=nobody.exit_code,
-    )
-
-
-def explained(found: Selection, count: int, now: datetime) -> str:
+def _explained(found: Selection, chosen: Sequence[str], now: datetime) -> str:
     """Return every candidate with what speaks for it, the best first."""
     if not found.candidates:
         return "there are no workers; next: council agent join --as AGENT"
-    chosen = found.first(count)
     rows = []
     for weighed in found.candidates:
         one = weighed.candidate

@@ -7,16 +7,15 @@ Source: `cli.md` sections 2 and 3 (document 001), DG-136, DG-137.
 
 from __future__ import annotations
 
-from textwrap import wrap
-
+from council.cli.drawing import folded_lines
 from council.cli.edge import Output, read_text
 from council.cli.options import listed
-from council.core.errors import CouncilError, UsageError
+from council.core.errors import UsageError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.plain_text import plain_line, plain_text
 from council.core.rooms.channel_records import shown
-from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, ChannelStep, Message
+from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, Message
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
 from council.operations.rooms.channels import CREATABLE, change_members, change_mode
@@ -77,12 +76,41 @@ def channel_mode(place: Place, channel: str, mode: str) -> Output:
 
 def channel_show(place: Place, channel: str, last: int) -> Output:
     """Show a channel: who is in it, who has the floor and why, what was said last."""
-    return shown_output(standing(place, channel, messages=last))
+    found = standing(place, channel, messages=last)
+    made = found.channel
+    record = {
+        **shown(made),
+        "messages": [_message_record(one, found.origins) for one in found.messages],
+        "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
+    }
+    head = made.name if found.is_known else f"{made.name} (nobody has used it yet)"
+    lines = [plain_line(head), *_facts(made)]
+    if made.topic:
+        lines += _wrapped("topic", made.topic)
+    people = ", ".join(f"{one.account} ({role_of(one)})" for one in made.members.values())
+    lines += _wrapped("members", people or "-")
+    for edit in _wishes(found):
+        lines += _wrapped("edit", _edit(edit))
+    for message in found.messages:
+        lines += ["", *_message(message, found.origins.get(message.id, ""))]
+    return Output(record=record, text=_text(lines))
 
 
 def channel_list(place: Place) -> Output:
     """List the channels with their modes and who has the floor."""
-    return list_output(*all_standing(place))
+    found, broken = all_standing(place)
+    record = {
+        "channels": [shown(one.channel) for one in found],
+        "errors": [{"channelId": name, **error.to_record()} for name, error in broken],
+    }
+    lines: list[str] = []
+    for one in found:
+        channel = one.channel
+        lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
+        lines += _wrapped("  floor", floor_line(channel))
+    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
+    text = _text(lines) or "no channels yet; make one: council channel create"
+    return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
 
 
 def channel_post(
@@ -98,14 +126,16 @@ def channel_post(
 
 def channel_members(place: Place, channel: str, action: str, names: list[str]) -> Output:
     """Show the members of a channel, let some in or take some out."""
-    if not action:
-        return members_output(standing(place, channel).channel)
-    who = listed(*(names or ()))
-    if action not in ("add", "remove") or not who:
-        raise UsageError("say add or remove, and whom", "such as: add owl gecko")
-    if action == "add":
-        return members_output(change_members(place, channel, add=who).channel)
-    return members_output(change_members(place, channel, remove=who).channel)
+    if action:
+        who = listed(*(names or ()))
+        if action not in ("add", "remove") or not who:
+            raise UsageError("say add or remove, and whom", "such as: add owl gecko")
+        found = change_members(place, channel, **{action: who}).channel
+    else:
+        found = standing(place, channel).channel
+    record = {"channelId": found.channel_id, "members": shown(found)["members"]}
+    lines = [plain_line(f"{one.account}  {role_of(one)}") for one in found.members.values()]
+    return Output(record=record, text=_text(lines) or "nobody")
 
 
 def turn_status(place: Place, channel: str) -> Output:
@@ -137,7 +167,14 @@ def discussion_complete(place: Place, channel: str, summary: str, as_: str) -> O
     """Complete a discussion with a summary: it is sealed, told and minuted."""
     if not summary:
         raise UsageError("which summary?", "give it with --summary FILE")
-    return completed_output(*close(place, channel, speaker(place, as_), summary))
+    step, troubles = close(place, channel, speaker(place, as_), summary)
+    made, about = step.channel, step.channel.discussion
+    record = {**shown(made), "outcome": step.outcome}
+    lines = [f"{made.channel_id}: {step.outcome.replace('-', ' ')}"]
+    if about is not None and about.minutes:
+        lines.append(f"minutes: {about.minutes}")
+    notes = [f"council: still owed: {one.message}" for one in troubles]
+    return Output(record=record, text=_text(lines), notes=notes)
 
 
 _WIDTH = 80
@@ -155,17 +192,6 @@ def status_output(channel: Channel, *, outcome: str = "") -> Output:
     if outcome:
         record["outcome"] = outcome
     return Output(record=record, text=_text([*lines, *_facts(channel)]))
-
-
-def completed_output(step: ChannelStep, troubles: list[CouncilError]) -> Output:
-    """Say how far a discussion has come to its end."""
-    channel, about = step.channel, step.channel.discussion
-    record = {**shown(channel), "outcome": step.outcome}
-    lines = [f"{channel.channel_id}: {step.outcome.replace('-', ' ')}"]
-    if about is not None and about.minutes:
-        lines.append(f"minutes: {about.minutes}")
-    notes = [f"council: still owed: {one.message}" for one in troubles]
-    return Output(record=record, text=_text(lines), notes=notes)
 
 
 def posted_output(
@@ -187,27 +213,6 @@ def posted_output(
     lines.append(f"floor: {floor_line(channel)}")
     notes = [f"council: {unnoticed}; the message stands, do not post it again"] if unnoticed else []
     return Output(record=record, text=_text(lines), notes=notes)
-
-
-def shown_output(found: Standing) -> Output:
-    """Show a channel, its members and its newest messages."""
-    channel = found.channel
-    record = {
-        **shown(channel),
-        "messages": [_message_record(one, found.origins) for one in found.messages],
-        "pendingEdits": [{"type": one.type, **one.data} for one in _wishes(found)],
-    }
-    head = channel.name if found.is_known else f"{channel.name} (nobody has used it yet)"
-    lines = [plain_line(head), *_facts(channel)]
-    if channel.topic:
-        lines += _wrapped("topic", channel.topic)
-    people = ", ".join(f"{one.account} ({role_of(one)})" for one in channel.members.values())
-    lines += _wrapped("members", people or "-")
-    for edit in _wishes(found):
-        lines += _wrapped("edit", _edit(edit))
-    for message in found.messages:
-        lines += ["", *_message(message, found.origins.get(message.id, ""))]
-    return Output(record=record, text=_text(lines))
 
 
 def _wishes(found: Standing) -> list[Event]:
@@ -263,39 +268,8 @@ def _text(lines: list[str]) -> str:
     return plain_text("\n".join(lines))
 
 
-def list_output(found: list[Standing], broken: list[tuple[str, CouncilError]]) -> Output:
-    """List channels, two lines each."""
-    record = {
-        "channels": [shown(one.channel) for one in found],
-        "errors": [{"channelId": name, **error.to_record()} for name, error in broken],
-    }
-    lines: list[str] = []
-    for one in found:
-        channel = one.channel
-        lines.append(f"{channel.channel_id}  {channel.mode}, turns {channel.state}")
-        lines += _wrapped("  floor", floor_line(channel))
-    notes = [plain_line(f"council: {name}: {error.message}") for name, error in broken]
-    text = _text(lines) or "no channels yet; make one: council channel create"
-    return Output(record=record, text=text, notes=notes, code=3 if broken else 0)
-
-
-def members_output(channel: Channel) -> Output:
-    """List the members of a channel, one a line."""
-    record = {"channelId": channel.channel_id, "members": shown(channel)["members"]}
-    lines = [plain_line(f"{one.account}  {role_of(one)}") for one in channel.members.values()]
-    return Output(record=record, text=_text(lines) or "nobody")
-
-
 def _wrapped(label: str, text: str) -> list[str]:
     """Return `label: text` in lines that fit, cut at blanks."""
     lead = f"{label}:".ljust(9)
     line = " ".join(text.split())
-    indented = wrap(
-        line,
-        _WIDTH - 1,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return indented or [lead.rstrip()]
+    return folded_lines(line, _WIDTH - 1, lead, " " * len(lead)) or [lead.rstrip()]

@@ -19,8 +19,9 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
+from council.cli.drawing import markdown_text
 from council.cli.edge import Output
-from council.cli.views import PlainConsole, as_text, markdown_view
+from council.cli.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
 from council.core.conversations.owed import owing
@@ -28,6 +29,7 @@ from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of
 from council.core.plain_text import excerpt, first_paragraph, plain_line
+from council.core.reporting.sentences import LANGUAGES, rows, words_in
 from council.operations.conversations.follow import Ended, follow, minutes_of
 from council.operations.place import Place
 from council.operations.reporting.minute_words import WORDS, verdict_words
@@ -38,58 +40,39 @@ _MOST_QUOTED = 3
 _ASCRIBED_CHARS = 70  # such as a name, marks and "said"
 _INDENT = 5
 
-_WORDS: dict[str, dict[str, Any]] = {
-    "en": {
-        "COLLECT": "each gives its position and sees nobody else's",
-        "CHALLENGE": "they read each other and object, with exact quotations",
-        "RESOLVE": "they answer the objections; who is convinced agrees",
-        "SYNTHESIZE": "one of them writes what was decided and what was not",
-        "round": "round",
-        "thinking": "thinking",
-        "DELIBERATE": "each says where it stands, and how it stands to the others",
-        "VOTE": "each votes, and sees no other vote",
-        "absent": "no answer",
-        "timeout": "out of time",
-        "sealed": "answered, sealed until all have",
-        "responded": "answered",
-        "agreed": "answered, and agrees",
-        "done": "answered for the last time",
-        "writing": "writes the synthesis",
-        "missing": "✗ was never said",
-        "found": "✓",
-        "parts": ("Decision", "Dissent", "Next step"),
-        "minutes": "The minutes:",
-        "quoted": "“{}”",
-        "answers": "{who} answers by hand: {command}",
-        "answer": "{who} answer by hand: {command}",
-        "left": "{name} stays open; go on with: council ask --resume {name}",
-    },
-    "fr": {
-        "COLLECT": "chacun donne sa position sans voir celle des autres",
-        "CHALLENGE": "ils se lisent et objectent, citations exactes à l'appui",
-        "RESOLVE": "ils répondent aux objections ; qui est convaincu est d'accord",
-        "SYNTHESIZE": "l'un écrit ce qui est décidé et ce qui reste",
-        "round": "tour",
-        "thinking": "en réflexion",
-        "DELIBERATE": "chacun dit sa position, et ce qu'il pense de celle des autres",
-        "VOTE": "chacun vote sans voir le vote des autres",
-        "absent": "pas de réponse",
-        "timeout": "temps écoulé",
-        "sealed": "a répondu, sous scellé jusqu'à la fin de la phase",
-        "responded": "a répondu",
-        "agreed": "a répondu, et donne son accord",
-        "done": "a répondu pour la dernière fois",
-        "writing": "écrit la synthèse",
-        "missing": "✗ n'a jamais été dit",
-        "found": "✓",
-        "parts": ("Décision", "Désaccord", "Prochaine étape"),
-        "minutes": "Le compte rendu :",
-        "quoted": "« {} »",
-        "answers": "{who} répond à la main : {command}",
-        "answer": "{who} répondent à la main : {command}",
-        "left": "{name} reste ouvert ; pour continuer : council ask --resume {name}",
-    },
-}
+_WORDS = rows(
+    """
+COLLECT || each gives its position and sees nobody else's
+    || chacun donne sa position sans voir celle des autres
+CHALLENGE || they read each other and object, with exact quotations
+    || ils se lisent et objectent, citations exactes à l'appui
+RESOLVE || they answer the objections; who is convinced agrees
+    || ils répondent aux objections ; qui est convaincu est d'accord
+SYNTHESIZE || one of them writes what was decided and what was not
+    || l'un écrit ce qui est décidé et ce qui reste
+round || round || tour
+thinking || thinking || en réflexion
+DELIBERATE || each says where it stands, and how it stands to the others
+    || chacun dit sa position, et ce qu'il pense de celle des autres
+VOTE || each votes, and sees no other vote || chacun vote sans voir le vote des autres
+absent || no answer || pas de réponse
+timeout || out of time || temps écoulé
+sealed || answered, sealed until all have || a répondu, sous scellé jusqu'à la fin de la phase
+responded || answered || a répondu
+agreed || answered, and agrees || a répondu, et donne son accord
+done || answered for the last time || a répondu pour la dernière fois
+writing || writes the synthesis || écrit la synthèse
+missing || ✗ was never said || ✗ n'a jamais été dit
+found || ✓ || ✓
+parts || Decision, Dissent, Next step || Décision, Désaccord, Prochaine étape
+minutes || The minutes: || Le compte rendu :
+quoted || “{}” || « {} »
+answers || {who} answers by hand: {command} || {who} répond à la main : {command}
+answer || {who} answer by hand: {command} || {who} répondent à la main : {command}
+left || {name} stays open; go on with: council ask --resume {name}
+    || {name} reste ouvert ; pour continuer : council ask --resume {name}
+"""
+)
 
 
 class Stage:
@@ -109,7 +92,7 @@ class Stage:
         # No refresh thread: `ask` forks, and a fork must not copy a held lock.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._spinner = Spinner("dots")
-        self._words = _WORDS["en"]
+        self._words = words_in("en", _WORDS)
         self._stances = verdict_words("en")
         self._told: set[str] = set()
 
@@ -125,7 +108,7 @@ class Stage:
 
     def speak(self, lang: str) -> None:
         """Choose the language."""
-        self._words, self._stances = _WORDS[lang], verdict_words(lang)
+        self._words, self._stances = words_in(lang, _WORDS), verdict_words(lang)
 
     def note(self, line: str, *, whole: bool = True) -> None:
         """Show a line, `whole` in one piece, so that it can be copied."""
@@ -288,15 +271,15 @@ def _clock(span: timedelta) -> str:
 
 def verdict(minutes: str, path: str, lang: str) -> str:
     """Return the head of the minutes: title, decision, dissent, next step, and where they lie."""
-    words = _WORDS[lang]
+    words = words_in(lang, _WORDS)
     body = minutes.split("\n---\n", 1)[-1]
     blocks = body.split("\n## ")
     title = next((line for line in blocks[0].splitlines() if line.startswith("# ")), "")
     chosen = [title]
-    for wanted in words["parts"]:
+    for wanted in words["parts"].split(", "):
         chosen += [f"## {one.strip()}" for one in blocks[1:] if one.startswith(wanted)][:1]
-    shown = markdown_view("\n\n".join(chosen))
-    return f"\n{as_text(shown).rstrip()}\n\n{words['minutes']}\n{path}\n"
+    shown = markdown_text("\n\n".join(chosen)).rstrip()
+    return f"\n{shown}\n\n{words['minutes']}\n{path}\n"
 
 
 def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: str = "") -> Output:
@@ -306,9 +289,9 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
     Ctrl-C leaves after the look under way, a second one at once.
     """
     stage = Stage(quiet=quiet, beside=True)
-    lang = state.lang if state.lang in _WORDS else "en"
+    lang = state.lang if state.lang in LANGUAGES else "en"
     stage.speak(lang)
-    said, left = _WORDS[lang], Left()
+    said, left = words_in(lang, _WORDS), Left()
     told: list[str] = []
     if first:
         stage.note(first, whole=False)
@@ -335,7 +318,7 @@ def watch_to_the_end(place: Place, state: Conversation, *, quiet: bool, first: s
         raise KeyboardInterrupt
     return Output(
         record=_record(state, ended),
-        text=f"{as_text(markdown_view(first_minute(ended))).rstrip()}\n\n{ended.line}",
+        text=f"{markdown_text(first_minute(ended)).rstrip()}\n\n{ended.line}",
         code=ended.code,
     )
 

@@ -12,6 +12,7 @@ Both parsers, the help and the first page are made from it (`options` reads it).
   OTHER always given; it takes the options below it if there are any, else those of OTHER. It is
   shown nowhere, and neither is a command that says `, hidden`.
 - `$ …` is an example that help shows, `council NAME` where there is none; `> …` what it says last.
+  An example in the row of its command stands there without `council NAME`.
 - `AS NAME` are options shared by several commands (`SHARED`).
 - `--flag`, `--option VALUE` and `argument VALUE` are options: what they are called, then two
   blanks, then what help says. An argument must be given unless its VALUE stands in brackets.
@@ -131,8 +132,7 @@ SHARED = {
 TABLE = r"""
 == Workspace
 in workspace
-init  Make a workspace here; never overwrites anything.
-    $ council init --agents henry,sage,nova
+init  Make a workspace here; never overwrites anything.  $ --agents henry,sage,nova
     directory [DIR]  Where; else the current directory.
     --personal  Make the workspace of your user account.
     --agents a,b,c  Make a folder for each of these.
@@ -143,8 +143,8 @@ doctor, reads  Check the workspace, its agents and its conversations; say how to
     $ council doctor --repair
     --repair  Mend what can be mended without loss.
     --probe  Try each agent program with a line of prompt.
-status, reads  Show everything that is open, who owes an answer, and what failed.
-    $ council status --problems
+in glance
+status, reads  Show everything that is open, who owes an answer, and what failed.  $ --problems
     --problems  Only what is wrong, and what to do about it.
     --watch  Show it live, until you press Ctrl-C.
     --advance  With --watch: run the heartbeat, too, on changes and by the clock.
@@ -153,6 +153,7 @@ status, reads  Show everything that is open, who owes an answer, and what failed
     VERBOSE
     conversation [NAME] of=conversations,rooms  Only this conversation or room; the same as --name.
     --name NAME of=conversations,rooms  Only this conversation or room; else all.
+in workspace
 schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     $ council schedule --systemd --install
     --systemd  A timer of systemd's user manager.
@@ -161,21 +162,19 @@ schedule  Print, or install, what runs the heartbeat: systemd, cron or OpenClaw.
     --every DURATION else=5m  Between two heartbeats.
     --install  Put it in place.
     --remove  Take it away.
-demo  Play a whole council with four scripted agents, through the real commands.
-    $ council demo --lang fr
+demo  Play a whole council with four scripted agents, through the real commands.  $ --lang fr
     LANG
     --root DIR  Play here; else in a temporary workspace.
     JSON
 in hot_commands
-heartbeat, reads  Advance everything that is due and wake the next agents; for cron.
-    $ council heartbeat --json
+heartbeat, reads  Advance everything that is due and wake the next agents; for cron.  $ --json
     conversation [NAME] of=conversations  Serve this conversation only; the same as --name.
     --name NAME of=conversations  Serve this conversation only; else all.
     --wait [DURATION] bare=3650d  Stay until nothing is open, or for a duration such as 10m (then
         exit 7).
     --dry-run  Say what is due, do nothing.
     --reply-token WORD  Print exactly this word when nothing changed.
-in forgetting
+in workspace
 gc  Prune old history and run logs of what is over; minutes, answers and journals stay.
     $ council gc --dry-run --older-than 90d
     --dry-run  Say what would go and how much; remove nothing.
@@ -187,8 +186,7 @@ purge  Remove a conversation, channel or context from everywhere in the workspac
         the file of minutes.
     --entry ID  Take out one contribution; a named hole stays for it.
     --yes  Do not ask.
-migrate, reads  Bring files of older versions forward; say which files need what.
-    $ council migrate --dry-run
+migrate, reads  Bring files of older versions forward; say which files need what.  $ --dry-run
     --dry-run  Say what would be done; write nothing.
 == Conversations
 in convening
@@ -215,8 +213,7 @@ respond  Answer the round under way as an agent.
     --status responded|agreed|done one-of  responded (default), agreed (nothing left to argue),
         done (leaves for good).
     STATED
-context, reads  Print exactly what an agent may see now, as its prompt.
-    $ council context --as henry
+context, reads  Print exactly what an agent may see now, as its prompt.  $ --as henry
     AS NAME LANG
     --kind KIND  Another prompt: turn, vote, synthesis, orchestrator, worker or research.
 wait, reads  Wait until it is an agent's turn, or the conversation is over.
@@ -228,10 +225,9 @@ wait, reads  Wait until it is an agent's turn, or the conversation is over.
 vote  Vote as an agent; only in the voting phase of a deliberation.
     $ council vote --as glm --position "Build it." --stance gpt=agree
     ANSWER CHECK STATED
-synthesize  Write the synthesis; only in the synthesis phase.
-    $ council synthesize --as henry --file synthesis.md
+synthesize  Write the synthesis; only in the synthesis phase.  $ --as henry --file synthesis.md
     ANSWER
-in steering
+in conversations
 say  Say something as a person: to a conversation, a channel, an agent, or a task.
     $ council say "Mind the deadline." --to active
     SAID
@@ -249,26 +245,21 @@ resume  Let a paused conversation go on; its deadline moves by the pause.
     NAME
 cancel  End a conversation without a synthesis; what was said goes to the minutes.
     NAME
-extend  Move the deadline of the phase under way.
-    $ council extend 30m
+extend  Move the deadline of the phase under way.  $ 30m
     duration DURATION  Such as 30m or 1h.
     NAMED
-restore  Put a conversation back as it was at a revision, as a new revision.
-    $ council restore 4
+restore  Put a conversation back as it was at a revision, as a new revision.  $ 4
     REVISION NAME
 adopt  Take the file as it stands, changed contributions included, as a new revision.
     NAME
 archive  End a conversation now and write its minutes.
     NAME
-in conversations
-show, reads  Print a conversation: for people, or as JSON with all its texts.
-    $ council show --json
+show, reads  Print a conversation: for people, or as JSON with all its texts.  $ --json
     --format md|json|debate-session else=md  How to print it.
     --consensus  Only where the consensus stands, by round.
     --open-questions  Only what was asked and is not answered.
     NAME
-list, reads  List open conversations, or with --archived the minutes.
-    $ council list --archived --search weather
+list, reads  List open conversations, or with --archived the minutes.  $ --archived --search weather
     --archived  List the minutes instead of what is open.
     --search WORDS  Only those that hold all words.
 history, reads  List the revisions of a conversation: who changed what, when.
@@ -282,16 +273,12 @@ what-if, reads  Judge a deliberation again with something changed; say what its 
     --blind  Count only each agent's first look at the others.
     --without-flips  As if nobody had changed a stance.
     NAME
-rate  Say how useful the synthesis of a conversation was; kept with its minutes.
-    $ council rate active 4
+rate  Say how useful the synthesis of a conversation was; kept with its minutes.  $ active 4
     which NAME  Minutes by name, file or id; `active`: the newest.
     stars 1-5  How useful they were.
     --as ID  Who rates; else your login name.
-metrics, reads  Tell how conversations went: over all minutes, and by procedure.
-    $ council metrics --json
-in editing
-diff, reads  Show what differs between two revisions, or a revision and the file as it is.
-    $ council diff 3 5
+metrics, reads  Tell how conversations went: over all minutes, and by procedure.  $ --json
+diff, reads  Show what differs between two revisions, or a revision and the file as it is.  $ 3 5
     REVISION
     other [REV] whole or-none  Up to this one; else the live file.
     --whole  Compare marks and the state block, too.
@@ -299,7 +286,7 @@ diff, reads  Show what differs between two revisions, or a revision and the file
 edit  Open the file in your editor, then take in at once what you saved.
     $ EDITOR=vim council edit
     NAME
-in explaining
+in events
 explain, reads  Say what something waits for, why, what was tried, and what happens next and when.
     $ council explain active
     wanted NAME else= of=conversations,rooms  A conversation, channel, context, task or
@@ -316,10 +303,8 @@ agent register  Register your own account as an agent, or change it; nobody regi
     $ council agent register 123456789012345678 --as henry
     account ACCOUNT  Your account in channels.
     TITLE AS
-agent list, reads  List all agents with their accounts and how they are run.
-    $ council agent list --json
-agent show, reads  Show one agent: all its ids, what is known of it, and where that stands.
-    $ council agent show henry
+agent list, reads  List all agents with their accounts and how they are run.  $ --json
+agent show, reads  Show one agent: all its ids, what is known of it, and where that stands.  $ henry
     AGENT
 agent edit  Change what is known of an agent; whatever else you wrote into its SOUL.md stays.
     $ council agent edit henry --account 123456789012345678
@@ -348,8 +333,7 @@ agent call  Have an agent do one thing, under guard, and wait for its answer.
         form of --schema, or the request cannot be read), 5 no such agent or artifact, 6 rejected
         (a guard refused), 7 timeout.
 in protocol_agents
-agent join  Give an agent its protocol id: the one it proposes, or the next free one.
-    $ council agent join --as henry
+agent join  Give an agent its protocol id: the one it proposes, or the next free one.  $ --as henry
     $ council agent join W3 --caps web_search --desc "Research"
     WHO WHO_AS
     --role ROLE  Its role: worker, orchestrator, router; or W, O, R.
@@ -358,8 +342,7 @@ agent join  Give an agent its protocol id: the one it proposes, or the next free
     --max-depth 1-6  The depth of hand-offs from which on it refuses.
     --version V4|V5  What it speaks; else V5.
     --fallback V4|V5  What it speaks besides.
-agent leave  Take an agent out of the protocol, and out of all its groups.
-    $ council agent leave W3 --reason "shutdown"
+agent leave  Take an agent out of the protocol, and out of all its groups.  $ W3 --reason "shutdown"
     WHO
     --reason TEXT  Why it leaves.
     WHO_AS
@@ -388,16 +371,13 @@ agent select, reads  Say which worker would get a task, by capabilities, load an
     --depth 0-5  The depth at which they would be called.
     --threshold 0-1  The least score; else of council.toml.
 agent group  Groups of workers: a message to one reaches each member.
-agent group add  Put workers into a group; a message to it reaches each of them once.
-    $ council agent group add G1 W1 W2
+agent group add  Put workers into a group; a message to it reaches each of them once.  $ G1 W1 W2
     GROUP
     members W… many  Workers, such as W1 W2.
-agent group remove  Take workers out of a group; without any left there is no such group.
-    $ council agent group remove G1 W2
+agent group remove  Take workers out of a group; without any left there is no such group.  $ G1 W2
     GROUP
     members [W…] many  Whom to take out; without any, all of them.
-agent group list, reads  List the groups and their members.
-    $ council agent group list --json
+agent group list, reads  List the groups and their members.  $ --json
 channel  Rooms in which agents speak in turn.
 in rooms
 channel create  Make a channel; the moderator is always a member.
@@ -424,8 +404,7 @@ channel post  Post a message; it may wake the room, and never ends a turn.
     --run-id ID  The run that says it; says it once.
     --key KEY  Stands for this message when retried.
     AS
-channel members  Show the members of a channel, let some in or take some out.
-    $ council channel members weather add gecko
+channel members  Show the members of a channel, let some in or take some out.  $ weather add gecko
     CHANNEL
     action [add|remove]  What to do.
     names [WHO]… many  Agent ids or accounts.
@@ -456,16 +435,13 @@ artifact fetch  Get an artifact, verified: to a file, whole or not at all, or to
     artifact ID  The artifact, or the beginning of its id.
     --out FILE  Write it there; else to stdout.
     AS TRACE
-artifact list, reads  List the artifacts of the workspace, the newest first.
-    $ council artifact list --json
-artifact verify  Read artifacts through; say which are not what their ids name.
-    $ council artifact verify --all
+artifact list, reads  List the artifacts of the workspace, the newest first.  $ --json
+artifact verify  Read artifacts through; say which are not what their ids name.  $ --all
     artifact [ID]  The artifact, or the beginning of its id.
     --all  Look at every one.
 events  What happened, as events.
 in events
-events tail, reads  Print the newest events, one a line.
-    $ council events tail --follow
+events tail, reads  Print the newest events, one a line.  $ --follow
     --follow  Go on and print events as they happen.
     --lines N whole=0 else=20  How many of the newest events.
 events story, reads  Tell everything that happened to something, in order: when, who, what and why.
@@ -520,8 +496,7 @@ msg sign  Sign V5 messages with the shared key and a nonce that was never used.
     --as AGENT  Who signs: W1, or an agent; the sender if left out.
     --session S<n>  The session; else the context, or S0.
     KEY_FILE
-msg verify  Check signatures; each holds once, and a second time is a replay.
-    $ council msg verify <inbox
+msg verify  Check signatures; each holds once, and a second time is a replay.  $ <inbox
     MESSAGE KEY_FILE
 in messages
 msg lint, reads  Say what messages of one cycle could save: advice, never a fault.
@@ -554,8 +529,7 @@ msg send  Send a line to whom it names, or a request of yours to the orchestrato
     --wait  Wait for the answer; what you are asked, you answer here.
     --timeout DURATION  Wait no longer; else 1h.
     LANG
-msg inbox, reads  Show what was sent to somebody: P0 first, then the oldest.
-    $ council msg inbox --as W1
+msg inbox, reads  Show what was sent to somebody: P0 first, then the oldest.  $ --as W1
     $ council msg inbox --as User
     --as ID  An id such as W1, an agent, or User; else COUNCIL_AGENT.
     --ctx ID  Only what belongs to this context.
@@ -572,8 +546,7 @@ msg resolve, reads  Print what the references in a line mean: values, results, m
     --ctx ID  The context; else that of the line or run.
 task  What is being done for requests: by whom, since when, what is next.
 in tasks
-task list, reads  List the tasks that are open, in the order in which they are served.
-    $ council task list --json
+task list, reads  List the tasks that are open, in the order in which they are served.  $ --json
     --all  Also the tasks of contexts that are closed.
 task show, reads  Show how a task goes: who works on it since when, why this worker, what failed.
     $ council task show S1/T1
@@ -583,21 +556,17 @@ task cancel  Cancel a task, or all that are open in a context; who works on it i
     TASK
     --reason TEXT  Why; its workers are told.
 ctx  Contexts, in which the messages of one request belong together.
-ctx open  Open a context for lines of your own; it stays open until you close it.
-    $ council ctx open --for 2h
+ctx open  Open a context for lines of your own; it stays open until you close it.  $ --for 2h
     context [ID]  An id from outside, such as Sabc12; else the next.
     --for DURATION  Close it after that time; else never.
     LANG
-ctx close  Close a context; tasks that are open in it are cancelled.
-    $ council ctx close S1 --reason "done by hand"
+ctx close  Close a context; tasks that are open in it are cancelled.  $ S1 --reason "done by hand"
     CONTEXT
     --reason TEXT  Why.
-ctx set  Let #CTX:key mean something in a context.
-    $ council ctx set S1 style=short lang=en
+ctx set  Let #CTX:key mean something in a context.  $ S1 style=short lang=en
     CONTEXT
     pairs KEY=VALUE... many  What #CTX:KEY means; an empty VALUE removes.
-ctx show, reads  Show a context: its request, its tasks, its values, its last messages.
-    $ council ctx show S1
+ctx show, reads  Show a context: its request, its tasks, its values, its last messages.  $ S1
     CONTEXT
 turn  Who has the floor of a channel; for hooks.
 in turns
@@ -614,11 +583,10 @@ in rooms
 turn status, reads  Show who has the floor of a channel and why, without changing anything.
     $ council turn status weather
     CHANNEL
-turn wake  Wake a room that fell asleep.
-    $ council turn wake weather
+turn wake  Wake a room that fell asleep.  $ weather
     CHANNEL AS
 route  Which agent something goes to, and why.
-in routes
+in agents
 route explain, reads  Say which agent something that comes in would go to, and why; nothing is
         started.
     $ council route explain --channel support --capability summarize
@@ -633,27 +601,24 @@ route check, reads  Look for rules that are ambiguous, name nobody, or let direc
     --strict  Exit 3 when there is anything to warn of.
 brief  What one agent handed another to work with.
 in artifacts
-brief show, reads  Show the briefs of hand-offs: all, those of a trace, or one.
-    $ council brief show t1-owl-to-gecko
+brief show, reads  Show the briefs of hand-offs: all, those of a trace, or one.  $ t1-owl-to-gecko
     brief [NAME|TRACE]  One brief, or all those of a trace.
 == Old names
 halt = pause --all  Start no more runs anywhere; deadlines of who is due wait.
     --reason TEXT  Why; `status` shows it.
 watch = status --watch  Show everything that is open, live, until you press Ctrl-C.
-prompt = context  Print the prompt an agent would get now.
-    $ council prompt turn --as henry --lang fr
+prompt = context  Print the prompt an agent would get now.  $ turn --as henry --lang fr
     kind KIND  Which prompt: turn, vote, synthesis, orchestrator, worker or research.
     AS NAME LANG
 artifact gc = gc --artifacts  Remove the artifacts that nothing refers to any more.
-in steering
+in conversations
 inject, hidden  Add guidance that the agents read in their next prompt.
     $ council inject "The budget is fixed." --to henry
     SAID
     --to ID of=agents  This agent is to answer it; all read it.
     AS NAMED
 in message_sending
-msg answer, hidden  Answer a question that a task asks you.
-    $ council msg answer S1/T1 2
+msg answer, hidden  Answer a question that a task asks you.  $ S1/T1 2
     where TASK  What asks: S1/T1, T1, or the context S1.
     choice CHOICE else=  An option: its number, opt2, or its words.
     TEXT_FILE

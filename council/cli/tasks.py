@@ -29,7 +29,7 @@ def task_list(place: Place, all: bool) -> Output:
     """List the tasks that are open, in the order in which they are served."""
     rows, wrong = listed(place, with_closed=all)
     record = {
-        "tasks": [row.to_record() for row in rows],
+        "tasks": rows,
         "errors": [error.to_record() for _, error in wrong],
     }
     notes = [f"council: {error.message} ({error.hint})" for _, error in wrong]
@@ -47,7 +47,7 @@ def task_show(place: Place, target: str) -> Output:
         **exchange.as_json("context trace_id status request"),
         "answer": answer or None,
         **exchange.as_json("successor?"),
-        "tasks": [one.to_record() for one in shown],
+        "tasks": shown,
     }
     told = spelled_out(place, exchange)
     read = [told.tasks[one.id] for one in shown]
@@ -98,7 +98,7 @@ def ctx_show(place: Place, context: str) -> Output:
 
 
 def _shown(kept: Kept, text: str) -> Output:
-    return Output(record=kept.exchange.to_record(), text=text)
+    return Output(record=kept.exchange, text=text)
 
 
 STATES = {"N": "new", "R": "running", "D": "done", "F": "failed", "X": "cancelled"}

@@ -1,24 +1,32 @@
-"""The commands on a workspace: what it is, what goes on in it, its clock.
+"""The commands on a workspace: what it is, its clock, and what is forgotten in it.
 
-Source: `cli.md` section 2 (`init`, `doctor`, `status`, `schedule`, `demo`).
+Source: `cli.md` section 2 (`init`, `doctor`, `schedule`, `demo`, `gc`, `purge`, `migrate`),
+`trust.md` (forgetting, over time).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
+from council.cli.artifacts import collected, size_text
 from council.cli.edge import Output
 from council.cli.options import listed
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import parse_duration, render_duration
-from council.core.trust import permit
+from council.operations.forget import doomed, purge_entry
+from council.operations.forget import gc as collect
+from council.operations.forget import purge as remove
+from council.operations.migrate import migrate as look
 from council.operations.place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from council.operations.forget import Collected, Doomed
     from council.operations.schedule import Plan
+    from council.store.purging.subjects import Purged
 
 
 def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, root: str) -> Output:
@@ -40,48 +48,31 @@ def init(directory: str, personal: bool, agents: str, lang: str, shared: bool, r
         lines.append("run-time files; add to .gitignore:")
         lines += [f"  {line}" for line in made.ignore]
     lines.append('next: council convene "…" --agents a,b')
-    return Output(record=made.to_record(), text="\n".join(lines))
+    return Output(record=made, text="\n".join(lines))
 
 
 def doctor(place: Place, repair: bool, probe: bool) -> Output:
     """Check the workspace, its agents and its conversations; say how to fix each fault."""
-    from council.cli.views import as_text, findings_view
+    from council.cli.drawing import Table, drawn
     from council.operations.examining.doctor import examine
 
     if repair:
         place.refuse_newer_settings()
     findings = examine(place, repair=repair, probe=probe)
     well = all(one.ok for one in findings)
+    rows = [
+        (
+            ("✓", "green") if one.ok else ("✗", "bold red"),
+            (one.what, ""),
+            (one.found, "") + ((f"\n→ {one.fix}", "yellow") if one.fix else ()),
+        )
+        for one in findings
+    ]
     return Output(
-        record={"ok": well, "findings": [one.to_record() for one in findings]},
-        text=as_text(findings_view(findings)),
+        record={"ok": well, "findings": findings},
+        text=drawn(Table(columns=("", "", ""), rows=rows, overflow="ellipsis")),
         code=0 if well else InvalidStateError.exit_code,
     )
-
-
-def status(place: Place, problems: bool, watch: bool, name: str, values: dict[str, Any]) -> Any:
-    """Show everything that is open, who is to answer, and what failed; or only what is named."""
-    from council.cli.glance import glance, only, problems_text, show_live
-    from council.cli.views import as_text
-    from council.operations.examining.problems import find_problems
-    from council.operations.view import status as look
-
-    if watch:
-        if values["json"]:
-            raise UsageError("--watch is for people", "programs: council events tail --follow")
-        if values["advance"]:
-            permit("watch", in_run=place.is_in_run)
-            place.refuse_newer_settings()
-        every = [parse_duration(values[one]) for one in ("interval", "active_interval")]
-        return show_live(place, name, *every, advance=values["advance"], problems=problems)
-    if values["advance"]:
-        raise UsageError("--advance goes with --watch", "once: council heartbeat")
-    overview = look(place)
-    overview, found = only(place, name, overview, find_problems(place, overview))
-    if problems:
-        return Output(record=found.to_record(), text=problems_text(found))
-    record = {**overview.to_record(), "problems": found.to_record()["problems"]}
-    return Output(record=record, text=as_text(glance(overview, found, verbose=values["verbose"])))
 
 
 def schedule(
@@ -106,7 +97,7 @@ def schedule(
     else:
         made = clock.plan(place, kind, period)
     notes = [f"council: {warning}" for warning in made.warnings]
-    return Output(record=made.to_record(), text=_said(made), notes=notes)
+    return Output(record=made, text=_said(made), notes=notes)
 
 
 def _said(made: Plan) -> str:
@@ -127,3 +118,155 @@ def demo(lang: str, root: str, json: bool) -> Output:
     from council.cli.demo import play
 
     return play(root, lang, quiet=json)
+
+
+_KINDS = {
+    "texts": "earlier texts",
+    "displaced": "displaced files",
+    "prompts": "kept prompts",
+    "copies": "copies of the last file",
+    "runs": "run files",
+}
+
+
+def gc(place: Place, dry_run: bool, older_than: str, artifacts: bool) -> Output:
+    """Prune old history and run logs of what is over; minutes, answers and journals stay."""
+    if artifacts:
+        return collected(place, dry_run, older_than)
+
+    found = collect(place, parse_duration(older_than), dry_run=dry_run)
+    return Output(
+        record=found,
+        text=_collected(found),
+        notes=[f"council: {one}: {error.message}" for one, error in found.errors],
+        code=InvalidStateError.exit_code if found.errors else 0,
+    )
+
+
+def _collected(found: Collected) -> str:
+    would = "would remove" if found.dry_run else "removed"
+    lines = []
+    for one in found.conversations:
+        parts = [f"{len(paths)} {_KINDS[kind]}" for kind, paths in one.files.items() if paths]
+        if parts:
+            told = f"{', '.join(parts)} ({size_text(one.total_bytes)})"
+            lines.append(f"{one.name} {one.conversation_id}: {would} {told}")
+        lines += [f"  kept, was never merged: {path}" for path in one.unmerged]
+    for over in found.contexts:
+        runs = len(over.files["runs"])
+        told = "its history" + (f", {runs} run file{'s' * (runs != 1)}" if runs else "")
+        lines.append(f"{over.context}: {would} {told} ({size_text(over.total_bytes)})")
+    if found.orphaned:
+        lines.append(f"{would} {len(found.orphaned)} run files of conversations that are gone")
+    total = f"{would} {found.count} files, {size_text(found.total_bytes)}"
+    if not found.count:
+        total = f"nothing to prune that ended over {render_duration(found.older_than)} ago"
+    return "\n".join([*lines, total])
+
+
+def purge(place: Place, which: str, entry: str, yes: bool, json: bool) -> Output:
+    """Remove a conversation, channel or context from everywhere in the workspace, for good."""
+    one = doomed(place, which)
+    if not yes:
+        _confirm(one, which, entry, as_json=json)
+    if entry:
+        done = purge_entry(place, one, which, entry)
+        taken: dict[str, Any] = {
+            "name": which,
+            "conversationId": done.conversation_id,
+            "entry": entry,
+            "changed": done.files,
+            "removed": {"runs": done.runs, "texts": done.history, "events": done.events},
+            "left": done.left,
+        }
+        return Output(record=taken, text=_taken_out(done, which, entry, place.root))
+    done = remove(place, one.conversation_id, one.kind)
+    record = {
+        "name": which,
+        "kind": one.kind,
+        "conversationId": done.conversation_id,
+        "removed": done.as_json("files minutes tasks runs artifacts calls history events"),
+        "bytes": done.size_bytes,
+        "left": done.left,
+    }
+    return Output(record=record, text=_purged(done, place.root))
+
+
+def _taken_out(done: Purged, which: str, entry: str, root: str) -> str:
+    if done.is_empty:
+        return f"{entry} of {which} was taken out before: nothing is left of it here"
+    lines = [f"taken out of {os.path.relpath(one, root)}" for one in done.files]
+    counted = {"run files": len(done.runs), "earlier revisions": done.history}
+    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
+    lines.append(f"{entry} of {which} is a hole now: its text is gone")
+    lines += [
+        f"left, others wrote it: {os.path.relpath(one, root) if one[:1] == '/' else one}"
+        for one in done.left
+    ]
+    lines.append("copies elsewhere (version control, backups, editors) are not touched")
+    return "\n".join(lines)
+
+
+def _confirm(one: Doomed, which: str, entry: str, *, as_json: bool) -> None:
+    """Ask the person at the terminal.
+
+    Raises:
+        UsageError: There is none, or they say no.
+    """
+    about = f"{which} ({one.topic or one.conversation_id})"
+    if entry:
+        about = f"the contribution {entry} of {about}"
+    if as_json or not sys.stdin.isatty():
+        raise UsageError(f"this removes {about} for good", "to do it without being asked: --yes")
+    import typer
+
+    if not typer.confirm(f"Remove {about} for good, from minutes and history too?", err=True):
+        raise UsageError("nothing was removed")
+
+
+def _purged(done: Purged, root: str) -> str:
+    paths = [
+        os.path.relpath(one, root)
+        for one in (*done.files, *done.minutes, *done.tasks, *done.artifacts)
+    ]
+    lines = [f"removed {path}" for path in paths]
+    counted = {
+        "files of its history": done.history,
+        "run files": len(done.runs),
+        "files of its calls": len(done.calls),
+        "events": done.events,
+    }
+    lines += [f"removed {count} {what}" for what, count in counted.items() if count]
+    lines.append(f"{done.conversation_id} is forgotten ({size_text(done.size_bytes)})")
+    lines += [f"left, others wrote it: {path}" for path in done.left]
+    lines.append("copies elsewhere (version control, backups, editors) are not touched")
+    return "\n".join(lines)
+
+
+def migrate(place: Place, dry_run: bool) -> Output:
+    """Bring files of older versions forward; say which files need what."""
+    verdicts = look(place, dry_run=dry_run)
+    well = all(one.ok for one in verdicts)
+    moved = sum(one.moved for one in verdicts)
+    lines = [
+        f"{one.path}: schemaVersion {one.dated.version or '-'}: {one.said}" for one in verdicts
+    ]
+    files = f"{moved} file{'s' * (moved != 1)}"
+    lines.append(
+        f"{files} would be brought forward"
+        if moved and dry_run
+        else f"{files} brought forward"
+        if moved
+        else "nothing was written: nothing is of an older version"
+    )
+    return Output(
+        record={
+            "ok": well,
+            "dryRun": dry_run,
+            "moved": 0 if dry_run else moved,
+            "files": verdicts,
+        },
+        text="\n".join(lines) if well else "",
+        notes=[] if well else [f"council: {line}" for line in lines],
+        code=0 if well else InvalidStateError.exit_code,
+    )

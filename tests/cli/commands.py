@@ -33,7 +33,7 @@ def all_commands() -> dict[str, Any]:
     for name in ROWS:
         one: Any = whole()
         for word in name.split():
-            one = one.commands[word]
+            one = one.get_command(None, word)
         if not is_group(name):
             found[name] = one
     return found

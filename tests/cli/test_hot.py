@@ -36,7 +36,7 @@ def test_typer_built_the_options_of_the_table(name: str):
         twin = built[one.name]
         assert tuple(twin.opts) == (one.flags or (one.name,))
         assert bool(getattr(twin, "is_flag", False)) == one.is_flag
-        assert twin.default == (False if one.is_flag else [] if one.many else "")
+        assert twin.default == (False if one.is_flag else [] if one.many else one.default)
         assert twin.required is False
         assert twin.help == one.help
 
@@ -85,6 +85,15 @@ SAME = [
     "heartbeat --wait never --json",
     "heartbeat --now never",
     "heartbeat --root /no/such/place --json",
+    "status",
+    "status --json --verbose",
+    "status -vv active",
+    "status --problems --name nope --json",
+    "status active --name other",
+    "status active another --json",
+    "status --problem --json",
+    "status --advance --interval",
+    "status --watch --json",
 ]
 
 

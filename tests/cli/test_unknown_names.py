@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from council.cli import app, calling
+from council.cli import app, edge
 from council.cli.options import hot_name
 from tests.cli.commands import all_commands
 
@@ -112,7 +112,7 @@ def ran(council, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     monkeypatch.setenv("COUNCIL_ROOT", str(council.root))
 
     def run(*argv: str) -> tuple[int, str, str]:
-        code = calling.run(list(argv)) if hot_name(list(argv)) else app.run(list(argv))
+        code = edge.run(list(argv)) if hot_name(list(argv)) else app.run(list(argv))
         out, err = capsys.readouterr()
         return code, out, err
 

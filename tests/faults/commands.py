@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 # All that commands load when they run: a child must not spend its calls on it.
 import council.__main__
 import council.cli.app
-import council.cli.calling
+import council.cli.edge
 import council.cli.hot_commands
 import council.operations.conversations.answer
 import council.operations.conversations.archive

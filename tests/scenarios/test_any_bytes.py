@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from council.cli import app, calling
+from council.cli import app, edge
 from council.cli.options import hoisted, hot_name
 from tests.operations.tables import adopt_orphans, all_is_quiet
 from tests.store.records import put
@@ -43,7 +43,7 @@ def run(root: Path, *words: str, now: str = LATER) -> Ended:
     """Run one command in this process, as `council` dispatches it."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     argv = hoisted([*words, "--root", str(root), "--now", now])
-    parse = calling.run if hot_name(argv) else app.run
+    parse = edge.run if hot_name(argv) else app.run
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience(words):
         code = parse(argv)
     out.flush()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from council.cli.views import rooms_view
+from council.cli.glance import rooms_view
+from council.cli.screens import renderable
 from council.operations.examining.problems import find_problems
 from council.operations.heartbeat.gate import halt
 from council.operations.view import status
@@ -30,7 +31,7 @@ def shown(hall: Hall) -> str:
     console = Console(width=80)
     with console.capture() as captured:
         for part in rooms_view(overview.rooms, overview.now):
-            console.print(part)
+            console.print(renderable(part))
     return captured.get()
 
 
