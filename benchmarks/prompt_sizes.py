@@ -14,8 +14,8 @@ from benchmarks.measuring import Part, Row
 from benchmarks.workspaces import AGENTS, Site, said
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.due import owing, round_number
 from council.core.conversations.machine import advance, begin
-from council.core.conversations.owed import owing, round_number
 from council.core.conversations.procedures import Rules
 from council.core.conversations.sight import parts
 from council.core.deliberation.deliberation import responses_owed

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from council.cli.edge import DRAWN
 from council.core.conversations.conversation import Conversation, ParticipantStatus
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     passed_over,

@@ -28,8 +28,7 @@ from council.core.conversations.conversation import (
     response_rate,
     withdraw_blockers,
 )
-from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     is_blind,
@@ -38,6 +37,7 @@ from council.core.conversations.owed import (
     takes_turns,
     tasks_of,
 )
+from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
 from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import (
     AlreadyAnsweredError,
@@ -50,8 +50,7 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id
-from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.contributions import blockers_in, split_status
+from council.core.reading_answers.cleaning import blockers_in, clean, split_status
 from council.core.record import Record
 
 TYPE_CHECKING = False

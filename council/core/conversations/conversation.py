@@ -10,7 +10,7 @@ texts of the contributions. Unknown fields are kept and written back.
 Where a conversation stands is said by response rate, blockers and consensus.
 Consensus is a rule over statuses and never a reading of words: all who take
 part AGREED and no blocker is open. What a text states of either is read in
-`reading_answers.contributions`.
+`reading_answers.cleaning`.
 
 Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02, `architecture.md` section 3,
 C0-012, C0-018, C0-074, C0-080, A-08.

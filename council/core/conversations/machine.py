@@ -1,4 +1,4 @@
-"""The machine: what is due now, and what is owed to the world.
+"""The machine: what is due now, and what the world has to do.
 
 A conversation is advanced by nobody in particular. Cron, a person's command,
 the last agent to answer: whoever has just changed the state calls `advance`,
@@ -6,8 +6,8 @@ and whoever starts agents asks `pending`. Three properties make that safe.
 
 *Everything is in the state.* `advance` takes the state and the time and
 returns the next state; it is idempotent, so calling it again, late, or from
-eight processes in turn, changes nothing more. `pending` reads what is owed to
-the world (an agent to wake, minutes to write) from the saved state alone. An
+eight processes in turn, changes nothing more. `pending` reads what
+is due (an agent to wake, minutes to write) from the saved state alone. An
 effect carried in memory from one to the other would be lost by a process that
 dies in between; an effect that can be read again from the state cannot.
 
@@ -60,7 +60,7 @@ from council.core.conversations.conversation import (
     raise_blockers,
     staying,
 )
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     attempts_used_up,
     awaited,
     can_answer,
@@ -78,7 +78,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
-from council.core.reading_answers.contributions import blockers_in
+from council.core.reading_answers.cleaning import blockers_in
 
 DIGEST_AUTHOR = "council"
 
@@ -425,7 +425,7 @@ def _hand_on_synthesis(state: Conversation, now: datetime, events: list[Event]) 
 
 
 def close(state: Conversation, now: datetime, events: list[Event]) -> None:
-    """Mark a conversation as finished; its minutes are owed from now on. Changes `state`."""
+    """Mark a conversation as finished; its minutes are due from now on. Changes `state`."""
     state.finished_at = now
     if state.rounds and state.rounds[-1].ended_at is None:
         last = state.rounds[-1]

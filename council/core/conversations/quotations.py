@@ -33,6 +33,7 @@ from council.core.conversations.handles import (
     names,
 )
 from council.core.conversations.procedures import PROCEDURES
+from council.core.reading_answers.cleaning import QUOTING_MARKS, may_quote
 from council.core.reading_answers.names import Names
 from council.core.record import Record
 
@@ -55,7 +56,6 @@ _MAX_TRIES = 1000
 _UNSPACED = "\u0e00"  # Thai, Chinese, Japanese and their like put no space between words
 
 _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
-_MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
 
@@ -209,11 +209,6 @@ class Heard:
         return (self._all[place] for place in reversed(places) if place < before)
 
 
-def may_quote(text: str) -> bool:
-    """Tell whether a text holds a mark of quotation at all; most hold none."""
-    return ">" in text or any(mark in text for mark in _CLOSING)
-
-
 def _passages(text: str, known: Names) -> list[_Passage]:
     """Return what the text quotes, in order, at most `MAX_QUOTATIONS` passages."""
     lines = text.split("\n")
@@ -221,7 +216,7 @@ def _passages(text: str, known: Names) -> list[_Passage]:
         lines = _without_fences(lines)
     found: list[_Passage] = []
     above, at = "", 0
-    last_mark = max(text.rfind(mark) for mark in _MARKS)
+    last_mark = max(text.rfind(mark) for mark in QUOTING_MARKS)
     end_of_marks = text.count("\n", 0, last_mark) + 1 if last_mark >= 0 else 0
     while at < end_of_marks and len(found) < MAX_QUOTATIONS:
         line = lines[at]

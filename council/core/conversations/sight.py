@@ -37,8 +37,7 @@ from council.core.conversations.conversation import (
     Status,
     has_answered,
 )
-from council.core.conversations.handles import is_anonymous, names
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     is_blind,
@@ -47,6 +46,7 @@ from council.core.conversations.owed import (
     takes_turns,
     tasks_of,
 )
+from council.core.conversations.handles import is_anonymous, names
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.quotations import Checker
 from council.core.ids import task_id

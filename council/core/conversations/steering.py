@@ -15,8 +15,8 @@ from council.core.conversations.conversation import (
     Status,
     Step,
 )
+from council.core.conversations.due import last_word
 from council.core.conversations.machine import close, close_round, enter_phase, finish
-from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event

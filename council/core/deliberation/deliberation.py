@@ -20,8 +20,8 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     staying,
 )
+from council.core.conversations.due import current_phase, round_number, takes_turns
 from council.core.conversations.handles import handles
-from council.core.conversations.owed import current_phase, round_number, takes_turns
 from council.core.conversations.procedures import PARALLEL, PROCEDURES, Rules
 from council.core.deliberation import consensus
 from council.core.deliberation import played as rounds

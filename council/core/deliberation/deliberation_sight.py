@@ -10,8 +10,7 @@ Source: DL-012, DL-015, DL-016, DL-018, DL-021, DL-026, DL-029, DL-083, DL-085, 
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
-from council.core.conversations.handles import handles, human_handle, is_anonymous
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     order_now,
@@ -20,6 +19,7 @@ from council.core.conversations.owed import (
     speaking_order,
     takes_turns,
 )
+from council.core.conversations.handles import handles, human_handle, is_anonymous
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
 from council.core.deliberation.questions import asked_questions, guidance

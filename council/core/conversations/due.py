@@ -1,7 +1,7 @@
-"""What a conversation owes to the world, read from its saved state alone.
+"""What is due in a conversation, read from its saved state alone.
 
-Who owes an answer, whose run is due and under which task, whether the
-coordinator is owed a notice or the conversation its minutes. Nothing here
+Whose answer is due, whose run and under which task, whether the coordinator
+is to be told of a round, whether the minutes are to be written. Nothing here
 changes anything; the essay in `machine` says why it must be so.
 
 Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
@@ -38,7 +38,7 @@ _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 class Wake(Record):
-    """An agent that is owed a start, since `due_at`, as attempt `attempt` under `task`."""
+    """A run that is due since `due_at`: of which agent, under which task, the how-many-th."""
 
     agent: str
     task: str
@@ -47,14 +47,14 @@ class Wake(Record):
 
 
 class Notify(Record):
-    """The coordinator is owed a notice that round `tour` began."""
+    """The coordinator is to be told that round `tour` began."""
 
     agent: str
     tour: int
 
 
 class Archive(Record):
-    """The conversation is finished: its minutes are owed."""
+    """The conversation is finished: its minutes are due."""
 
 
 def current_phase(state: Conversation) -> Phase:
@@ -156,19 +156,19 @@ def pending(
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
 ) -> tuple[Wake | Notify | Archive, ...]:
-    """Return what is owed to the world at `now`, from the saved state alone."""
+    """Return what the world has to do at `now`, from the saved state alone."""
     if state.finished_at is not None:
         return (Archive(),)
     if state.paused_at is not None:
         return ()
-    owed: list[Wake | Notify | Archive] = []
+    found: list[Wake | Notify | Archive] = []
     if state.coordinator and state.notified_tour < state.tour:
-        owed.append(Notify(agent=state.coordinator, tour=state.tour))
+        found.append(Notify(agent=state.coordinator, tour=state.tour))
     for agent in owing(state):
         wake = _wake(state, agent, now, backoff)
         if wake is not None:
-            owed.append(wake)
-    return tuple(owed)
+            found.append(wake)
+    return tuple(found)
 
 
 def next_due(
@@ -177,7 +177,7 @@ def next_due(
     """Return when time alone will make something due in a conversation that is not due now.
 
     Until then neither `advance` nor `pending` finds anything, so nobody needs
-    to look. It is an instant in the past when something is owed already or
+    to look. It is an instant in the past when something is due already or
     waits for a place, and None when only an answer or a person can go on.
     """
     if pending(state, state.created_at, backoff=backoff):
@@ -190,14 +190,14 @@ def next_due(
     for task in state.tasks.values():
         if task.state is TaskState.R and task.ends_at is not None:
             instants.append(task.ends_at)
-    # What will be owed at the end of time and is not owed yet waits for an instant of its own.
-    for owed in pending(state, _THE_END, backoff=backoff):
-        instants.append(owed.due_at if isinstance(owed, Wake) else state.created_at)
+    # What will be due at the end of time and is not yet due waits for an instant of its own.
+    for one in pending(state, _THE_END, backoff=backoff):
+        instants.append(one.due_at if isinstance(one, Wake) else state.created_at)
     return min(instants)
 
 
 def owing(state: Conversation) -> tuple[str, ...]:
-    """Return the agents who owe an answer in this round, in order."""
+    """Return the agents whose answer is due now, in order."""
     if state.finished_at is not None:
         return ()
     if current_phase(state).speakers == "synthesizer":
@@ -271,8 +271,21 @@ def tasks_of(state: Conversation, agent: str) -> list[Task]:
     return sorted(mine, key=lambda one: one.attempt)
 
 
+def is_under_way(state: Conversation, task: str) -> bool:
+    """Return true if the run of a task has yet to answer, or to complete what it has answered.
+
+    Source: SC-002.
+    """
+    known = state.tasks.get(task)
+    if known is None:
+        return False
+    participant = state.participants.get(known.agent)
+    asked_again = participant is not None and participant.again == known.tour == state.tour
+    return known.state is TaskState.R or (known.state is TaskState.D and asked_again)
+
+
 def asked_at(state: Conversation, agent: str) -> datetime:
-    """Return since when `agent` owes its answer: its turn, or the round, began then."""
+    """Return since when the answer of `agent` is due: its turn, or the round, began then."""
     if not state.rounds:
         return state.created_at
     last = state.rounds[-1]
