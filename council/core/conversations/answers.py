@@ -37,7 +37,7 @@ from council.core.conversations.due import (
     takes_turns,
     tasks_of,
 )
-from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
+from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people, round_event
 from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import (
     AlreadyAnsweredError,
@@ -282,8 +282,7 @@ def _insist(state: Conversation, answer: _Answer) -> Step:
     new = state.copy()
     new.participants[answer.agent].again = 0
     _settle_tasks(new, answer.agent)
-    data = {"phase": new.phase, "tour": new.tour, "reason": "the same answer"}
-    event = Event(type="turn.incomplete", agent=answer.agent, data=data)
+    event = round_event(new, "turn.incomplete", answer.agent, reason="the same answer")
     return Step(state=new, events=[event], outcome="already-recorded")
 
 
@@ -386,8 +385,6 @@ def _recorded(
     _settle_tasks(new, answer.agent)
     measure(new)
     data: dict[str, object] = {
-        "phase": new.phase,
-        "tour": new.tour,
         "status": str(participant.status),
         "origin": str(answer.origin),
         "sealed": bool(seal),
@@ -402,7 +399,7 @@ def _recorded(
         data["askedAgain"] = True
     if answer.wished:
         data["stated"] = answer.wished.upper()
-    event = Event(type="contribution.recorded", agent=answer.agent, data=data)
+    event = round_event(new, "contribution.recorded", answer.agent, **data)
     return Step(
         state=new,
         events=[event, *events],

@@ -289,10 +289,8 @@ class Conversation(Record):
 
     def entry_of(self, agent: str, tour: int) -> Entry | None:
         """Return what `agent` contributed in round `tour`, None if nothing stands in the file."""
-        for entry in self.entries:
-            if entry.agent == agent and entry.tour == tour and entry.kind in TURNS:
-                return entry
-        return None
+        mine = (one for one in self.entries if one.agent == agent and one.tour == tour)
+        return next((one for one in mine if one.kind in TURNS), None)
 
     def new_entry(
         self, kind: EntryKind, agent: str, text: str, at: datetime, tour: int = 0
@@ -320,14 +318,9 @@ class Conversation(Record):
         return entry_id
 
 
-_ANSWERED = frozenset(
-    (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED, ParticipantStatus.DONE)
-)
-
-
 def has_answered(participant: Participant) -> bool:
-    """Tell whether a participant owes nothing in this round (C0-026: AGREED counts)."""
-    return participant.status in _ANSWERED
+    """Return true if nothing of a participant is due in this round (C0-026: AGREED counts)."""
+    return participant.status is not ParticipantStatus.WAITING
 
 
 class Step(Record):
@@ -397,9 +390,8 @@ def raise_blockers(state: Conversation, issues: list[str]) -> None:
 
 def response_rate(state: Conversation) -> float:
     """Return answered / total, from 0 to 1 (C0-018)."""
-    everybody = state.participants.values()
-    answered = sum(1 for one in everybody if has_answered(one))
-    return round(answered / len(everybody), 4) if everybody else 0.0
+    answered = [has_answered(one) for one in state.participants.values()]
+    return round(sum(answered) / len(answered), 4) if answered else 0.0
 
 
 def measure(state: Conversation) -> None:

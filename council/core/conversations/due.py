@@ -17,6 +17,7 @@ from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
     ParticipantStatus,
+    Round,
     Task,
     TaskState,
     has_answered,
@@ -96,8 +97,14 @@ def takes_turns(state: Conversation) -> bool:
 
 def passed_over(state: Conversation) -> dict[str, str]:
     """Return who was passed over in the round under way, with the reason."""
-    last = state.rounds[-1] if state.rounds else None
-    return last.absent if last is not None and last.tour == state.tour else {}
+    return round_now(state).absent
+
+
+def round_now(state: Conversation) -> Round:
+    """Return the round under way, made up for a file in the document's form: it names none."""
+    if state.rounds and state.rounds[-1].tour == state.tour:
+        return state.rounds[-1]
+    return Round(tour=state.tour, phase=state.phase, started_at=state.created_at)
 
 
 def is_asked_again(state: Conversation, agent: str) -> bool:
@@ -161,14 +168,10 @@ def pending(
         return (Archive(),)
     if state.paused_at is not None:
         return ()
-    found: list[Wake | Notify | Archive] = []
-    if state.coordinator and state.notified_tour < state.tour:
-        found.append(Notify(agent=state.coordinator, tour=state.tour))
-    for agent in owing(state):
-        wake = _wake(state, agent, now, backoff)
-        if wake is not None:
-            found.append(wake)
-    return tuple(found)
+    is_new = bool(state.coordinator) and state.notified_tour < state.tour
+    notices = [Notify(agent=state.coordinator, tour=state.tour)] if is_new else []
+    wakes = [_wake(state, agent, now, backoff) for agent in owing(state)]
+    return (*notices, *(one for one in wakes if one is not None))
 
 
 def next_due(
@@ -206,13 +209,8 @@ def owing(state: Conversation) -> tuple[str, ...]:
     if not takes_turns(state):
         return waiting
     # The floor is taken from nobody: not by one who joins, nor by one who is asked once more.
-    speaker = _speaker(state)
+    speaker = round_now(state).speaker
     return (speaker,) if speaker in waiting else waiting[:1]
-
-
-def _speaker(state: Conversation) -> str:
-    last = state.rounds[-1] if state.rounds else None
-    return last.speaker if last is not None and last.tour == state.tour else ""
 
 
 def is_synthesized(state: Conversation) -> bool:
@@ -308,9 +306,7 @@ def _wake(
         due_at = mine[-1].at + pause(failures, backoff)
     if queued is not None:
         return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
-    if attempts_used_up(state, agent):
-        return None
-    if pauses and due_at > now:
+    if attempts_used_up(state, agent) or (pauses and due_at > now):
         return None
     attempt = mine[-1].attempt + 1 if mine else 1
     task = task_id(state.conversation_id, state.tour, agent, attempt)

@@ -71,6 +71,7 @@ from council.core.conversations.due import (
     next_phase,
     owing,
     passed_over,
+    round_now,
     synthesizers,
     takes_turns,
     tasks_of,
@@ -167,13 +168,13 @@ def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
 def _skip(state: Conversation, agent: str, events: list[Event]) -> None:
     """Go on without an agent's answer, or with the incomplete one that stands."""
     reason = _absence(state, agent)
-    data = {"phase": state.phase, "tour": state.tour, "reason": reason}
-    if is_asked_again(state, agent):
+    is_incomplete = is_asked_again(state, agent)
+    if is_incomplete:
         state.participants[agent].again = 0
-        events.append(Event(type="turn.incomplete", agent=agent, data=data))
-        return
-    _round_under_way(state).absent[agent] = reason
-    events.append(Event(type="turn.missed", agent=agent, data=data))
+    else:
+        _round_under_way(state).absent[agent] = reason
+    kind = "turn.incomplete" if is_incomplete else "turn.missed"
+    events.append(round_event(state, kind, agent, reason=reason))
 
 
 def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None:
@@ -186,8 +187,13 @@ def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None
         return
     under_way.speaker, under_way.turn_at = speakers[0], now
     state.timeout_at = now + state.phase_timeout
-    data = {"phase": state.phase, "tour": state.tour}
-    events.append(Event(type="turn.started", agent=speakers[0], data=data))
+    events.append(round_event(state, "turn.started", speakers[0]))
+
+
+def round_event(state: Conversation, kind: str, agent: str = "", **more: object) -> Event:
+    """Return an event that names the round under way."""
+    data: dict[str, object] = {"phase": state.phase, "tour": state.tour, **more}
+    return Event(type=kind, agent=agent, data=data)
 
 
 def _time_is_up(state: Conversation, now: datetime) -> bool:
@@ -258,8 +264,7 @@ def _judge(state: Conversation, events: list[Event]) -> str:
     verdict = deliberation.verdict_now(state)
     state.rounds[-1].verdict = verdict.to_record()
     state.has_consensus = verdict.reached
-    data = {"phase": state.phase, "tour": state.tour, **state.rounds[-1].verdict}
-    events.append(Event(type="consensus.checked", data=data))
+    events.append(round_event(state, "consensus.checked", **state.rounds[-1].verdict))
     return deliberation.end_of_rounds(state, verdict)
 
 
@@ -284,8 +289,7 @@ def close_round(
     }
     for agent, why in absent.items():
         if agent not in over.absent:
-            data = {"phase": state.phase, "tour": state.tour, "reason": why}
-            events.append(Event(type="turn.missed", agent=agent, data=data))
+            events.append(round_event(state, "turn.missed", agent, reason=why))
     for task in list(state.tasks.values()):
         if task.tour < state.tour:
             del state.tasks[task.id]
@@ -296,10 +300,11 @@ def close_round(
 
 
 def _round_under_way(state: Conversation) -> Round:
-    """Return the round under way, made up for a file in the document's form: it names none."""
-    if not state.rounds or state.rounds[-1].tour != state.tour:
-        state.rounds.append(Round(tour=state.tour, phase=state.phase, started_at=state.created_at))
-    return state.rounds[-1]
+    """Return the round under way, which is added where a file names none. Changes `state`."""
+    under_way = round_now(state)
+    if not any(one is under_way for one in state.rounds[-1:]):
+        state.rounds.append(under_way)
+    return under_way
 
 
 def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
@@ -311,11 +316,9 @@ def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     sealed = state.sealed.pop(one.id, None)
     if sealed is None or sealed.tour != state.tour:
-        events.append(
-            Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
-        )
+        data = {"tour": state.tour, "seal": one.sealed}
+        events.append(Event(type="seal.missing", agent=one.id, data=data))
         return
-    issues = blockers_in(sealed.text)
     for draft in sealed.drafts:
         before = state.new_entry(EntryKind.DRAFT, one.id, draft, sealed.at)
         state.entries.append(before.copy(origin=sealed.origin))
@@ -325,14 +328,11 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         status=sealed.status,
         origin=sealed.origin,
         task=sealed.task,
-        blocking=issues,
+        blocking=blockers_in(sealed.text),
     )
     state.entries.append(entry)
-    raise_blockers(state, issues)
-    events.append(
-        Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})
-    )
-    events += questions_to_people(state, entry)
+    raise_blockers(state, entry.blocking)
+    events += [round_event(state, "seal.opened", one.id), *questions_to_people(state, entry)]
 
 
 def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
@@ -346,12 +346,12 @@ def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
 
     if not may_ask_people(state, entry.text):
         return []
-    from council.core.deliberation.questions import asked_of_people
+    from council.core.deliberation.questions import questions_in
 
     data = {"phase": entry.phase, "tour": entry.tour, "entry": entry.id}
     return [
-        Event(type="person.asked", agent=entry.agent, data={**data, "text": text})
-        for text in asked_of_people(state, entry)
+        Event(type="person.asked", agent=entry.agent, data={**data, "text": one.text})
+        for one in questions_in(state, entry, to_peers=False)
     ]
 
 
@@ -371,13 +371,12 @@ def _conclude(state: Conversation, reason: str) -> None:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.NOBODY_LEFT
     elif by_hand is Status.TIMEOUT or reason == "timeout" or silent:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.TIMEOUT
-    elif played and played[-1].absent:
-        state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED
     else:
-        state.status = Status.CONVERGED
-        state.closed_reason = (
-            ClosedReason.CONSENSUS if state.has_consensus else ClosedReason.PHASES_EXHAUSTED
-        )
+        is_whole = not (played and played[-1].absent)
+        has_agreed = is_whole and state.has_consensus
+        state.status = Status.CONVERGED if is_whole else Status.TIMEOUT
+        exhausted = ClosedReason.PHASES_EXHAUSTED
+        state.closed_reason = ClosedReason.CONSENSUS if has_agreed else exhausted
 
 
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:

@@ -83,8 +83,8 @@ def _add_form(found: Understood, state: Conversation, agent: str, text: str) -> 
     earlier = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
     turn = deliberation.understood_turn(state, agent, [*earlier, text])
     found.position, found.confidence = turn.position, turn.confidence
-    agents = dict.fromkeys(one.agent for one in turn.responses if turn.stance_to(one.agent))
-    found.stances = {known_to(state, agent, [one])[0]: turn.stance_to(one) for one in agents}
+    stances = turn.stances().items()
+    found.stances = {known_to(state, agent, [one])[0]: said for one, said in stances if said}
 
 
 def _add_questions(found: Understood, state: Conversation, entry: Entry) -> None:

@@ -98,7 +98,7 @@ def _order(state: Conversation, agent: str) -> dict[str, Any]:
 
 def _must_answer(state: Conversation, agent: str, seen: list[Entry]) -> list[str]:
     readable = {entry.agent for entry in seen}
-    return [one for one in deliberation.responses_owed(state, agent) if one in readable]
+    return [one for one in deliberation.responses_due(state, agent) if one in readable]
 
 
 def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[str, Any]]:

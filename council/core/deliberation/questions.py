@@ -79,11 +79,6 @@ def asked_questions(state: Conversation) -> list[Question]:
     return found
 
 
-def asked_of_people(state: Conversation, entry: Entry) -> list[str]:
-    """Return the questions that an entry puts to the people who steer."""
-    return [one.text for one in questions_in(state, entry, to_peers=False)]
-
-
 def open_to_people(state: Conversation) -> list[Question]:
     """Return the questions that wait for an answer of people, none once it is over (HR-024)."""
     if state.finished_at is not None or not any(

@@ -152,6 +152,11 @@ class Turn(Record):
         taken = [stance for stance in stances if stance != ACK]
         return (taken or stances or [""])[-1]
 
+    def stances(self) -> dict[str, str]:
+        """Return the stance to each agent to whom something is said, in order, "" for none."""
+        agents = dict.fromkeys(one.agent for one in self.responses)
+        return {agent: self.stance_to(agent) for agent in agents}
+
     @property
     def is_readable(self) -> bool:
         """Whether anything of the form was recognised."""
