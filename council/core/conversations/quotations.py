@@ -33,7 +33,7 @@ from council.core.conversations.handles import (
     names,
 )
 from council.core.conversations.procedures import PROCEDURES
-from council.core.reading_answers.cleaning import QUOTING_MARKS, may_quote
+from council.core.reading_answers.cleaning import QUOTING_MARKS, may_quote, one_of
 from council.core.reading_answers.names import Names
 from council.core.record import Record
 
@@ -64,35 +64,25 @@ _NEAR = 80
 _BESIDE = " \t\n:*_`—–-"
 _POSSESSIVE = ("", "'s", "’s")
 _ENDS_OF_SENTENCES = frozenset(f"{mark}{blank}" for mark in ".!?;" for blank in " \n\t")
-_SAYING = frozenset(
-    word
-    for line in (
-        "said says saying wrote writes argued argues claimed claims noted notes stated states",
-        "put puts called calls quoted quote asked asks answered answers replied replies warned",
-        "warns pointed points insisted insists proposed proposes suggested suggests words wording",
-        "phrase sentence point",
-        "dit disait écrit écrivait affirme affirmait propose proposait demande répond note mots",
-        "phrase formule",
-        "sagt sagte schreibt schrieb meint meinte fragt fragte nennt nannte worte satz",
-        "dice dijo escribe escribió afirma afirmó propone propuso pregunta palabras frase",
-    )
-    for word in line.split()
+_SAYING = one_of(
+    "said says saying wrote writes argued argues claimed claims noted notes stated states"
+    " put puts called calls quoted quote asked asks answered answers replied replies warned"
+    " warns pointed points insisted insists proposed proposes suggested suggests words wording"
+    " phrase sentence point"
+    " dit disait écrit écrivait affirme affirmait propose proposait demande répond note mots"
+    " phrase formule"
+    " sagt sagte schreibt schrieb meint meinte fragt fragte nennt nannte worte satz"
+    " dice dijo escribe escribió afirma afirmó propone propuso pregunta palabras frase"
 )
 # Whose words follow then is the author, or it asks for them.
-_OWN = frozenset(
-    word
-    for line in (
-        "i we my our me us mine would could should shall might may can will accept prefer",
-        "je j nous mon ma mes notre moi pourrais pourrait accepterais accepterait",
-        "ich wir mein meine unser mir würdest würde könntest könnte",
-        "yo nosotros mi nuestro podrías aceptarías",
-    )
-    for word in line.split()
+_OWN = one_of(
+    "i we my our me us mine would could should shall might may can will accept prefer"
+    " je j nous mon ma mes notre moi pourrais pourrait accepterais accepterait"
+    " ich wir mein meine unser mir würdest würde könntest könnte"
+    " yo nosotros mi nuestro podrías aceptarías"
 )
-_JOINING = frozenset(
-    ("and", "then", "or", "also", "later", "et", "puis", "ou", "und", "dann", "oder", "y", "luego")
-)
-_LEADING = _SAYING | frozenset(["as", "like", "comme", "wie", "como", "a", "hat", "ha", "has"])
+_JOINING = one_of("and then or also later et puis ou und dann oder y luego")
+_LEADING = _SAYING | one_of("as like comme wie como a hat ha has")
 _SAME = str.maketrans(
     {
         **dict.fromkeys("“”„«»‟″", '"'),

@@ -27,10 +27,9 @@ from council.core.deliberation import consensus
 from council.core.deliberation import played as rounds
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
-from council.core.reading_answers.additions import read_together
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import word_count
-from council.core.reading_answers.turns import Fault, Turn, missing_responses
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, read_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

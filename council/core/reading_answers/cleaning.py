@@ -46,6 +46,11 @@ _DROPPED = str.maketrans(
 del _DROPPED[0x09], _DROPPED[0x0A]
 
 
+def one_of(words: str, between: str = " ") -> frozenset[str]:
+    """Return the words of a table that is written in one string."""
+    return frozenset(words.split(between))
+
+
 def clean(text: str) -> str:
     r"""Return what an author says: no thoughts, no control sequences, no fence around it all.
 

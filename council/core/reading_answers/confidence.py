@@ -9,13 +9,13 @@ Source: DL-013, HR-006, HR-007.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     is_rule,
-    one_of,
     plain,
     sentences,
     without_bullet,
@@ -26,20 +26,11 @@ if TYPE_CHECKING:
     from council.core.reading_answers.structure import Line
 
 MAX_CHARS = 240
-_NUMBERS = {str(number): number for number in range(1, 6)} | {
-    word: number
-    for number, words in enumerate(
-        (
-            "one un une eins uno",
-            "two deux zwei dos",
-            "three trois drei tres",
-            "four quatre vier cuatro",
-            "five cinq funf cinco",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
+_WORDS = (
+    "1 one un une eins uno|2 two deux zwei dos|3 three trois drei tres|4 four quatre vier cuatro"
+    "|5 five cinq funf cinco"
+)
+_NUMBERS = {word: int(words[0]) for words in _WORDS.split("|") for word in words.split()}
 _SCALES = ("/5", "out of 5", "of 5", "sur 5", "von 5", "de 5", "out of five", "of five", "sur cinq")
 _BEFORE = one_of(
     "i i'm i'd say am at a my confidence level is the in this overall score rating rate put it"

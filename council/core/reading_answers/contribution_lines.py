@@ -107,19 +107,10 @@ _SAYING = re.compile(
 )
 
 _STATUS_WORDS = {
-    "agreed": "agreed",
-    "agree": "agreed",
-    "i agree": "agreed",
-    "accord": "agreed",
-    "d'accord": "agreed",
-    "en accord": "agreed",
-    "je suis d'accord": "agreed",
-    "responded": "responded",
-    "répondu": "responded",
-    "repondu": "responded",
-    "done": "done",
-    "terminé": "done",
-    "termine": "done",
+    **dict.fromkeys(("responded", "répondu", "repondu"), "responded"),
+    **dict.fromkeys(("done", "terminé", "termine"), "done"),
+    **dict.fromkeys(("agreed", "agree", "i agree", "accord", "d'accord"), "agreed"),
+    **dict.fromkeys(("en accord", "je suis d'accord"), "agreed"),
 }
 _STATUS_HEAD = r"(?:(?:my|final|mon|the)[ \t]+){0,2}(?:status|statut)(?:[ \t]+final)?"
 _STATUS_LINE = re.compile(

@@ -194,14 +194,11 @@ def untagged(text: str, labels: Mapping[str, str]) -> str:
         is_ours = labels.get(plain(name), "") or plain(name) in ("response", "agreement")
         return "\n" if is_ours else found[0]
 
-    if not any(labels.get(plain(name.replace("_", " "))) for name in _closed_tags(text)):
+    tags = set(re.findall(r"</([A-Za-z_-]{3,40})\s*>", text))
+    if not any(labels.get(plain(name.replace("_", " "))) for name in tags):
         return text
     text = re.sub(r"<(?P<name>[A-Za-z_-]{3,40})(?P<more>(?:\s[^<>\n]{0,200})?)>", opened, text)
     return re.sub(r"</(?P<name>[A-Za-z_-]{3,40})\s*>", closed, text)
-
-
-def _closed_tags(text: str) -> set[str]:
-    return set(re.findall(r"</([A-Za-z_-]{3,40})\s*>", text))
 
 
 def forms_of(

@@ -9,6 +9,7 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.stances import (
     ACK,
@@ -28,7 +29,6 @@ from council.core.reading_answers.structure import (
     EMPHASIS,
     UNSEEN_CHARS,
     is_rule,
-    one_of,
     plain,
     sentences,
     without_bullet,

@@ -10,13 +10,13 @@ Source: DL-013, DL-014, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     UNSEEN_CHARS,
-    one_of,
     plain,
     sentences,
 )

@@ -18,7 +18,7 @@ Source: DL-011, DL-017, DL-029, HR-004, DL-019.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import closes_fence, fence_of
+from council.core.reading_answers.cleaning import closes_fence, fence_of, one_of
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -47,11 +47,6 @@ _PLAIN = str.maketrans(
     "aaaaceeeeiiiinoooouuuu'",
     "\u0300\u0301\u0302\u0303\u0308\u0327\ufe0f\u200d",
 )
-
-
-def one_of(words: str, between: str = " ") -> frozenset[str]:
-    """Return the words of a table that is written in one string."""
-    return frozenset(words.split(between))
 
 
 # Words before and behind the name of a part that do not change which part it is.

@@ -6,7 +6,9 @@ JSON, tags, tables, prose; four languages) and strict in meaning: doubt is a
 result, and a part that is in doubt counts as missing. What the faults lead to
 is decided elsewhere.
 
-Source: DL-011 to DL-019, DL-025, HR-003 to HR-007.
+What an author adds when it is asked again is read together with its first answer.
+
+Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 """
 
 from __future__ import annotations
@@ -35,13 +37,14 @@ from council.core.reading_answers.json_fields import (
 )
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import (
+    Spoken,
     about,
     heading_about,
     shown,
     spoken_in,
     spoken_in_sentences,
 )
-from council.core.reading_answers.stances import ACK, stated
+from council.core.reading_answers.stances import ACK, Stated, stated
 from council.core.reading_answers.structure import (
     count_paragraphs,
     count_sentences,
@@ -58,10 +61,9 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from council.core.reading_answers.responses import Spoken
     from council.core.reading_answers.structure import Line
 
 SENTENCES = 3
@@ -258,7 +260,8 @@ class _Reader:
             if found and not turn.confidence:
                 turn.faults.append(Fault(code="bad-confidence", found=shown(found)))
         if "confidence" not in bodies:
-            turn.confidence = confidence_in_prose(_own_words(bodies))
+            every = [body for many in bodies.values() for body in many]
+            turn.confidence = confidence_in_prose(_own_words(every))
         return turn
 
     def _without_stances(self, body: list[Line]) -> list[Line]:
@@ -273,7 +276,7 @@ class _Reader:
         spoken = spoken_in(bodies, self.known, is_prose=True)
         lines = [one for one in spoken if one.agent and one.stance]
         sure = {one.agent for one in lines}
-        text = "\n\n".join(_paragraphs(bodies))
+        text = _own_words(bodies)
         said = [one for one in spoken_in_sentences(text, self.known) if one.agent not in sure]
         self._take(turn, [*lines, *said], is_sure=False)
 
@@ -282,7 +285,7 @@ class _Reader:
         turn = Turn(reasoning=text.strip())
         lines = own_lines(text)
         self._take_from_text(turn, [lines])
-        words = "\n\n".join(_paragraphs([lines]))
+        words = _own_words([lines])
         turn.confidence = confidence_in_prose(words)
         turn.position = next(filter(self._holds_position, sentences(words)), "").strip("*_ ")
         return turn
@@ -323,14 +326,10 @@ class _Reader:
             turn.position = "" if is_unfilled(turn.position) else turn.position[1:-1].strip()
         for word, written, comment in said_in(field(given, "responses")):
             agent = self.names.get(word.lstrip("@").strip().casefold(), "")
-            if not agent:
-                turn.faults.append(Fault(code="unknown-agent", found=shown(word)))
-            elif agent != self.author:
-                said = stated(f"{written} — {comment}" if comment else written)
-                stance = said.stance if stated(written).stance else ""
-                turn.responses.append(Response(agent=agent, stance=stance, comment=comment))
-                if not stance:
-                    turn.faults.append(Fault(code="bad-stance", agent=agent, found=shown(written)))
+            said = stated(f"{written} — {comment}" if comment else written)
+            stance = said.stance if stated(written).stance else ""
+            said = Stated(stance=stance, token=written if agent else word, comment=comment)
+            self._take(turn, [Spoken(agent, said)], is_sure=True)
         value = field(given, "confidence")
         if value is not None:
             is_number = isinstance(value, int | str) and not isinstance(value, bool)
@@ -342,11 +341,7 @@ class _Reader:
         return turn, not given.keys().isdisjoint(named)
 
 
-def _own_words(bodies: Mapping[str, list[list[Line]]]) -> str:
-    return "\n\n".join(_paragraphs([body for many in bodies.values() for body in many]))
-
-
-def _paragraphs(bodies: Iterable[Iterable[Line]]) -> list[str]:
+def _own_words(bodies: Iterable[Iterable[Line]]) -> str:
     """Return the author's own paragraphs, each in one line; list items stand alone."""
     found: list[str] = []
     goes_on = False
@@ -362,7 +357,7 @@ def _paragraphs(bodies: Iterable[Iterable[Line]]) -> list[str]:
                 found.append(start.lstrip("#-•* "))
             goes_on = start[0] != "#"
         goes_on = False
-    return found
+    return "\n\n".join(found)
 
 
 def _without_preamble(text: str) -> str:
@@ -436,14 +431,88 @@ def warnings_of(turn: Turn, vote: bool) -> list[Fault]:
     count = count_sentences(turn.position)
     if count > (VOTE_SENTENCES if vote else SENTENCES):
         said.append(Fault(code="long-position", found=str(count)))
-    if not vote:
-        count = count_paragraphs(turn.reasoning)
-        if not turn.reasoning:
-            said.append(Fault(code="no-reasoning"))
-        elif count not in PARAGRAPHS:
-            said.append(Fault(code="reasoning-length", found=str(count)))
+    count = count_paragraphs(turn.reasoning)
+    if not (vote or turn.reasoning):
+        said.append(Fault(code="no-reasoning"))
+    elif not vote and count not in PARAGRAPHS:
+        said.append(Fault(code="reasoning-length", found=str(count)))
     for one in turn.responses:
         count = count_sentences(one.comment)
         if count > COMMENT_SENTENCES:
             said.append(Fault(code="long-comment", agent=one.agent, found=str(count)))
     return said
+
+
+def parse_addition(
+    first: Turn, text: str, names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read what an author adds to a first answer that lacked something, laid over that one.
+
+    What the second answer states counts, and what it leaves out stays. An
+    answer without any part of the form is taken for the one thing that was
+    missing if it reads as that: a number, or a stance.
+
+    Source: HR-008.
+    """
+    second = parse_turn(text, names, author=author, vote=vote)
+    has_form = second.is_readable
+    if not has_form:
+        second = _bare_addition(first, text)
+    stated_anew = {one.agent for one in second.responses if one.stance}
+    doubted = {one.agent for one in second.faults if one.code == "two-stances"}
+    said = [one for one in first.responses if one.agent not in stated_anew | doubted]
+    said += [one for one in second.responses if one.agent in stated_anew | doubted]
+    known = {one.agent for one in said}
+    said += [one for one in second.responses if one.agent not in known]
+    turn = Turn(
+        position=second.position or first.position,
+        responses=said,
+        reasoning=(second.reasoning if has_form else "") or first.reasoning,
+        confidence=second.confidence or first.confidence,
+    )
+    turn.faults = _faults_of_merged(turn, first, second)
+    turn.warnings = warnings_of(turn, vote)
+    return turn
+
+
+def read_together(
+    texts: Sequence[str], names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read an answer and what its author added when it was asked again, oldest first (HR-008)."""
+    turn = parse_turn(texts[0], names, author=author, vote=vote)
+    for text in texts[1:]:
+        turn = parse_addition(turn, text, names, author=author, vote=vote)
+    return turn
+
+
+def _bare_addition(first: Turn, text: str) -> Turn:
+    """Return what a text without any form adds where one thing alone was missing."""
+    bare = own_answer(text).strip()
+    doubtful = [one.agent for one in first.responses if not one.stance]
+    turn = Turn()
+    if not first.confidence and not doubtful and "\n" not in bare:
+        turn.confidence = confidence_of(bare)
+    elif first.confidence and len(set(doubtful)) == 1:
+        said = stated(bare)
+        if said.stance:
+            turn.responses = [Response(agent=doubtful[0], stance=said.stance, comment=said.comment)]
+    return turn
+
+
+def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
+    """Return what two answers together still lack."""
+    if is_empty(turn) and not (turn.reasoning and first.is_readable):
+        return [Fault(code="no-form")]
+    latest = [*second.faults, *first.faults]
+    faults: list[Fault] = []
+    if not turn.position:
+        faults.append(Fault(code="no-position"))
+    if not turn.confidence:
+        unread = next((one for one in latest if one.code == "bad-confidence"), None)
+        faults.append(unread or Fault(code="no-confidence"))
+    for agent in dict.fromkeys(
+        one.agent for one in turn.responses if not turn.stance_to(one.agent)
+    ):
+        of_agent = (one for one in latest if one.agent == agent)
+        faults.append(next(of_agent, Fault(code="bad-stance", agent=agent)))
+    return faults + [one for one in second.faults if one.code == "unknown-agent"]
