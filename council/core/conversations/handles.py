@@ -62,11 +62,8 @@ def handles(state: Conversation, author: str) -> dict[str, str]:
     """
     known = dict.fromkeys(_words_for_people(state), HUMAN)
     if is_anonymous(state):
-        for agent, pseudonym in pseudonyms(state, author).items():
-            known[pseudonym] = agent
-    for word, agent in names(state).items():
-        known[word.casefold()] = agent
-    return known
+        known |= {shown: agent for agent, shown in pseudonyms(state, author).items()}
+    return known | {word.casefold(): agent for word, agent in names(state).items()}
 
 
 def _words_for_people(state: Conversation) -> list[str]:
@@ -102,11 +99,8 @@ def view(state: Conversation, reader: str, author: str) -> dict[str, str]:
     words: dict[str, str] = {}
     for agent, pseudonym in pseudonyms(state, author).items():
         words[pseudonym] = words[pseudonym.replace("-", " ")] = shown[agent]
-    for word, agent in names(state).items():
-        words[word] = shown[agent]
-    for agent, one in state.participants.items():
-        words[one.label] = shown[agent]
-    return words
+    labels = {one.label: agent for agent, one in state.participants.items()}
+    return words | {word: shown[agent] for word, agent in (names(state) | labels).items()}
 
 
 def as_seen(state: Conversation, reader: str, author: str, text: str) -> str:

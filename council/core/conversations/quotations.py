@@ -209,9 +209,8 @@ def _passages(text: str, known: Names) -> list[_Passage]:
     last_mark = max(text.rfind(mark) for mark in QUOTING_MARKS)
     end_of_marks = text.count("\n", 0, last_mark) + 1 if last_mark >= 0 else 0
     while at < end_of_marks and len(found) < MAX_QUOTATIONS:
-        line = lines[at]
-        if _is_quoted(line):
-            end = at
+        end = at
+        if _is_quoted(lines[at]):
             while end < len(lines) and _is_quoted(lines[end]):
                 end += 1
             below = lines[end] if end < len(lines) else ""
@@ -219,11 +218,11 @@ def _passages(text: str, known: Names) -> list[_Passage]:
             found.extend(_block(lines[at:end], above or signed, known))
             at = end
             continue
-        if not line.strip():
+        if not lines[at].strip():
             at += 1
             continue
         end = at + 1
-        while end < len(lines) and (lines[end][:1].isalpha() or _continues(lines[end])):
+        while end < len(lines) and _continues(lines[end]):
             end += 1
         paragraph, at = "\n".join(lines[at:end]), end
         named = list(known.mentions(paragraph))
@@ -458,9 +457,8 @@ class Checker:
         # In a conversation with names all were shown the same.
         reader = author if is_anonymous(self._state) else ""
         if reader not in self._heard:
-            people = HUMAN if self._by_handles else ""
-            if people and human_handle(self._state) != HUMAN:
-                people = ""
+            is_known = self._by_handles and human_handle(self._state) == HUMAN
+            people = HUMAN if is_known else ""
             heard = [("", self._state.brief)]
             places: dict[str, int] = {}
             for entry in self._state.entries:

@@ -38,9 +38,7 @@ class Understood(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `respond --json` under `understood`."""
-        stated: dict[str, Any] = {}
-        if self.form != "text":
-            stated = self.as_json("position stances confidence?")
+        stated = self.as_json("position stances confidence?") if self.form != "text" else {}
         return {
             **stated,
             "questions": [{"to": to, "text": text} for to, text in self.questions],

@@ -99,13 +99,13 @@ def _after_sequence(piece: str) -> str:
 
 def _without_thoughts(text: str) -> str:
     """Return a text without its reasoning blocks."""
-    tag = re.compile(_TAG, re.IGNORECASE)
-    outside = _outside_blocks(text, tag)
+    tags = list(re.compile(_TAG, re.IGNORECASE).finditer(text))
+    outside = text[: tags[0].start()] + text[tags[-1].end() :] if tags else text
     is_form = any(mark in outside.lower() for mark in _FORM_TAGS)
     kept: list[str] = []
     at, inline = 0, dict.fromkeys((*_THOUGHTS, "[think]"), 0)
-    closings = _closings(text, tag)
-    for found, begins, ends in _own_tags(text, tag):
+    closings = _closings(tags)
+    for found, begins, ends in _own_tags(text, tags):
         if found.start() < at:
             continue
         name, closes = _named(found)
@@ -130,18 +130,12 @@ def _without_thoughts(text: str) -> str:
     return bare.lstrip("\n \t") if bare.strip() else ""
 
 
-def _outside_blocks(text: str, tag: re.Pattern[str]) -> str:
-    """Return what stands before and behind all tags of thoughts."""
-    tags = list(tag.finditer(text))
-    return text[: tags[0].start()] + text[tags[-1].end() :] if tags else text
-
-
-def _own_tags(text: str, tag: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bool, bool]]:
+def _own_tags(text: str, tags: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], bool, bool]]:
     """Yield the tags that stand in no code, each with whether it begins and ends its line."""
     fenced = _fenced(text)
     block, line, past = 0, -1, -1
     first = last = counted = ticks = 0
-    for found in tag.finditer(text):
+    for found in tags:
         start = found.start()
         while block < len(fenced) and fenced[block][1] <= start:
             block += 1
@@ -165,7 +159,14 @@ def _fenced(text: str) -> list[tuple[int, int]]:
     blocks: list[tuple[int, int]] = []
     if "```" not in text and "~~~" not in text:
         return blocks
-    marks = list(_fence_lines(text))
+    marks: list[tuple[int, int, str, bool]] = []  # start, end, marks, and if it can close one
+    start = 0
+    for line in text.split("\n"):
+        fence = fence_of(line)
+        if fence:
+            is_bare = not line.strip().strip(fence[0])
+            marks.append((start, start + len(line), fence, is_bare))
+        start += len(line) + 1
     whole = without_fence(text) is not text
     began = None
     for start, end, fence, is_bare in marks[1:-1] if whole else marks:
@@ -175,17 +176,6 @@ def _fenced(text: str) -> list[tuple[int, int]]:
             blocks.append((began[0], end))
             began = None
     return blocks
-
-
-def _fence_lines(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield start, end and marks of each line of a fence, and whether it can close one."""
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line)
-        fence = fence_of(line)
-        if fence:
-            yield start, end, fence, not line.strip().strip(fence[0])
-        start = end + 1
 
 
 def fence_of(line: str) -> str:
@@ -203,14 +193,14 @@ def _named(found: re.Match[str]) -> tuple[str, bool]:
     return (name.lower(), bool(found["close"])) if name else ("[think]", bool(found["slash"]))
 
 
-def _closings(text: str, tag: re.Pattern[str]) -> dict[str, list[int]]:
+def _closings(tags: list[re.Match[str]]) -> dict[str, list[int]]:
     """Return for each name where its closing tags end, the first one last."""
     ends: dict[str, list[int]] = {}
-    for found in tag.finditer(text):
+    for found in reversed(tags):
         name, closes = _named(found)
         if closes:
             ends.setdefault(name, []).append(found.end())
-    return {name: many[::-1] for name, many in ends.items()}
+    return ends
 
 
 def without_fence(text: str) -> str:

@@ -59,10 +59,7 @@ def confidence_in(body: list[Line]) -> tuple[int, str]:
     own = [line for line, is_own in body if is_own and line.strip() and not is_rule(line)]
     if not own:
         return 0, ""
-    number = confidence_of(own[0])
-    if number and any(_corrects(line) for line in own[1:4]):
-        return 0, own[0]
-    return number, own[0]
+    return 0 if any(map(_corrects, own[1:4])) else confidence_of(own[0]), own[0]
 
 
 def _corrects(line: str) -> bool:
@@ -169,7 +166,8 @@ def _may_follow(rest: str) -> bool:
         any(not _CORRECTIONS.isdisjoint(words[max(0, at - 3) : at]) for at in numbers)
         or (after.lstrip(" -" + DASHES)[:1].isdigit() and mark not in ".(")
         or (mark == "," and any(map(str.isdigit, after)))
-        or ("5" in words and _is_scale_legend(bare))
+        # as in `1=very uncertain, 5=highly confident`
+        or ("5" in words and any(sign in bare[:MAX_CHARS] for sign in ("=", " to 5")))
     ):
         return False
     if mark.isalpha():
@@ -180,8 +178,3 @@ def _may_follow(rest: str) -> bool:
     if mark == ".":
         return not after[:1].strip()
     return not mark or mark in DASHES + COLONS + "(;,!…（，。；"
-
-
-def _is_scale_legend(rest: str) -> bool:
-    """Return true for `1=very uncertain, 5=highly confident` and the like."""
-    return "=" in rest[:MAX_CHARS] or " to 5" in rest[:MAX_CHARS]

@@ -234,9 +234,8 @@ def heading(line: str, labels: Mapping[str, str]) -> Mark | None:
     if body[:1] and body[0] in "*_":
         mark = _emphasised(body, labels, _BOLD + lower)
         return mark if mark.key else None
-    colon = body.find(":", 0, _LABEL_MAX_CHARS)
-    if colon < 0:
-        colon = body.find("：", 0, _LABEL_MAX_CHARS)
+    places = [body.find(mark, 0, _LABEL_MAX_CHARS) for mark in COLONS]
+    colon = places[0] if places[0] >= 0 else places[1]
     if colon <= 0:
         return None
     key, is_final = _keyed(body[:colon], labels)
@@ -335,12 +334,8 @@ def prose(body: list[Line], labels: Mapping[str, str]) -> str:
         begin += 1
     while end > begin and (not body[end - 1][0].strip() or is_rule(body[end - 1][0])):
         end -= 1
-    text = "\n".join(
-        [
-            _unescaped(line, labels) if own and "\\" in line else line
-            for line, own in body[begin:end]
-        ]
-    ).strip()
+    lines = [_unescaped(line, labels) if own else line for line, own in body[begin:end]]
+    text = "\n".join(lines).strip()
     if is_bracketed(text):
         return "" if is_unfilled(text) else text[1:-1].strip()
     return text[1:] if text.startswith("\\") and is_bracketed(text.lstrip("\\")) else text
@@ -385,7 +380,7 @@ def is_unfilled(text: str) -> bool:
 
 
 def _unescaped(line: str, labels: Mapping[str, str]) -> str:
-    start = line.lstrip()
+    start = line.lstrip() if "\\" in line else ""
     if start.startswith("\\") and _is_special(start.lstrip("\\"), labels):
         return line[: len(line) - len(start)] + start[1:]
     return line
@@ -477,13 +472,9 @@ def sentence_ends(text: str) -> list[int]:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, the last one with or without an end mark."""
-    found, begin = [], 0
-    for end in [*sentence_ends(text), len(text)]:
-        one = text[begin:end].strip()
-        if one:
-            found.append(one)
-        begin = end
-    return found
+    ends = [*sentence_ends(text), len(text)]
+    parts = [text[begin:end].strip() for begin, end in zip([0, *ends], ends, strict=False)]
+    return list(filter(None, parts))
 
 
 def count_sentences(text: str) -> int:
@@ -497,10 +488,9 @@ def count_paragraphs(text: str) -> int:
     """Count the paragraphs of a text; a heading alone is none, code is one with its blank lines."""
     count, is_inside = 0, False
     for line, is_own in own_lines(text):
-        if is_own and (not line.strip() or line.startswith("#")):
-            is_inside = False
-        elif not is_inside:
-            count, is_inside = count + 1, True
+        is_text = not is_own or bool(line.strip() and line[0] != "#")
+        count += is_text and not is_inside
+        is_inside = is_text
     return count
 
 

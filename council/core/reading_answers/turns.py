@@ -13,7 +13,6 @@ Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.confidence import (
     confidence_in,
     confidence_in_prose,
@@ -25,7 +24,6 @@ from council.core.reading_answers.forms import (
     chosen,
     forms_of,
     own_text,
-    untagged,
 )
 from council.core.reading_answers.json_fields import (
     FIELDS,
@@ -198,7 +196,7 @@ def parse_turn(
 
 def own_answer(text: str) -> str:
     """Return what the author of a text answers: cleaned, out of its fence, tags made headings."""
-    return own_text(untagged(clean(text), LABELS), LABELS)
+    return own_text(text, LABELS)
 
 
 def missing_responses(turn: Turn, owed: Iterable[str]) -> list[Fault]:
@@ -226,7 +224,7 @@ class _Reader:
         if fields is not None:
             return self._from_fields(fields)
         forms = forms_of(text, LABELS, greedy="reasoning", about=self._heading)
-        if not forms[0].keys:
+        if len(forms[0].bodies) == 1:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
         form, rivals = chosen(forms, lambda one: is_empty(turns[id(one)]))
