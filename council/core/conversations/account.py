@@ -151,11 +151,8 @@ def absences(state: Conversation) -> list[Absence]:
             if cause not in BY_HAND or known.is_cut_off:
                 known.cause = cause
             known.missed.append((one.tour, one.phase, one_line(reason)))
-    order = list(state.participants)
-    return sorted(
-        found.values(),
-        key=lambda one: order.index(one.agent) if one.agent in order else len(order),
-    )
+    order = dict.fromkeys((*state.participants, *found))
+    return [found[agent] for agent in order if agent in found]
 
 
 def cause_of(reason: str) -> str:

@@ -391,12 +391,10 @@ def _recorded(
     }
     has_form = current_phase(new).form != "text"
     asked = is_asked_again(new, answer.agent)
-    if has_form:
-        # What is wrong with a sealed text would tell of what stands in it.
-        data |= {} if seal else {"faults": list(faults)}
+    if has_form and not seal:  # what is wrong with a sealed text would tell of what stands in it
+        data["faults"] = list(faults)
+    if has_form or asked:
         data["askedAgain"] = asked
-    elif asked:
-        data["askedAgain"] = True
     if answer.wished:
         data["stated"] = answer.wished.upper()
     event = round_event(new, "contribution.recorded", answer.agent, **data)

@@ -116,14 +116,13 @@ def is_asked_again(state: Conversation, agent: str) -> bool:
 def awaited(state: Conversation) -> tuple[str, ...]:
     """Return whose contribution this round still waits for, in the order of speaking."""
     out = passed_over(state)
-    waiting = [
+    waiting = tuple(
         one.id
         for one in state.participants.values()
         if (not has_answered(one) or one.again == state.tour) and one.id not in out
-    ]
-    if order_now(state) == PARALLEL or not waiting:
-        return tuple(waiting)
-    return tuple(agent for agent in speaking_order(state) if agent in waiting)
+    )
+    is_ordered = takes_turns(state) and waiting
+    return tuple(one for one in speaking_order(state) if one in waiting) if is_ordered else waiting
 
 
 def speaking_order(state: Conversation) -> tuple[str, ...]:
@@ -164,10 +163,8 @@ def pending(
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what the world has to do at `now`, from the saved state alone."""
-    if state.finished_at is not None:
-        return (Archive(),)
-    if state.paused_at is not None:
-        return ()
+    if state.finished_at is not None or state.paused_at is not None:
+        return (Archive(),) if state.finished_at is not None else ()
     is_new = bool(state.coordinator) and state.notified_tour < state.tour
     notices = [Notify(agent=state.coordinator, tour=state.tour)] if is_new else []
     wakes = [_wake(state, agent, now, backoff) for agent in owing(state)]
@@ -190,9 +187,8 @@ def next_due(
     instants = [state.timeout_at]
     if state.ends_at is not None and state.phase != SYNTHESIZE:
         instants.append(state.ends_at)
-    for task in state.tasks.values():
-        if task.state is TaskState.R and task.ends_at is not None:
-            instants.append(task.ends_at)
+    running = [one for one in state.tasks.values() if one.state is TaskState.R]
+    instants += [one.ends_at for one in running if one.ends_at is not None]
     # What will be due at the end of time and is not yet due waits for an instant of its own.
     for one in pending(state, _THE_END, backoff=backoff):
         instants.append(one.due_at if isinstance(one, Wake) else state.created_at)

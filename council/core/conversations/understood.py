@@ -9,7 +9,7 @@ Source: HR-010.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, Participant
-from council.core.conversations.due import current_phase, is_asked_again
+from council.core.conversations.due import current_phase
 from council.core.reading_answers.cleaning import blockers_in, may_quote
 from council.core.record import Record
 
@@ -78,7 +78,7 @@ def _add_form(found: Understood, state: Conversation, agent: str, text: str) -> 
     from council.core.conversations.handles import known_to
     from council.core.deliberation import deliberation
 
-    earlier = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    earlier = deliberation.said_in_round(state, agent)
     turn = deliberation.understood_turn(state, agent, [*earlier, text])
     found.position, found.confidence = turn.position, turn.confidence
     stances = turn.stances().items()

@@ -20,7 +20,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     staying,
 )
-from council.core.conversations.due import current_phase, round_number, takes_turns
+from council.core.conversations.due import current_phase, is_asked_again, round_number, takes_turns
 from council.core.conversations.handles import handles
 from council.core.conversations.procedures import PARALLEL, PROCEDURES, Rules
 from council.core.deliberation import consensus
@@ -57,20 +57,19 @@ def turn_of(state: Conversation, entry: Entry, known: dict[str, str] | None = No
     """
     words = handles(state, entry.agent) if known is None else known
     vote = form_of(state, entry.phase) == "vote"
-    return read_together(
-        [*drafts_of(state, entry), entry.text], words, author=entry.agent, vote=vote
-    )
+    return read_together(texts_of(state, entry), words, author=entry.agent, vote=vote)
 
 
-def drafts_of(state: Conversation, entry: Entry) -> list[str]:
-    """Return what an author said before it was asked for what this answer adds, oldest first."""
-    if entry.kind is EntryKind.DRAFT:
-        return []
-    return [
-        one.text
-        for one in state.entries
-        if one.kind is EntryKind.DRAFT and one.agent == entry.agent and one.tour == entry.tour
-    ]
+def texts_of(state: Conversation, entry: Entry) -> list[str]:
+    """Return what an author said until it was asked for what this answer adds, and the answer."""
+    drafts = [] if entry.kind is EntryKind.DRAFT else state.entries
+    of = (EntryKind.DRAFT, entry.agent, entry.tour)
+    return [*(one.text for one in drafts if (one.kind, one.agent, one.tour) == of), entry.text]
+
+
+def has_form(state: Conversation, entry: Entry) -> bool:
+    """Return true if an entry is a turn or a vote."""
+    return entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text"
 
 
 def whole_text(state: Conversation, entry: Entry) -> str:
@@ -79,8 +78,8 @@ def whole_text(state: Conversation, entry: Entry) -> str:
     An answer that only adds what was missing stands below the first one; one that states all
     anew takes its place.
     """
-    drafts = drafts_of(state, entry)
-    if not drafts or form_of(state, entry.phase) == "text":
+    texts = texts_of(state, entry)
+    if len(texts) == 1 or form_of(state, entry.phase) == "text":
         return clean(entry.text)
     known = handles(state, entry.agent)
     readings = read_together([entry.text], known, author=entry.agent), turn_of(state, entry, known)
@@ -89,7 +88,7 @@ def whole_text(state: Conversation, entry: Entry) -> str:
     ]
     if alone == both:
         return clean(entry.text)
-    return "\n\n".join([clean(text).strip() for text in (*drafts, entry.text)])
+    return "\n\n".join([clean(text).strip() for text in texts])
 
 
 def history(state: Conversation) -> list[Played]:
@@ -97,7 +96,7 @@ def history(state: Conversation) -> list[Played]:
     known = {agent: handles(state, agent) for agent in state.participants}
     turns: dict[int, dict[str, Turn]] = {}
     for entry in state.entries:
-        if entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
+        if has_form(state, entry):
             turn = turn_of(state, entry, known.get(entry.agent))
             turns.setdefault(entry.tour, {})[entry.agent] = turn
     found: list[Played] = []
@@ -200,7 +199,9 @@ def lacking(state: Conversation, agent: str, turn: Turn) -> list[Fault]:
 
 
 def said_in_round(state: Conversation, agent: str) -> list[str]:
-    """Return the texts of an agent's answer to the round under way, drafts first, oldest first."""
+    """Return what an agent that is asked again has said in the round under way, oldest first."""
+    if not is_asked_again(state, agent):
+        return []
     sealed = state.sealed.get(agent)
     if sealed is not None and sealed.tour == state.tour and state.participants[agent].sealed:
         return [*sealed.drafts, sealed.text]
@@ -243,8 +244,7 @@ def examine(
 
     Source: DL-013, DL-015, HR-008, HR-009.
     """
-    asked = participant.again == state.tour
-    before = said_in_round(state, participant.id) if asked else []
+    before = said_in_round(state, participant.id)
     faults = faults_of(state, participant.id, text, before)
     others = responses_due(state, participant.id)
     lacks_stances = any(one.code in STANCE_FAULTS and one.agent in others for one in faults)
@@ -260,7 +260,6 @@ def dominating(state: Conversation) -> tuple[str, ...]:
         return ()
     words = dict.fromkeys(state.participants, 0)
     for one in state.entries:
-        is_turn = one.kind is EntryKind.CONTRIBUTION and form_of(state, one.phase) != "text"
-        if is_turn and one.agent in words:
+        if one.agent in words and has_form(state, one):
             words[one.agent] += word_count(one.text)
     return rounds.dominating(words, factor=rules_of(state).domination)

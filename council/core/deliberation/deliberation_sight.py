@@ -118,7 +118,7 @@ def _asked_again(state: Conversation, agent: str) -> dict[str, Any]:
 
     Source: DL-013, DL-015, HR-008.
     """
-    said = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    said = deliberation.said_in_round(state, agent)
     if not said:
         return {"faults": [], "understood": None}
     turn = deliberation.understood_turn(state, agent, said)
@@ -141,12 +141,11 @@ def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[st
     known = {agent: handles(state, agent) for agent in state.participants}
     found: dict[str, list[dict[str, Any]]] = {"turns": [], "votes": []}
     for entry in seen:
-        form = deliberation.form_of(state, entry.phase)
-        if entry.kind is not EntryKind.CONTRIBUTION or form == "text":
-            continue
-        turn = deliberation.turn_of(state, entry, known.get(entry.agent))
-        of = {"id": entry.id, "agent": entry.agent, "round": _round_of(state, entry.tour)}
-        found["votes" if form == "vote" else "turns"].append({**of, **_stated(turn)})
+        if deliberation.has_form(state, entry):
+            turn = deliberation.turn_of(state, entry, known.get(entry.agent))
+            of = {"id": entry.id, "agent": entry.agent, "round": _round_of(state, entry.tour)}
+            form = deliberation.form_of(state, entry.phase)
+            found[f"{form}s"].append({**of, **_stated(turn)})
     return found
 
 

@@ -151,9 +151,8 @@ def spoken_in(
                 found.extend(new)
             elif is_prose and not line.strip():
                 here = []
-            else:
-                for one in here[-1:]:
-                    one.more.append((line, is_own))
+            elif here:
+                here[-1].more.append((line, is_own))
     for one in found:
         one.settle()
     return found
@@ -173,8 +172,7 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
     later = [_about(one, names, indent, is_sure=False) for one in others]
     is_list = any(one.agent and one.stance for new in later for one in new)
     found = _about(first if is_list else body, names, indent, is_sure=is_sure)
-    if found:
-        _cut_out_later(found, names, indent)
+    _cut_out_later(found, names, indent)
     for segment, new in zip(others, later, strict=True) if found and is_list else ():
         if new and all(one.agent and one.stance for one in new):
             _cut_out_later(new, names, indent)
@@ -213,11 +211,9 @@ def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoke
             return [Spoken(agent, said, indent, behind(lead[past:])) for agent in agents]
         return []
     towards = _stance_first(body, names)
-    if towards:
-        for one in towards:
-            one.depth = indent
-        return towards
-    return _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure)
+    for one in towards:
+        one.depth = indent
+    return towards or _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure)
 
 
 def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> list[Spoken]:
@@ -362,9 +358,7 @@ def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[
 
 def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
     """Find further `@name: stance` in the comment of a line; each is a response of its own."""
-    comment = new[-1].comment
-    if "@" not in comment:
-        return
+    comment = new[-1].comment if new else ""
     began = 0
     for at, _ in names.mentions(comment):
         if at < began:

@@ -13,6 +13,8 @@ Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 
 from __future__ import annotations
 
+from functools import partial
+
 from council.core.reading_answers.confidence import (
     confidence_in,
     confidence_in_prose,
@@ -175,20 +177,15 @@ def parse_turn(
         author: Who wrote it; a response to oneself is dropped.
         vote: Whether it is a vote, which needs no reasoning.
     """
-    known = Names(names.items())
-    reader = _Reader(names, known, author, vote=vote)
-    turn, found_form = reader.read(own_answer(text))
+    turn, found_form = _Reader(names, author, vote=vote).read(own_answer(text))
     _settle_stances(turn)
-    is_stated = turn.position or turn.confidence or any(one.stance for one in turn.responses)
-    if any(fault.code == "two-forms" for fault in turn.faults):
-        pass  # that says all
-    elif not is_stated and not (found_form and turn.reasoning):
-        turn.faults.insert(0, Fault(code="no-form"))
+    codes = {fault.code for fault in turn.faults}
+    if is_empty(turn) and not (found_form and turn.reasoning):
+        missing = ["no-form"]
     else:
-        codes = {fault.code for fault in turn.faults}
         missing = [] if turn.position else ["no-position"]
-        if not turn.confidence and "bad-confidence" not in codes:
-            missing.append("no-confidence")
+        missing += [] if turn.confidence or "bad-confidence" in codes else ["no-confidence"]
+    if "two-forms" not in codes:  # that says all
         turn.faults[:0] = [Fault(code=code) for code in missing]
     turn.warnings = warnings_of(turn, vote)
     return turn
@@ -199,22 +196,19 @@ def own_answer(text: str) -> str:
     return own_text(text, LABELS)
 
 
-def missing_responses(turn: Turn, owed: Iterable[str]) -> list[Fault]:
-    """Return a fault for each agent that is owed a response and has none (DL-015)."""
+def missing_responses(turn: Turn, due: Iterable[str]) -> list[Fault]:
+    """Return a fault for each agent about whom a response is due and is missing (DL-015)."""
     given = {one.agent for one in turn.responses}
-    return [
-        Fault(code="missing-response", agent=agent)
-        for agent in dict.fromkeys(owed)
-        if agent not in given
-    ]
+    missing = [agent for agent in dict.fromkeys(due) if agent not in given]
+    return [Fault(code="missing-response", agent=agent) for agent in missing]
 
 
 class _Reader:
     """Reads the answers of one author."""
 
-    def __init__(self, names: Mapping[str, str], known: Names, author: str, *, vote: bool) -> None:
+    def __init__(self, names: Mapping[str, str], author: str, *, vote: bool) -> None:
         self.names = names
-        self.known = known
+        self.known = Names(names.items())
         self.author = author
         self.vote = vote
 
@@ -223,20 +217,19 @@ class _Reader:
         fields = json_object(text)
         if fields is not None:
             return self._from_fields(fields)
-        forms = forms_of(text, LABELS, greedy="reasoning", about=self._heading)
+        about_one = partial(heading_about, names=self.known, author=self.author)
+        forms = forms_of(text, LABELS, greedy="reasoning", about=about_one)
         if len(forms[0].bodies) == 1:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
         form, rivals = chosen(forms, lambda one: is_empty(turns[id(one)]))
         return _settled(turns[id(form)], [turns[id(rival)] for rival in rivals]), True
 
-    def _heading(self, line: str) -> str:
-        return heading_about(line, self.known, self.author)
-
     def _from_form(self, form: Form) -> Turn:
         """Read one form of DL-017."""
         turn = Turn()
         bodies = form.bodies
+        every = [body for many in bodies.values() for body in many]
         free = bodies.get("reasoning") or ([] if self.vote else bodies[""])
         reasons = [prose(body, LABELS) for body in free]
         if "reasoning" not in bodies:
@@ -252,13 +245,12 @@ class _Reader:
         if "responses" in bodies:
             self._take(turn, spoken_in(bodies["responses"], self.known), is_sure=True)
         else:
-            self._take_from_text(turn, [body for many in bodies.values() for body in many])
+            self._take_from_text(turn, every)
         for body in bodies.get("confidence", ())[:1]:
             turn.confidence, found = confidence_in(body)
             if found and not turn.confidence:
                 turn.faults.append(Fault(code="bad-confidence", found=shown(found)))
         if "confidence" not in bodies:
-            every = [body for many in bodies.values() for body in many]
             turn.confidence = confidence_in_prose(_own_words(every))
         return turn
 
@@ -508,9 +500,7 @@ def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
     if not turn.confidence:
         unread = next((one for one in latest if one.code == "bad-confidence"), None)
         faults.append(unread or Fault(code="no-confidence"))
-    for agent in dict.fromkeys(
-        one.agent for one in turn.responses if not turn.stance_to(one.agent)
-    ):
+    for agent in [one for one, stance in turn.stances().items() if not stance]:
         of_agent = (one for one in latest if one.agent == agent)
         faults.append(next(of_agent, Fault(code="bad-stance", agent=agent)))
     return faults + [one for one in second.faults if one.code == "unknown-agent"]
