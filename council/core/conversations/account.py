@@ -171,7 +171,7 @@ def cause_of(reason: str) -> str:
 
 
 def is_agreed(state: Conversation) -> bool:
-    """Tell whether the conversation ended in the agreement of all who stayed."""
+    """Return true if the conversation ended in the agreement of all who stayed."""
     ended = (ClosedReason.CANCELLED, ClosedReason.TIMEOUT, ClosedReason.NOBODY_LEFT)
     return state.closed_reason not in ended and state.has_consensus
 

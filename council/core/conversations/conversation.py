@@ -355,7 +355,7 @@ def staying(state: Conversation) -> list[Participant]:
 
 
 def all_agreed(state: Conversation) -> bool:
-    """Tell whether all who are not DONE have AGREED, and at least one has."""
+    """Return true if all who are not DONE have AGREED, and at least one has."""
     left = staying(state)
     return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
 

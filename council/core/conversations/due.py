@@ -91,7 +91,7 @@ def order_now(state: Conversation) -> str:
 
 
 def takes_turns(state: Conversation) -> bool:
-    """Tell whether one speaks after the other in this round."""
+    """Return true if one speaks after the other in this round."""
     return order_now(state) != PARALLEL
 
 
@@ -108,7 +108,7 @@ def round_now(state: Conversation) -> Round:
 
 
 def is_asked_again(state: Conversation, agent: str) -> bool:
-    """Tell whether `agent` has answered this round and is asked for it once more."""
+    """Return true if `agent` has answered this round and is asked for it once more."""
     participant = state.participants.get(agent)
     return participant is not None and participant.again == state.tour
 
@@ -210,7 +210,7 @@ def owing(state: Conversation) -> tuple[str, ...]:
 
 
 def is_synthesized(state: Conversation) -> bool:
-    """Tell whether a synthesis stands."""
+    """Return true if a synthesis stands."""
     return any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
 
 
@@ -234,7 +234,7 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
 
 
 def attempts_used_up(state: Conversation, agent: str) -> bool:
-    """Tell whether no other run of `agent` will be started in this round."""
+    """Return true if no other run of `agent` will be started in this round."""
     mine = tasks_of(state, agent)
     return sum(one.is_failed_run for one in mine) >= MAX_ATTEMPTS or any(x.final for x in mine)
 

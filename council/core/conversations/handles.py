@@ -32,7 +32,7 @@ def names(state: Conversation) -> dict[str, str]:
 
 
 def is_anonymous(state: Conversation) -> bool:
-    """Tell whether peers stand under pseudonyms in prompts (DL-100)."""
+    """Return true if peers stand under pseudonyms in prompts (DL-100)."""
     return state.rules is not None and state.rules.anonymous
 
 
@@ -168,7 +168,7 @@ def _folded(text: str) -> str:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Tell whether no word is cut; an underscore belongs to its word, as in names of code."""
+    """Return true if no word is cut; an underscore belongs to its word, as in names of code."""
     before, after = text[start - 1 : start], text[end : end + 1]
     is_open = (text[start].isalnum() and (before.isalnum() or before == "_")) or (
         text[end - 1].isalnum() and (after.isalnum() or after == "_")

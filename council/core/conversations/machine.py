@@ -1,15 +1,15 @@
 """The machine: what is due now, and what the world has to do.
 
 A conversation is advanced by nobody in particular. Cron, a person's command,
-the last agent to answer: whoever has just changed the state calls `advance`,
-and whoever starts agents asks `pending`. Three properties make that safe.
+the last agent to answer: a process that has just changed the state calls
+`advance`, one that starts agents asks `pending`. Three properties make that safe.
 
 *Everything is in the state.* `advance` takes the state and the time and
 returns the next state; it is idempotent, so calling it again, late, or from
-eight processes in turn, changes nothing more. `pending` reads what
-is due (an agent to wake, minutes to write) from the saved state alone. An
-effect carried in memory from one to the other would be lost by a process that
-dies in between; an effect that can be read again from the state cannot.
+eight processes in turn, changes nothing more. `pending` reads what is due
+(an agent to wake, minutes to write) from the saved state alone. An effect
+carried in memory from one to the other would be lost by a process that dies
+in between; an effect that can be read again from the state cannot.
 
 *Steps go forward only.* One call makes at most one phase transition. A phase
 closes when all who still can have answered, when all who stay agree (in the
@@ -197,7 +197,7 @@ def round_event(state: Conversation, kind: str, agent: str = "", **more: object)
 
 
 def _time_is_up(state: Conversation, now: datetime) -> bool:
-    """Tell whether the phase is over: its deadline has passed and nobody awaited is queued."""
+    """Return true if the phase is over: its deadline has passed and nobody awaited is queued."""
     return now >= state.timeout_at and not any(
         one.state is TaskState.N for agent in owing(state) for one in tasks_of(state, agent)
     )
@@ -381,46 +381,36 @@ def _conclude(state: Conversation, reason: str) -> None:
 
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
     if not is_synthesized(state):
-        _pass_over_synthesizers(state, now, events)
+        skips = current_phase(state).skips
+        asked = dict.fromkeys(one.agent for one in state.tasks.values() if one.tour == state.tour)
+        for agent in asked if skips else ():  # who failed for good is passed over
+            if attempts_used_up(state, agent) and agent not in passed_over(state):
+                _hand_on_synthesis(state, agent, now, events)
         if synthesizers(state) and not _time_is_up(state, now):
             return
-        if _hand_on_synthesis(state, now, events):
-            return
+        if skips and synthesizers(state):  # it did not come in time: the next one is asked
+            _hand_on_synthesis(state, synthesizers(state)[0], now, events)
+            if synthesizers(state):
+                return
     finish(state, now, events)
+
+
+def _hand_on_synthesis(state: Conversation, agent: str, now: datetime, events: list[Event]) -> None:
+    """Pass over an agent that was to sum up; the next one has its own time. Changes `state`."""
+    _skip(state, agent, events)
+    state.timeout_at = now + state.phase_timeout
 
 
 def finish(state: Conversation, now: datetime, events: list[Event]) -> None:
     """Close a conversation; where no synthesis stands a digest stands in. Changes `state`."""
     if not is_synthesized(state):
-        from council.core.conversations.digest import (
-            automatic_digest,  # only an ending conversation needs it
-        )
+        from council.core.conversations import digest  # only an ending conversation needs it
 
-        text = automatic_digest(state)
+        text = digest.automatic_digest(state)
         entry = state.new_entry(EntryKind.SYNTHESIS, DIGEST_AUTHOR, text, now)
         state.entries.append(entry.copy(origin=Origin.TOOL))
         events.append(Event(type="digest.written", data={"tour": state.tour}))
     close(state, now, events)
-
-
-def _pass_over_synthesizers(state: Conversation, now: datetime, events: list[Event]) -> None:
-    """Pass over who failed for good to sum up; the next one has its own time. Changes `state`."""
-    if not current_phase(state).skips:
-        return
-    asked = dict.fromkeys(one.agent for one in state.tasks.values() if one.tour == state.tour)
-    for agent in asked:
-        if attempts_used_up(state, agent) and agent not in passed_over(state):
-            _skip(state, agent, events)
-            state.timeout_at = now + state.phase_timeout
-
-
-def _hand_on_synthesis(state: Conversation, now: datetime, events: list[Event]) -> bool:
-    """Ask the next one for a synthesis that did not come in time; False when nobody is left."""
-    if not current_phase(state).skips or not synthesizers(state):
-        return False
-    _skip(state, synthesizers(state)[0], events)
-    state.timeout_at = now + state.phase_timeout
-    return bool(synthesizers(state))
 
 
 def close(state: Conversation, now: datetime, events: list[Event]) -> None:

@@ -11,8 +11,8 @@ Every step is linear in the length of the text, and at most
 
 `Checker` looks up what the contributions of one conversation quote. A quotation is held
 against the words that its author was shown: in an anonymous conversation those are
-another text than the one that was written, and whoever copies faithfully must not stand
-there as an inventor.
+another text than the one that was written, and an agent that copies faithfully must
+not stand there as an inventor.
 
 Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022, DL-100.
 """
@@ -246,7 +246,7 @@ def _is_quoted(line: str) -> bool:
 
 
 def _continues(line: str) -> bool:
-    """Tell whether a line goes on with the paragraph above it: no blank, quote, heading, item."""
+    """Return true if a line goes on with the paragraph above it: no blank, quote, heading, item."""
     if line[:1].isalpha():
         return True  # nearly every line
     start = line.lstrip(" \t")
@@ -393,7 +393,7 @@ def _pieces(passage: str) -> list[str]:
 
 
 def _holds(text: str, pieces: list[str]) -> bool:
-    """Tell whether all pieces stand in `text` as whole words, one after the other."""
+    """Return true if all pieces stand in `text` as whole words, one after the other."""
     at = 0
     for piece in pieces:
         start = text.find(piece, at)
@@ -410,12 +410,12 @@ def _holds(text: str, pieces: list[str]) -> bool:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Tell whether no word is cut: "agree" does not stand in "disagree"."""
+    """Return true if no word is cut: "agree" does not stand in "disagree"."""
     return not (_joins(text[start - 1 : start + 1]) or _joins(text[end - 1 : end + 1]))
 
 
 def _joins(pair: str) -> bool:
-    """Tell whether two letters next to each other are of one word, where words are spaced."""
+    """Return true if two letters next to each other are of one word, where words are spaced."""
     return len(pair) == 2 and all(letter.isalnum() and letter < _UNSPACED for letter in pair)
 
 

@@ -168,7 +168,7 @@ def _why_not_speak(state: Conversation, participant: Participant) -> str:
 
 
 def _sums_up(state: Conversation, agent: str) -> bool:
-    """Tell whether `agent` may write the synthesis that is due."""
+    """Return true if `agent` may write the synthesis that is due."""
     if state.phase != SYNTHESIZE:
         return False
     named = {one for one in (state.synthesizer, state.coordinator) if one}
@@ -176,7 +176,7 @@ def _sums_up(state: Conversation, agent: str) -> bool:
 
 
 def may_see(state: Conversation, agent: str, entry: Entry) -> bool:
-    """Tell whether `agent` may read `entry` now.
+    """Return true if `agent` may read `entry` now.
 
     Source: C0-047, C0-048, C0-051, A-05, HR-025.
     """

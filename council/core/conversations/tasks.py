@@ -111,6 +111,6 @@ def _task(
 
 
 def is_refused(state: Conversation, agent: str, reason: str) -> bool:
-    """Tell whether that refusal is what was last written down of an agent in this round."""
+    """Return true if that refusal is what was last written down of an agent in this round."""
     known = [one for one in tasks_of(state, agent) if one.state is not TaskState.N]
     return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason

@@ -49,7 +49,7 @@ class Outcome(Record):
 
     @property
     def converged(self) -> bool:
-        """Tell whether it reached a consensus (DL-091: soft or strong)."""
+        """Return true if it reached a consensus (DL-091: soft or strong)."""
         return not self.cancelled and self.consensus != "none"
 
 

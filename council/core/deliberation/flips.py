@@ -79,7 +79,7 @@ class Flip(Record):
 
     @property
     def is_suspect(self) -> bool:
-        """Tell whether nothing that was said explains the change."""
+        """Return true if nothing that was said explains the change."""
         return not (self.reasoned or self.peer_moved)
 
 

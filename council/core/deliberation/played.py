@@ -135,7 +135,7 @@ class Weighted(Record):
 
 
 def repeats(before: Played, last: Played, *, alike: float = 0.9) -> bool:
-    """Tell whether most agents argue in round `last` as they did in the round before.
+    """Return true if most agents argue in round `last` as they did in the round before.
 
     Most means more than half of those that took a turn in both, and at least
     two. Who gives no reasoning in either is compared by its position. Neither
@@ -157,7 +157,7 @@ def _argue_alike(before: Turn, last: Turn, alike: float) -> bool:
 
 
 def is_stable(before: Played, last: Played) -> bool:
-    """Tell whether the same agents stated the same stances in two rounds running.
+    """Return true if the same agents stated the same stances in two rounds running.
 
     At least two agents must have stated one: in a blind round nobody does. A
     vote is never compared.
@@ -171,7 +171,7 @@ def is_stable(before: Played, last: Played) -> bool:
 
 
 def is_settled(history: Sequence[Played]) -> bool:
-    """Tell whether nobody changed a stance or stated a new one in the last round.
+    """Return true if nobody changed a stance or stated a new one in the last round.
 
     It asks less than `is_stable`: where each states its stance only to those
     who spoke before it, and the order changes, no two rounds hold the same

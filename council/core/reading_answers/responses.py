@@ -196,11 +196,7 @@ def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoke
     while at < len(lead) and lead[at] > "\u2190" and not lead[at].isalnum():
         at += 1
     picture, lead = lead[:at], lead[at:].lstrip(_LEAD)
-    low = lead[:_NAME_CHARS].lower()
-    for address in _ADDRESSES:
-        if low.startswith(address) and _names_at(lead, len(address), names)[0]:
-            lead = lead[len(address) :]
-            break
+    lead = lead[_past_address(lead, names) :]
     is_named = lead.lstrip(_LEAD)[:1] == "@"
     agents, past = _names_at(lead, 0, names)
     if agents:
@@ -214,6 +210,13 @@ def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoke
     for one in towards:
         one.depth = indent
     return towards or _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure)
+
+
+def _past_address(lead: str, names: Names) -> int:
+    """Return where a line goes on behind words such as `Response to `, if names follow them."""
+    low = lead[:_NAME_CHARS].lower()
+    past = next((len(one) for one in _ADDRESSES if low.startswith(one)), 0)
+    return past if _names_at(lead, past, names)[0] else 0
 
 
 def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> list[Spoken]:
@@ -416,9 +419,7 @@ def heading_about(line: str, names: Names, author: str) -> str:
     if not is_title and start[:2] not in ("**", "__"):
         return ""
     lead = without_bullet(start.lstrip("#").lstrip()).lstrip(_LEAD)
-    low = lead[:_NAME_CHARS].lower()
-    address = next((one for one in _ADDRESSES if low.startswith(one)), "")
-    begin = len(address) if _names_at(lead, len(address), names)[0] else 0
+    begin = _past_address(lead, names)
     agents, past = _names_at(lead, begin, names)
     if not agents or author in agents:
         return ""
