@@ -51,8 +51,8 @@ def read_vote(text: str) -> Heard:
 
 def read_contribution(text: str) -> Heard | None:
     """Read the blockers and the status of a contribution to a council."""
-    blockers_in = _reader("core.reading_answers.contributions", "blockers_in")
-    split_status = _reader("core.reading_answers.contributions", "split_status")
+    blockers_in = _reader("core.reading_answers.cleaning", "blockers_in")
+    split_status = _reader("core.reading_answers.cleaning", "split_status")
     if blockers_in is None or split_status is None:
         return None
     blockers, (_, stated) = blockers_in(text), split_status(text)
@@ -73,7 +73,7 @@ def read_result(text: str, schema: Any) -> Heard | None:
 
 def read_room_message(text: str) -> Heard | None:
     """Read whether a message to a room is a pass."""
-    is_pass = _reader("core.reading_answers.contributions", "is_pass")
+    is_pass = _reader("core.reading_answers.cleaning", "is_pass")
     return None if is_pass is None else Heard({"pass": is_pass(text)})
 
 

@@ -14,11 +14,11 @@ from benchmarks.measuring import Part, Row
 from benchmarks.workspaces import AGENTS, Site, said
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.due import owing, round_number
 from council.core.conversations.machine import advance, begin
-from council.core.conversations.owed import owing, round_number
 from council.core.conversations.procedures import Rules
 from council.core.conversations.sight import parts
-from council.core.deliberation.deliberation import responses_owed
+from council.core.deliberation.deliberation import responses_due
 from council.operations.conversations.prompting import turn_prompt
 
 ROUNDS = 8
@@ -98,7 +98,7 @@ def _turn(state: Conversation, agent: str, seed: int) -> str:
     if state.phase == "VOTE":
         heading, others = "Final Position", "Agreement with Others"
     line = said(seed, 60).replace("\n", " ")
-    stances = "".join(f"- @{one}: partial — {line}\n" for one in responses_owed(state, agent))
+    stances = "".join(f"- @{one}: partial — {line}\n" for one in responses_due(state, agent))
     text = f"## {heading}\n{line}\n\n## {others}\n{stances}\n"
     reasons = "" if state.phase == "VOTE" else f"## Reasoning\n{said(seed, _TEXT_CHARS - 400)}\n\n"
     return f"{text}{reasons}## Confidence\n4\n"

@@ -14,8 +14,8 @@ from itertools import islice
 from benchmarks.conformity import RIGHT, Luck, Setting, Talk, rounds_of, vote_of
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.due import owing
 from council.core.conversations.machine import advance, begin
-from council.core.conversations.owed import owing
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, VOTE, Rules
 from council.core.deliberation.consensus import Verdict, standing
 from council.core.reading_answers.rendering import render_turn

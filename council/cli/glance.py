@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from council.cli.drawing import Table, drawn, folded_lines, page_width
 from council.cli.edge import Output, shown
 from council.core.conversations.conversation import Conversation, ParticipantStatus
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     passed_over,

@@ -24,7 +24,7 @@ from council.cli.edge import Output
 from council.cli.screens import PlainConsole
 from council.core.conversations.account import TIMEOUT, display_label, display_name, one_line
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, has_answered
-from council.core.conversations.owed import owing
+from council.core.conversations.due import owing
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.quotations import MISSING, Checker, Quotation
 from council.core.deliberation.deliberation import form_of, turn_of

@@ -317,7 +317,7 @@ def _is_under_way(place: Place, owner: str, task: str) -> bool:
         call = read_trace(place.paths, owner.removeprefix(CALLS)).call(parts[1] if parts else 0)
         return call is not None and call.state == RUNNING
     from council.core.conversations.conversation import TaskState
-    from council.core.conversations.tasks import is_under_way
+    from council.core.conversations.due import is_under_way
     from council.core.protocol.protocol_ids import is_context
 
     if is_context(owner):

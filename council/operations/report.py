@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from council.core.conversations.conversation import Conversation, Step
-    from council.core.conversations.owed import Archive, Notify, Wake
+    from council.core.conversations.due import Archive, Notify, Wake
     from council.core.rooms.channels import Channel
     from council.operations.place import Place
 
@@ -322,7 +322,7 @@ def _name_in(line: str) -> str:
 
 def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
     """Return what a step did to a conversation."""
-    from council.core.conversations import owed
+    from council.core.conversations import due
 
     after = step.state
     seen = Beaten(
@@ -331,7 +331,7 @@ def seen_of(name: str, before: Conversation, step: Step) -> Beaten:
         status=str(after.status),
         phase=after.phase,
         tour=after.tour,
-        waiting=list(owed.owing(after)),
+        waiting=list(due.owing(after)),
         rev=before.rev,
     )
     for event in step.events:
@@ -345,9 +345,9 @@ def owed_by(
     place: Place, state: Conversation, now: datetime
 ) -> tuple[Wake | Notify | Archive, ...]:
     """Return what a conversation owes to the world, with the pauses the settings ask for."""
-    from council.core.conversations import owed
+    from council.core.conversations import due
 
-    return owed.pending(state, now, backoff=place.settings.retry_backoff)
+    return due.pending(state, now, backoff=place.settings.retry_backoff)
 
 
 def room_seen(channel: Channel, *, awaited: bool) -> BeatenRoom:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from council.core.conversations import owed
+from council.core.conversations import due
 from council.core.conversations.anonymity import refuse_names
 from council.core.conversations.conversation import TURNS, Conversation, Entry, EntryKind, TaskState
 from council.core.conversations.procedures import PROCEDURES
@@ -165,8 +165,8 @@ def standing(place: Place, state: Conversation) -> Standing:
     failures: dict[str, str] = {}
     logs: dict[str, str] = {}
     states: dict[str, TaskState] = {}
-    for agent in owed.owing(state):
-        for task in owed.tasks_of(state, agent):
+    for agent in due.owing(state):
+        for task in due.tasks_of(state, agent):
             states[agent] = task.state
             if task.state is TaskState.F:
                 failures[agent] = reason_with_output(place, task.id, task.reason)
@@ -178,7 +178,7 @@ def standing(place: Place, state: Conversation) -> Standing:
     return Standing(
         state=state,
         path=place.paths.conversation_file(state.name),
-        owing=owed.owing(state),
+        owing=due.owing(state),
         failures=failures,
         logs=logs,
         running=tuple(agent for agent, one in states.items() if one is TaskState.R),

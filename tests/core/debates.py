@@ -22,8 +22,8 @@ from council.core.conversations.conversation import (
     Participant,
     Step,
 )
+from council.core.conversations.due import awaited, owing
 from council.core.conversations.handles import pseudonyms
-from council.core.conversations.owed import awaited, owing
 from council.core.conversations.procedures import Rules
 
 START = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)

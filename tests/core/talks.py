@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.due import owing
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import owing
 from council.core.conversations.procedures import Rules
 from tests.core.conversations.samples import MINUTE, NOW, convened
 

@@ -27,8 +27,7 @@ from council.core.conversations.conversation import (
     has_answered,
     measure,
 )
-from council.core.conversations.machine import advance
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     Archive,
     Wake,
     attempts_used_up,
@@ -39,6 +38,7 @@ from council.core.conversations.owed import (
     pending,
     takes_turns,
 )
+from council.core.conversations.machine import advance
 from council.core.conversations.procedures import ORDERS, PROCEDURES, Rules
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.steering import cancel, extend, pause, resume, stop

@@ -15,9 +15,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from council.core.conversations.owed import Archive
+from council.core.conversations.due import Archive
 from council.core.errors import RefusedError
-from council.core.reading_answers.contributions import is_pass
+from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     TAKES_TURNS,

@@ -30,8 +30,8 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
+from council.core.conversations.due import Archive, Wake, is_asked_again, is_blind, owing, pending
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import Archive, Wake, is_asked_again, is_blind, owing, pending
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.steering import cancel, extend, pause, resume, stop

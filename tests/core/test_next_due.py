@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import Conversation, TaskState
+from council.core.conversations.due import RETRY_BACKOFF, Wake, next_due, pending
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import RETRY_BACKOFF, Wake, next_due, pending
 from council.core.conversations.procedures import PROCEDURES
 from council.core.conversations.steering import extend, pause, resume, stop
 from council.core.conversations.tasks import task_failed, task_queued, task_refused, task_started

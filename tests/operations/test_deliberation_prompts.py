@@ -9,8 +9,8 @@ import pytest
 
 from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation
+from council.core.conversations.due import owing
 from council.core.conversations.handles import handles, pseudonyms
-from council.core.conversations.owed import owing
 from council.core.conversations.sight import parts
 from council.core.reading_answers.syntheses import parse_synthesis
 from council.core.reading_answers.turns import parse_turn

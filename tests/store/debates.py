@@ -64,7 +64,7 @@ def passed(state: Conversation, now: datetime) -> Conversation:
 
 def round_of(state: Conversation, stance: str = "agree") -> Conversation:
     """Let everybody take its turn in order, with one stance towards all who spoke before."""
-    from council.core.conversations.owed import owing
+    from council.core.conversations.due import owing
 
     tour = state.tour
     while state.tour == tour and owing(state):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from council.core.conversations import machine
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.owed import owing
+from council.core.conversations.due import owing
 from council.core.conversations.procedures import Rules
 from council.store.statefile import handwritten, merging, statefile
 from council.store.statefile.claims import findings

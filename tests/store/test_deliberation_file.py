@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations import answers, machine, steering
 from council.core.conversations.conversation import Conversation, Participant
-from council.core.conversations.owed import owing
+from council.core.conversations.due import owing
 from council.core.conversations.procedures import Rules
 from council.core.errors import CouncilError
 from council.store.statefile import statefile

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from council.core.conversations.procedures import shuffled
-from council.core.reading_answers.contributions import is_pass
+from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms.channels import Message, Mode, Result, TurnState
 from council.core.rooms.cycles import is_dormant, rebuilt, turn_state
 from council.core.rooms.floor import has_arrived, may_change_mode, tail_of

@@ -1,1 +1,1 @@
-"""A conversation: its values, its machine, what it owes, and what each may see of it."""
+"""A conversation: its values, its machine, what is due in it, and what each may see of it."""

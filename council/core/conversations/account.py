@@ -89,46 +89,33 @@ def display_label(state: Conversation, agent: str) -> str:
 
 def discussion_rounds(state: Conversation) -> list[tuple[int, str]]:
     """Return (round, phase) of every round in which the participants spoke, in order."""
-    if state.rounds:
-        played = {one.tour: one.phase for one in state.rounds}
-    else:
-        played = {one.tour: one.phase for one in state.entries if one.kind in _SPOKEN}
+    spoken = (EntryKind.CONTRIBUTION, EntryKind.LATE)
+    played = {one.tour: one.phase for one in state.rounds} or {
+        one.tour: one.phase for one in state.entries if one.kind in spoken
+    }
     return [(tour, phase) for tour, phase in sorted(played.items()) if phase != SYNTHESIZE]
-
-
-_SPOKEN = (EntryKind.CONTRIBUTION, EntryKind.LATE)
 
 
 def answered_in(state: Conversation, tour: int) -> list[str]:
     """Return who contributed to a round in time, in the order of the participants."""
-    spoke = {
-        one.agent
-        for one in state.entries
-        if one.tour == tour and one.kind is EntryKind.CONTRIBUTION
-    }
-    return [agent for agent in state.participants if agent in spoke] + sorted(
-        spoke - set(state.participants)
-    )
+    said = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
+    spoke = {one.agent for one in said if one.tour == tour}
+    here = [agent for agent in state.participants if agent in spoke]
+    return here + sorted(spoke.difference(here))
 
 
 def last_contributions(state: Conversation) -> dict[str, Entry]:
     """Return the last contribution in time of each participant who made one."""
-    last: dict[str, Entry] = {}
-    for entry in state.entries:
-        if entry.kind is EntryKind.CONTRIBUTION and entry.agent in state.participants:
-            known = last.get(entry.agent)
-            if known is None or entry.tour >= known.tour:
-                last[entry.agent] = entry
+    said = [one for one in state.entries if one.kind is EntryKind.CONTRIBUTION]
+    last = {one.agent: one for one in sorted(said, key=lambda one: one.tour)}
     return {agent: last[agent] for agent in state.participants if agent in last}
 
 
 def writers(state: Conversation) -> list[str]:
     """Return the participants of whom any text is on file, read or not, late or not."""
-    wrote = {one.agent for one in state.entries if one.kind in _WRITTEN}
+    written = (EntryKind.CONTRIBUTION, EntryKind.DRAFT, EntryKind.LATE)
+    wrote = {one.agent for one in state.entries if one.kind in written}
     return [agent for agent in state.participants if agent in wrote]
-
-
-_WRITTEN = (EntryKind.CONTRIBUTION, EntryKind.DRAFT, EntryKind.LATE)
 
 
 def stances(state: Conversation) -> Stances:
@@ -145,10 +132,7 @@ def stances(state: Conversation) -> Stances:
 def open_blockers(state: Conversation) -> list[Blocker]:
     """Return the open blocking issues, each with the entries that raised it."""
     return [
-        Blocker(
-            text=issue,
-            raised_in=[entry for entry in state.entries if issue in entry.blocking],
-        )
+        Blocker(text=issue, raised_in=[one for one in state.entries if issue in one.blocking])
         for issue in state.blocking_issues
     ]
 
@@ -167,11 +151,8 @@ def absences(state: Conversation) -> list[Absence]:
             if cause not in BY_HAND or known.is_cut_off:
                 known.cause = cause
             known.missed.append((one.tour, one.phase, one_line(reason)))
-    order = list(state.participants)
-    return sorted(
-        found.values(),
-        key=lambda one: order.index(one.agent) if one.agent in order else len(order),
-    )
+    order = dict.fromkeys((*state.participants, *found))
+    return [found[agent] for agent in order if agent in found]
 
 
 def cause_of(reason: str) -> str:
@@ -190,7 +171,7 @@ def cause_of(reason: str) -> str:
 
 
 def is_agreed(state: Conversation) -> bool:
-    """Tell whether the conversation ended in the agreement of all who stayed."""
+    """Return true if the conversation ended in the agreement of all who stayed."""
     ended = (ClosedReason.CANCELLED, ClosedReason.TIMEOUT, ClosedReason.NOBODY_LEFT)
     return state.closed_reason not in ended and state.has_consensus
 

@@ -39,24 +39,26 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
     must_answer = parts["mustAnswer"]
     if parts["form"] == "vote" and must_answer:
         must_answer = [*must_answer, reader]  # left out, the list would say who the reader is
-    shown = [mask.pseudonym(one) for one in mask.sorted(must_answer)]
+    injections = {one["id"]: mask.guidance(one) for one in parts["injections"]}
+    said = {
+        "contributions": contributions,
+        **{key: parts[key] for key in ("late", "turns", "votes")},
+    }
     return {
         **parts,
+        **{key: [mask.shown(one) for one in items] for key, items in said.items()},
+        **{key: mask.named(parts[key]) for key in ("synthesizer", "speaker")},
         "participants": [
             {"id": one, "label": one, "role": "", "status": "", "last": ""}
             for one in mask.known.values()
         ],
         "own": [{**one, "text": mask.text(reader, one["text"])} for one in this_round],
-        "contributions": [mask.item(one) for one in contributions],
-        "late": [mask.item(one) for one in parts["late"]],
-        "injections": [mask.guidance(one) for one in parts["injections"]],
-        "guidance": [mask.guidance_id(one, parts["injections"]) for one in parts["guidance"]],
+        "injections": list(injections.values()),
+        "guidance": [injections[one]["id"] for one in parts["guidance"]],
         "blockers": [mask.blocker(one) for one in parts["blockers"]],
         "absent": [mask.absence(one) for one in parts["absent"]],
-        "synthesizer": mask.named(parts["synthesizer"]),
-        "speaker": mask.named(parts["speaker"]),
         "order": {**parts["order"], "speakers": []},
-        "mustAnswer": shown,
+        "mustAnswer": [mask.pseudonym(one) for one in mask.sorted(must_answer)],
         "questions": [
             {**one, "asker": mask.pseudonym(one["asker"]), "text": mask.to_reader(one)}
             for one in parts["questions"]
@@ -65,11 +67,9 @@ def anonymised(state: Conversation, reader: str, parts: dict[str, Any]) -> dict[
             {**one, "agent": mask.pseudonym(one["agent"]), "found": mask.text(reader, one["found"])}
             for one in parts["faults"]
         ],
-        "understood": mask.understood(parts["understood"]),
+        "understood": parts["understood"] and mask.shown(parts["understood"]),
         "dominating": [mask.named(one) for one in mask.sorted(parts["dominating"])],
-        "turns": [mask.turn(one) for one in parts["turns"]],
-        "votes": [mask.turn(one) for one in parts["votes"]],
-        "verdict": mask.verdict(parts["verdict"]),
+        "verdict": parts["verdict"] and mask.verdict(parts["verdict"]),
     }
 
 
@@ -139,23 +139,27 @@ class _Mask:
     def to_reader(self, question: dict[str, Any]) -> str:
         return translate(question["text"], self.words_to_reader(question["asker"]))
 
-    def item(self, item: dict[str, Any]) -> dict[str, Any]:
-        agent = self.pseudonym(item["agent"])
-        return {
-            **item,
-            "id": _renamed(item["id"], item["agent"], agent),
-            "agent": agent,
-            "label": agent,
-            "text": self.text(item["agent"], item["text"]),
-            "quotations": [
-                {
-                    **one,
-                    "text": self.text(item["agent"], one["text"]),
-                    "of": self.pseudonym(one["of"]),
-                }
-                for one in item["quotations"]
-            ],
-        }
+    def shown(self, item: dict[str, Any], author: str = "") -> dict[str, Any]:
+        """Return a part that somebody said, the parts in it too, with the peers under pseudonyms.
+
+        `author` is who said what an inner part stands in, "" for who is named in the part.
+        """
+        author = author or item["agent"]
+        made = dict(item)
+        for key, value in item.items():
+            if key in ("agent", "of"):
+                made[key] = self.pseudonym(value)
+            elif key in ("text", "position", "reasoning", "comment"):
+                made[key] = self.text(author, value)
+            elif key in ("quotations", "responses"):
+                made[key] = [self.shown(one, author) for one in value]
+            elif key == "wanted":
+                made[key] = [self.pseudonym(one) for one in value]
+            elif key == "label":
+                made[key] = self.pseudonym(item["agent"])
+            elif key == "id":
+                made[key] = _renamed(value, author, self.pseudonym(author))
+        return made
 
     def guidance(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return a person's guidance; its author may take part under the same name."""
@@ -168,10 +172,6 @@ class _Mask:
             "text": translate(item["text"], self.words_to_reader("")),
         }
 
-    def guidance_id(self, entry_id: str, injections: list[dict[str, Any]]) -> str:
-        author = next((one["agent"] for one in injections if one["id"] == entry_id), "")
-        return _renamed(entry_id, author, HUMAN)
-
     def blocker(self, blocker: dict[str, Any]) -> dict[str, Any]:
         author = (blocker["agents"] or [""])[0]
         return {
@@ -181,38 +181,10 @@ class _Mask:
 
     def absence(self, absent: dict[str, Any]) -> dict[str, Any]:
         """Return who was absent; why a run failed may name its program, so only that it did."""
-        agent = self.pseudonym(absent["agent"])
-        plain = ("timeout", *BY_HAND)
-        reason = absent["reason"] if absent["reason"] in plain else "failed"
-        return {**absent, "agent": agent, "label": agent, "reason": reason}
+        is_plain = absent["reason"] in ("timeout", *BY_HAND)
+        return {**self.shown(absent), "reason": absent["reason"] if is_plain else "failed"}
 
-    def turn(self, turn: dict[str, Any]) -> dict[str, Any]:
-        author, agent = turn["agent"], self.pseudonym(turn["agent"])
-        return {
-            **turn,
-            "id": _renamed(turn["id"], author, agent),
-            "agent": agent,
-            "position": self.text(author, turn["position"]),
-            "reasoning": self.text(author, turn["reasoning"]),
-            "responses": [
-                {
-                    **one,
-                    "agent": self.pseudonym(one["agent"]),
-                    "comment": self.text(author, one["comment"]),
-                }
-                for one in turn["responses"]
-            ],
-        }
-
-    def understood(self, found: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return what the reader is known to have said, with its peers as it knows them."""
-        if found is None:
-            return None
-        return {**self.turn(found), "wanted": [self.pseudonym(one) for one in found["wanted"]]}
-
-    def verdict(self, verdict: dict[str, Any] | None) -> dict[str, Any] | None:
-        if verdict is None:
-            return None
+    def verdict(self, verdict: dict[str, Any]) -> dict[str, Any]:
         towards = verdict["towards"]
         return {
             **verdict,

@@ -28,8 +28,7 @@ from council.core.conversations.conversation import (
     response_rate,
     withdraw_blockers,
 )
-from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     is_blind,
@@ -38,6 +37,7 @@ from council.core.conversations.owed import (
     takes_turns,
     tasks_of,
 )
+from council.core.conversations.machine import DIGEST_AUTHOR, questions_to_people, round_event
 from council.core.conversations.procedures import PROCEDURES
 from council.core.errors import (
     AlreadyAnsweredError,
@@ -50,19 +50,14 @@ from council.core.errors import (
 )
 from council.core.events import Event
 from council.core.ids import sha256_hex, split_task_id
-from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.contributions import blockers_in, split_status
+from council.core.reading_answers.cleaning import blockers_in, clean, split_status
 from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_STATUSES = {
-    "responded": ParticipantStatus.RESPONDED,
-    "agreed": ParticipantStatus.AGREED,
-    "done": ParticipantStatus.DONE,
-}
+_STATUSES = ("responded", "agreed", "done")
 
 
 def sealed_digest(nonce: str, text: str) -> str:
@@ -92,9 +87,9 @@ def checked_text(text: str) -> str:
 class _Answer(Record):
     """One answer on its way in.
 
-    `status` is the one that counts, `wished` the one that was asked for. `stated`
-    is what a printed text states at its end, "" for none; `bare` that it states
-    nothing else.
+    `status` is the one that counts, `wished` another one that was asked for, "" for
+    none. `stated` is what a printed text states at its end, "" for none; `bare` that
+    it states nothing else.
     """
 
     agent: str
@@ -104,9 +99,18 @@ class _Answer(Record):
     task: str
     status: str
     origin: Origin
-    wished: str
+    wished: str = ""
     stated: str = ""
     bare: bool = False
+
+    @property
+    def standing(self) -> ParticipantStatus:
+        """The status that its author has by it."""
+        return ParticipantStatus(self.status.upper())
+
+    def as_responded(self) -> _Answer:
+        """Return it with a status that claims no more than that it was given."""
+        return self.copy(status="responded", wished=self.status)
 
 
 def respond(
@@ -154,14 +158,7 @@ def respond(
     if status not in _STATUSES:
         raise UsageError(f"unknown status {status!r}", "use responded, agreed or done")
     answer = _Answer(
-        agent=agent,
-        text=text,
-        now=now,
-        nonce=nonce,
-        task=task,
-        status=status,
-        origin=origin,
-        wished=status,
+        agent=agent, text=text, now=now, nonce=nonce, task=task, status=status, origin=origin
     )
     tour = _tour_of(state, agent, task)
     if printed:
@@ -179,7 +176,7 @@ def respond(
     text = answer.text
     if standing and again and answer.stated and (answer.bare or standing == text):
         return _restate(state, answer)
-    is_repeated = text in (standing, *_drafts(state, agent, state.tour))
+    is_repeated = text in (standing, *_drafts(state, agent))
     if is_repeated and again and _is_of_another_run(state, answer):
         return _insist(state, answer)
     if is_repeated:
@@ -240,9 +237,8 @@ def _standing_text(state: Conversation, participant: Participant) -> str | None:
     if participant.sealed and sealed is not None:
         return sealed.text
     if participant.status is ParticipantStatus.DONE:
-        mine = [one for one in state.entries if one.agent == participant.id]
-        said = [one.text for one in mine if one.kind in TURNS]
-        return said[-1] if said else None
+        said = last_word(state, participant.id)
+        return None if said is None else said.text
     return None
 
 
@@ -263,24 +259,22 @@ def _is_last_word(state: Conversation, answer: _Answer) -> bool:
     participant = state.participants.get(answer.agent)
     if said is None or (participant is not None and participant.sealed):
         return False
-    is_same = said.text == answer.text and said.status in ("", _STATUSES[answer.status])
+    is_same = said.text == answer.text and said.status in ("", answer.standing)
     return is_same and current_phase(state).form == "text"
 
 
-def _drafts(state: Conversation, agent: str, tour: int) -> list[str]:
-    """Return the texts of an agent in whose place another one came in that round."""
+def _drafts(state: Conversation, agent: str) -> list[str]:
+    """Return the texts of an agent in whose place another one came in the round under way."""
     sealed = state.sealed.get(agent)
-    hidden = sealed.drafts if sealed is not None and sealed.tour == tour else []
-    mine = [one for one in state.entries if one.agent == agent and one.tour == tour]
+    hidden = sealed.drafts if sealed is not None and sealed.tour == state.tour else []
+    mine = [one for one in state.entries if one.agent == agent and one.tour == state.tour]
     return hidden + [one.text for one in mine if one.kind is EntryKind.DRAFT]
 
 
 def _is_of_another_run(state: Conversation, answer: _Answer) -> bool:
-    """Tell whether an answer comes from another run than the same words that stand."""
-    entry = state.entry_of(answer.agent, state.tour)
-    sealed = state.sealed.get(answer.agent)
-    standing = entry.task if entry is not None else sealed.task if sealed is not None else ""
-    return bool(answer.task) and answer.task != standing
+    """Return true if an answer comes from another run than the same words that stand."""
+    standing = state.entry_of(answer.agent, state.tour) or state.sealed.get(answer.agent)
+    return bool(answer.task) and answer.task != (standing.task if standing else "")
 
 
 def _insist(state: Conversation, answer: _Answer) -> Step:
@@ -288,8 +282,7 @@ def _insist(state: Conversation, answer: _Answer) -> Step:
     new = state.copy()
     new.participants[answer.agent].again = 0
     _settle_tasks(new, answer.agent)
-    data = {"phase": new.phase, "tour": new.tour, "reason": "the same answer"}
-    event = Event(type="turn.incomplete", agent=answer.agent, data=data)
+    event = round_event(new, "turn.incomplete", answer.agent, reason="the same answer")
     return Step(state=new, events=[event], outcome="already-recorded")
 
 
@@ -305,41 +298,37 @@ def _as_printed(state: Conversation, answer: _Answer, tour: int) -> _Answer:
         text, stated = split_status(answer.text)
     if not text.strip() and not stated:
         raise InvalidInputError("nothing but thoughts was printed", "print the answer as well")
-    wished = status = stated or answer.status
-    if status == "agreed" and tour == state.tour and is_blind(state):
-        status = "responded"
     bare = not text.strip()
-    return answer.copy(
+    answer = answer.copy(
         text=clean(answer.text) if bare else text,
-        status=status,
-        wished=wished,
+        status=stated or answer.status,
         stated=stated,
         bare=bare,
     )
+    is_early = answer.status == "agreed" and tour == state.tour and is_blind(state)
+    return answer.as_responded() if is_early else answer
 
 
 def _restate(state: Conversation, answer: _Answer) -> Step:
     """Let an answer stand with the status that its author states when asked once more."""
     new = state.copy()
     participant = new.participants[answer.agent]
-    status = _STATUSES[answer.status]
     entry, sealed = new.entry_of(answer.agent, new.tour), new.sealed.get(answer.agent)
     seal: list[SealedText] = []
     if entry is not None:
-        if status is ParticipantStatus.AGREED and entry.blocking and not answer.bare:
-            status = ParticipantStatus.RESPONDED  # it raises its blocker once more
+        if answer.status == "agreed" and entry.blocking and not answer.bare:
+            answer = answer.as_responded()  # it raises its blocker once more
         blocking = entry.blocking
-        if status is ParticipantStatus.AGREED:
+        if answer.status == "agreed":
             withdraw_blockers(new, answer.agent)
             blocking = []
-        restated = entry.copy(status=str(status), blocking=blocking)
-        new.entries = [restated if one is entry else one for one in new.entries]
+        _replace(new, entry, entry.copy(status=str(answer.standing), blocking=blocking))
     elif sealed is not None:
-        seal.append(sealed.copy(status=str(status), nonce=answer.nonce))
+        seal.append(sealed.copy(status=str(answer.standing), nonce=answer.nonce))
         new.sealed[answer.agent] = seal[0]
         participant.sealed = sealed_digest(answer.nonce, sealed.text)
     participant.again = 0
-    return _recorded(new, participant, answer.copy(status=status.lower()), seal)
+    return _recorded(new, participant, answer, seal)
 
 
 def _contribute(state: Conversation, answer: _Answer) -> Step:
@@ -347,18 +336,19 @@ def _contribute(state: Conversation, answer: _Answer) -> Step:
     participant = new.participants[answer.agent]
     if current_phase(new).form == "text":
         answer = _ask_how_it_stands(new, participant, answer)
-    status = _STATUSES[answer.status]
-    faults = _ask_again(new, participant, answer, status)
+    faults = _ask_again(new, participant, answer)
     seal: list[SealedText] = []
     events: list[Event] = []
-    _set_aside(new, answer.agent)
+    standing = new.entry_of(answer.agent, new.tour)
+    if standing is not None:  # it makes room, as a draft
+        _replace(new, standing, standing.copy(kind=EntryKind.DRAFT))
     if is_blind(new):
         seal.append(_seal(new, participant, answer))
     else:
         entry = _entry(new, answer, EntryKind.CONTRIBUTION, new.tour)
-        entry.status = str(status)
+        entry.status = str(answer.standing)
         entry.blocking = blockers_in(answer.text)
-        if status is ParticipantStatus.AGREED:
+        if answer.status == "agreed":
             withdraw_blockers(new, answer.agent)
         new.entries.append(entry)
         raise_blockers(new, entry.blocking)
@@ -378,7 +368,7 @@ def _ask_how_it_stands(state: Conversation, participant: Participant, answer: _A
     is_denied = answer.status == "agreed" and bool(blockers_in(answer.text))
     is_unsure = is_denied or (answer.stated == "done" and not is_asked)
     participant.again = state.tour if is_unsure and not is_asked else 0
-    return answer.copy(status="responded") if is_unsure else answer
+    return answer.as_responded() if is_unsure else answer
 
 
 def _recorded(
@@ -390,30 +380,24 @@ def _recorded(
     events: Sequence[Event] = (),
 ) -> Step:
     """Return the step after an answer that stands by now. Changes `new`."""
-    status = _STATUSES[answer.status]
-    participant.status = status
-    participant.last_action = answer.now
+    participant.status, participant.last_action = answer.standing, answer.now
     passed_over(new).pop(answer.agent, None)
     _settle_tasks(new, answer.agent)
     measure(new)
     data: dict[str, object] = {
-        "phase": new.phase,
-        "tour": new.tour,
-        "status": str(status),
+        "status": str(participant.status),
         "origin": str(answer.origin),
         "sealed": bool(seal),
     }
     has_form = current_phase(new).form != "text"
     asked = is_asked_again(new, answer.agent)
-    if has_form:
-        # What is wrong with a sealed text would tell of what stands in it.
-        data |= {} if seal else {"faults": list(faults)}
+    if has_form and not seal:  # what is wrong with a sealed text would tell of what stands in it
+        data["faults"] = list(faults)
+    if has_form or asked:
         data["askedAgain"] = asked
-    elif asked:
-        data["askedAgain"] = True
-    if answer.wished != answer.status:
+    if answer.wished:
         data["stated"] = answer.wished.upper()
-    event = Event(type="contribution.recorded", agent=answer.agent, data=data)
+    event = round_event(new, "contribution.recorded", answer.agent, **data)
     return Step(
         state=new,
         events=[event, *events],
@@ -424,23 +408,20 @@ def _recorded(
 
 
 def _ask_again(
-    state: Conversation, participant: Participant, answer: _Answer, status: ParticipantStatus
+    state: Conversation, participant: Participant, answer: _Answer
 ) -> list[dict[str, str]]:
     """Return what the form of an answer lacks; it is asked for once more. Changes `participant`."""
     if current_phase(state).form == "text":
         return []
     from council.core.deliberation import deliberation  # only where a form is asked for
 
-    faults = deliberation.examine(state, participant, answer.text, status)
+    faults = deliberation.examine(state, participant, answer.text, answer.standing)
     return [one.as_json("code agent found") for one in faults]
 
 
-def _set_aside(state: Conversation, agent: str) -> None:
-    """Make a draft of an answer in whose place another one comes. Changes `state`."""
-    standing = state.entry_of(agent, state.tour)
-    if standing is not None:
-        draft = standing.copy(kind=EntryKind.DRAFT)
-        state.entries = [draft if one is standing else one for one in state.entries]
+def _replace(state: Conversation, entry: Entry, by: Entry) -> None:
+    """Let another entry take the place of one. Changes `state`."""
+    state.entries = [by if one is entry else one for one in state.entries]
 
 
 def _seal(state: Conversation, participant: Participant, answer: _Answer) -> SealedText:
@@ -454,7 +435,7 @@ def _seal(state: Conversation, participant: Participant, answer: _Answer) -> Sea
         text=answer.text,
         nonce=answer.nonce,
         at=answer.now,
-        status=str(_STATUSES[answer.status]),
+        status=str(answer.standing),
         origin=answer.origin,
         task=answer.task,
         drafts=[*standing.drafts, standing.text] if standing and participant.sealed else [],
@@ -484,9 +465,8 @@ def _late(state: Conversation, answer: _Answer, tour: int) -> Step:
     for entry in state.entries:
         if (entry.agent, entry.tour, entry.text) != (answer.agent, tour, answer.text):
             if entry.kind in TURNS and answer.task and entry.task == answer.task:
-                raise AlreadyAnsweredError(
-                    answer.agent, entry.phase, tour
-                )  # it answered by tool, say
+                # it answered by tool, say
+                raise AlreadyAnsweredError(answer.agent, entry.phase, tour)
             continue
         if entry.kind is EntryKind.LATE:
             return Step(state=state.copy(), outcome="late")

@@ -10,7 +10,7 @@ texts of the contributions. Unknown fields are kept and written back.
 Where a conversation stands is said by response rate, blockers and consensus.
 Consensus is a rule over statuses and never a reading of words: all who take
 part AGREED and no blocker is open. What a text states of either is read in
-`reading_answers.contributions`.
+`reading_answers.cleaning`.
 
 Source: C0-004 to C0-018, DL-012, DL-026, DL-054, XC-013, A-01, A-02, `architecture.md` section 3,
 C0-012, C0-018, C0-074, C0-080, A-08.
@@ -289,10 +289,8 @@ class Conversation(Record):
 
     def entry_of(self, agent: str, tour: int) -> Entry | None:
         """Return what `agent` contributed in round `tour`, None if nothing stands in the file."""
-        for entry in self.entries:
-            if entry.agent == agent and entry.tour == tour and entry.kind in TURNS:
-                return entry
-        return None
+        mine = (one for one in self.entries if one.agent == agent and one.tour == tour)
+        return next((one for one in mine if one.kind in TURNS), None)
 
     def new_entry(
         self, kind: EntryKind, agent: str, text: str, at: datetime, tour: int = 0
@@ -320,14 +318,9 @@ class Conversation(Record):
         return entry_id
 
 
-_ANSWERED = frozenset(
-    (ParticipantStatus.RESPONDED, ParticipantStatus.AGREED, ParticipantStatus.DONE)
-)
-
-
 def has_answered(participant: Participant) -> bool:
-    """Tell whether a participant owes nothing in this round (C0-026: AGREED counts)."""
-    return participant.status in _ANSWERED
+    """Return true if nothing of a participant is due in this round (C0-026: AGREED counts)."""
+    return participant.status is not ParticipantStatus.WAITING
 
 
 class Step(Record):
@@ -362,7 +355,7 @@ def staying(state: Conversation) -> list[Participant]:
 
 
 def all_agreed(state: Conversation) -> bool:
-    """Tell whether all who are not DONE have AGREED, and at least one has."""
+    """Return true if all who are not DONE have AGREED, and at least one has."""
     left = staying(state)
     return bool(left) and all(one.status is ParticipantStatus.AGREED for one in left)
 
@@ -397,9 +390,8 @@ def raise_blockers(state: Conversation, issues: list[str]) -> None:
 
 def response_rate(state: Conversation) -> float:
     """Return answered / total, from 0 to 1 (C0-018)."""
-    everybody = state.participants.values()
-    answered = sum(1 for one in everybody if has_answered(one))
-    return round(answered / len(everybody), 4) if everybody else 0.0
+    answered = [has_answered(one) for one in state.participants.values()]
+    return round(sum(answered) / len(answered), 4) if answered else 0.0
 
 
 def measure(state: Conversation) -> None:

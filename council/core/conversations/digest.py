@@ -185,11 +185,7 @@ def verdict_digest(state: Conversation) -> str:
     counted = words[verdict.type if judged.last else "unheard"].format(
         who=verdict.reference,
         all=len(judged.agents),
-        agree=verdict.agree,
-        partial=verdict.partial,
-        disagree=verdict.disagree,
-        absent=verdict.absent,
-        threshold=verdict.threshold,
+        **verdict.as_json("agree partial disagree absent threshold"),
     )
     against = [_objection(judged, one, words) for one in dissent(state, judged)]
     parts = [words["first"]]
@@ -199,9 +195,7 @@ def verdict_digest(state: Conversation) -> str:
         if verdict.reference in judged.last:
             parts.append(_quote(judged, verdict.reference, words))
     if counted or against:
-        parts.append(f"## {words['disagreement']}")
-        parts += [counted] if counted else []
-        parts += ["\n".join(against)] if against else []
+        parts += [f"## {words['disagreement']}", *filter(None, (counted, "\n".join(against)))]
     insights = [f"- @{agent}: {_quote(judged, agent, words)}" for agent in judged.last]
     parts.append(f"## {words['insights']}\n\n" + ("\n".join(insights) or words["nobody"]))
     advice = words["follow" if verdict.reached else "open"].format(who=verdict.reference)

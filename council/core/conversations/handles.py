@@ -32,7 +32,7 @@ def names(state: Conversation) -> dict[str, str]:
 
 
 def is_anonymous(state: Conversation) -> bool:
-    """Tell whether peers stand under pseudonyms in prompts (DL-100)."""
+    """Return true if peers stand under pseudonyms in prompts (DL-100)."""
     return state.rules is not None and state.rules.anonymous
 
 
@@ -62,11 +62,8 @@ def handles(state: Conversation, author: str) -> dict[str, str]:
     """
     known = dict.fromkeys(_words_for_people(state), HUMAN)
     if is_anonymous(state):
-        for agent, pseudonym in pseudonyms(state, author).items():
-            known[pseudonym] = agent
-    for word, agent in names(state).items():
-        known[word.casefold()] = agent
-    return known
+        known |= {shown: agent for agent, shown in pseudonyms(state, author).items()}
+    return known | {word.casefold(): agent for word, agent in names(state).items()}
 
 
 def _words_for_people(state: Conversation) -> list[str]:
@@ -102,11 +99,8 @@ def view(state: Conversation, reader: str, author: str) -> dict[str, str]:
     words: dict[str, str] = {}
     for agent, pseudonym in pseudonyms(state, author).items():
         words[pseudonym] = words[pseudonym.replace("-", " ")] = shown[agent]
-    for word, agent in names(state).items():
-        words[word] = shown[agent]
-    for agent, one in state.participants.items():
-        words[one.label] = shown[agent]
-    return words
+    labels = {one.label: agent for agent, one in state.participants.items()}
+    return words | {word: shown[agent] for word, agent in (names(state) | labels).items()}
 
 
 def as_seen(state: Conversation, reader: str, author: str, text: str) -> str:
@@ -174,7 +168,7 @@ def _folded(text: str) -> str:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Tell whether no word is cut; an underscore belongs to its word, as in names of code."""
+    """Return true if no word is cut; an underscore belongs to its word, as in names of code."""
     before, after = text[start - 1 : start], text[end : end + 1]
     is_open = (text[start].isalnum() and (before.isalnum() or before == "_")) or (
         text[end - 1].isalnum() and (after.isalnum() or after == "_")

@@ -1,15 +1,15 @@
-"""The machine: what is due now, and what is owed to the world.
+"""The machine: what is due now, and what the world has to do.
 
 A conversation is advanced by nobody in particular. Cron, a person's command,
-the last agent to answer: whoever has just changed the state calls `advance`,
-and whoever starts agents asks `pending`. Three properties make that safe.
+the last agent to answer: a process that has just changed the state calls
+`advance`, one that starts agents asks `pending`. Three properties make that safe.
 
 *Everything is in the state.* `advance` takes the state and the time and
 returns the next state; it is idempotent, so calling it again, late, or from
-eight processes in turn, changes nothing more. `pending` reads what is owed to
-the world (an agent to wake, minutes to write) from the saved state alone. An
-effect carried in memory from one to the other would be lost by a process that
-dies in between; an effect that can be read again from the state cannot.
+eight processes in turn, changes nothing more. `pending` reads what is due
+(an agent to wake, minutes to write) from the saved state alone. An effect
+carried in memory from one to the other would be lost by a process that dies
+in between; an effect that can be read again from the state cannot.
 
 *Steps go forward only.* One call makes at most one phase transition. A phase
 closes when all who still can have answered, when all who stay agree (in the
@@ -60,7 +60,7 @@ from council.core.conversations.conversation import (
     raise_blockers,
     staying,
 )
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     attempts_used_up,
     awaited,
     can_answer,
@@ -71,6 +71,7 @@ from council.core.conversations.owed import (
     next_phase,
     owing,
     passed_over,
+    round_now,
     synthesizers,
     takes_turns,
     tasks_of,
@@ -78,7 +79,7 @@ from council.core.conversations.owed import (
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.events import Event
 from council.core.ids import text_digest
-from council.core.reading_answers.contributions import blockers_in
+from council.core.reading_answers.cleaning import blockers_in
 
 DIGEST_AUTHOR = "council"
 
@@ -167,13 +168,13 @@ def _pass_over(state: Conversation, now: datetime, events: list[Event]) -> None:
 def _skip(state: Conversation, agent: str, events: list[Event]) -> None:
     """Go on without an agent's answer, or with the incomplete one that stands."""
     reason = _absence(state, agent)
-    data = {"phase": state.phase, "tour": state.tour, "reason": reason}
-    if is_asked_again(state, agent):
+    is_incomplete = is_asked_again(state, agent)
+    if is_incomplete:
         state.participants[agent].again = 0
-        events.append(Event(type="turn.incomplete", agent=agent, data=data))
-        return
-    _round_under_way(state).absent[agent] = reason
-    events.append(Event(type="turn.missed", agent=agent, data=data))
+    else:
+        _round_under_way(state).absent[agent] = reason
+    kind = "turn.incomplete" if is_incomplete else "turn.missed"
+    events.append(round_event(state, kind, agent, reason=reason))
 
 
 def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None:
@@ -186,12 +187,17 @@ def _give_floor(state: Conversation, now: datetime, events: list[Event]) -> None
         return
     under_way.speaker, under_way.turn_at = speakers[0], now
     state.timeout_at = now + state.phase_timeout
-    data = {"phase": state.phase, "tour": state.tour}
-    events.append(Event(type="turn.started", agent=speakers[0], data=data))
+    events.append(round_event(state, "turn.started", speakers[0]))
+
+
+def round_event(state: Conversation, kind: str, agent: str = "", **more: object) -> Event:
+    """Return an event that names the round under way."""
+    data: dict[str, object] = {"phase": state.phase, "tour": state.tour, **more}
+    return Event(type=kind, agent=agent, data=data)
 
 
 def _time_is_up(state: Conversation, now: datetime) -> bool:
-    """Tell whether the phase is over: its deadline has passed and nobody awaited is queued."""
+    """Return true if the phase is over: its deadline has passed and nobody awaited is queued."""
     return now >= state.timeout_at and not any(
         one.state is TaskState.N for agent in owing(state) for one in tasks_of(state, agent)
     )
@@ -258,8 +264,7 @@ def _judge(state: Conversation, events: list[Event]) -> str:
     verdict = deliberation.verdict_now(state)
     state.rounds[-1].verdict = verdict.to_record()
     state.has_consensus = verdict.reached
-    data = {"phase": state.phase, "tour": state.tour, **state.rounds[-1].verdict}
-    events.append(Event(type="consensus.checked", data=data))
+    events.append(round_event(state, "consensus.checked", **state.rounds[-1].verdict))
     return deliberation.end_of_rounds(state, verdict)
 
 
@@ -284,8 +289,7 @@ def close_round(
     }
     for agent, why in absent.items():
         if agent not in over.absent:
-            data = {"phase": state.phase, "tour": state.tour, "reason": why}
-            events.append(Event(type="turn.missed", agent=agent, data=data))
+            events.append(round_event(state, "turn.missed", agent, reason=why))
     for task in list(state.tasks.values()):
         if task.tour < state.tour:
             del state.tasks[task.id]
@@ -296,10 +300,11 @@ def close_round(
 
 
 def _round_under_way(state: Conversation) -> Round:
-    """Return the round under way, made up for a file in the document's form: it names none."""
-    if not state.rounds or state.rounds[-1].tour != state.tour:
-        state.rounds.append(Round(tour=state.tour, phase=state.phase, started_at=state.created_at))
-    return state.rounds[-1]
+    """Return the round under way, which is added where a file names none. Changes `state`."""
+    under_way = round_now(state)
+    if not any(one is under_way for one in state.rounds[-1:]):
+        state.rounds.append(under_way)
+    return under_way
 
 
 def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
@@ -311,11 +316,9 @@ def _absence(state: Conversation, agent: str, ended_by: str = "") -> str:
 def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
     sealed = state.sealed.pop(one.id, None)
     if sealed is None or sealed.tour != state.tour:
-        events.append(
-            Event(type="seal.missing", agent=one.id, data={"tour": state.tour, "seal": one.sealed})
-        )
+        data = {"tour": state.tour, "seal": one.sealed}
+        events.append(Event(type="seal.missing", agent=one.id, data=data))
         return
-    issues = blockers_in(sealed.text)
     for draft in sealed.drafts:
         before = state.new_entry(EntryKind.DRAFT, one.id, draft, sealed.at)
         state.entries.append(before.copy(origin=sealed.origin))
@@ -325,14 +328,11 @@ def _reveal(state: Conversation, one: Participant, events: list[Event]) -> None:
         status=sealed.status,
         origin=sealed.origin,
         task=sealed.task,
-        blocking=issues,
+        blocking=blockers_in(sealed.text),
     )
     state.entries.append(entry)
-    raise_blockers(state, issues)
-    events.append(
-        Event(type="seal.opened", agent=one.id, data={"phase": state.phase, "tour": state.tour})
-    )
-    events += questions_to_people(state, entry)
+    raise_blockers(state, entry.blocking)
+    events += [round_event(state, "seal.opened", one.id), *questions_to_people(state, entry)]
 
 
 def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
@@ -346,12 +346,12 @@ def questions_to_people(state: Conversation, entry: Entry) -> list[Event]:
 
     if not may_ask_people(state, entry.text):
         return []
-    from council.core.deliberation.questions import asked_of_people
+    from council.core.deliberation.questions import questions_in
 
     data = {"phase": entry.phase, "tour": entry.tour, "entry": entry.id}
     return [
-        Event(type="person.asked", agent=entry.agent, data={**data, "text": text})
-        for text in asked_of_people(state, entry)
+        Event(type="person.asked", agent=entry.agent, data={**data, "text": one.text})
+        for one in questions_in(state, entry, to_peers=False)
     ]
 
 
@@ -371,61 +371,50 @@ def _conclude(state: Conversation, reason: str) -> None:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.NOBODY_LEFT
     elif by_hand is Status.TIMEOUT or reason == "timeout" or silent:
         state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.TIMEOUT
-    elif played and played[-1].absent:
-        state.status, state.closed_reason = Status.TIMEOUT, ClosedReason.PHASES_EXHAUSTED
     else:
-        state.status = Status.CONVERGED
-        state.closed_reason = (
-            ClosedReason.CONSENSUS if state.has_consensus else ClosedReason.PHASES_EXHAUSTED
-        )
+        is_whole = not (played and played[-1].absent)
+        has_agreed = is_whole and state.has_consensus
+        state.status = Status.CONVERGED if is_whole else Status.TIMEOUT
+        exhausted = ClosedReason.PHASES_EXHAUSTED
+        state.closed_reason = ClosedReason.CONSENSUS if has_agreed else exhausted
 
 
 def _finish_if_due(state: Conversation, now: datetime, events: list[Event]) -> None:
     if not is_synthesized(state):
-        _pass_over_synthesizers(state, now, events)
+        skips = current_phase(state).skips
+        asked = dict.fromkeys(one.agent for one in state.tasks.values() if one.tour == state.tour)
+        for agent in asked if skips else ():  # who failed for good is passed over
+            if attempts_used_up(state, agent) and agent not in passed_over(state):
+                _hand_on_synthesis(state, agent, now, events)
         if synthesizers(state) and not _time_is_up(state, now):
             return
-        if _hand_on_synthesis(state, now, events):
-            return
+        if skips and synthesizers(state):  # it did not come in time: the next one is asked
+            _hand_on_synthesis(state, synthesizers(state)[0], now, events)
+            if synthesizers(state):
+                return
     finish(state, now, events)
+
+
+def _hand_on_synthesis(state: Conversation, agent: str, now: datetime, events: list[Event]) -> None:
+    """Pass over an agent that was to sum up; the next one has its own time. Changes `state`."""
+    _skip(state, agent, events)
+    state.timeout_at = now + state.phase_timeout
 
 
 def finish(state: Conversation, now: datetime, events: list[Event]) -> None:
     """Close a conversation; where no synthesis stands a digest stands in. Changes `state`."""
     if not is_synthesized(state):
-        from council.core.conversations.digest import (
-            automatic_digest,  # only an ending conversation needs it
-        )
+        from council.core.conversations import digest  # only an ending conversation needs it
 
-        text = automatic_digest(state)
+        text = digest.automatic_digest(state)
         entry = state.new_entry(EntryKind.SYNTHESIS, DIGEST_AUTHOR, text, now)
         state.entries.append(entry.copy(origin=Origin.TOOL))
         events.append(Event(type="digest.written", data={"tour": state.tour}))
     close(state, now, events)
 
 
-def _pass_over_synthesizers(state: Conversation, now: datetime, events: list[Event]) -> None:
-    """Pass over who failed for good to sum up; the next one has its own time. Changes `state`."""
-    if not current_phase(state).skips:
-        return
-    asked = dict.fromkeys(one.agent for one in state.tasks.values() if one.tour == state.tour)
-    for agent in asked:
-        if attempts_used_up(state, agent) and agent not in passed_over(state):
-            _skip(state, agent, events)
-            state.timeout_at = now + state.phase_timeout
-
-
-def _hand_on_synthesis(state: Conversation, now: datetime, events: list[Event]) -> bool:
-    """Ask the next one for a synthesis that did not come in time; False when nobody is left."""
-    if not current_phase(state).skips or not synthesizers(state):
-        return False
-    _skip(state, synthesizers(state)[0], events)
-    state.timeout_at = now + state.phase_timeout
-    return bool(synthesizers(state))
-
-
 def close(state: Conversation, now: datetime, events: list[Event]) -> None:
-    """Mark a conversation as finished; its minutes are owed from now on. Changes `state`."""
+    """Mark a conversation as finished; its minutes are due from now on. Changes `state`."""
     state.finished_at = now
     if state.rounds and state.rounds[-1].ended_at is None:
         last = state.rounds[-1]

@@ -11,8 +11,8 @@ Every step is linear in the length of the text, and at most
 
 `Checker` looks up what the contributions of one conversation quote. A quotation is held
 against the words that its author was shown: in an anonymous conversation those are
-another text than the one that was written, and whoever copies faithfully must not stand
-there as an inventor.
+another text than the one that was written, and an agent that copies faithfully must
+not stand there as an inventor.
 
 Source: `trust.md` (Quotations), C0-049, C0-050, DL-103, HR-022, DL-100.
 """
@@ -33,6 +33,7 @@ from council.core.conversations.handles import (
     names,
 )
 from council.core.conversations.procedures import PROCEDURES
+from council.core.reading_answers.cleaning import QUOTING_MARKS, may_quote, one_of
 from council.core.reading_answers.names import Names
 from council.core.record import Record
 
@@ -55,7 +56,6 @@ _MAX_TRIES = 1000
 _UNSPACED = "\u0e00"  # Thai, Chinese, Japanese and their like put no space between words
 
 _CLOSING = {"“": "”", "„": "“”", "«": "»", '"': '"'}
-_MARKS = (">", *_CLOSING)
 _ELISIONS = ("[…]", "[...]")
 _DASHES = ("—", "–", "-")
 
@@ -64,35 +64,25 @@ _NEAR = 80
 _BESIDE = " \t\n:*_`—–-"
 _POSSESSIVE = ("", "'s", "’s")
 _ENDS_OF_SENTENCES = frozenset(f"{mark}{blank}" for mark in ".!?;" for blank in " \n\t")
-_SAYING = frozenset(
-    word
-    for line in (
-        "said says saying wrote writes argued argues claimed claims noted notes stated states",
-        "put puts called calls quoted quote asked asks answered answers replied replies warned",
-        "warns pointed points insisted insists proposed proposes suggested suggests words wording",
-        "phrase sentence point",
-        "dit disait écrit écrivait affirme affirmait propose proposait demande répond note mots",
-        "phrase formule",
-        "sagt sagte schreibt schrieb meint meinte fragt fragte nennt nannte worte satz",
-        "dice dijo escribe escribió afirma afirmó propone propuso pregunta palabras frase",
-    )
-    for word in line.split()
+_SAYING = one_of(
+    "said says saying wrote writes argued argues claimed claims noted notes stated states"
+    " put puts called calls quoted quote asked asks answered answers replied replies warned"
+    " warns pointed points insisted insists proposed proposes suggested suggests words wording"
+    " phrase sentence point"
+    " dit disait écrit écrivait affirme affirmait propose proposait demande répond note mots"
+    " phrase formule"
+    " sagt sagte schreibt schrieb meint meinte fragt fragte nennt nannte worte satz"
+    " dice dijo escribe escribió afirma afirmó propone propuso pregunta palabras frase"
 )
 # Whose words follow then is the author, or it asks for them.
-_OWN = frozenset(
-    word
-    for line in (
-        "i we my our me us mine would could should shall might may can will accept prefer",
-        "je j nous mon ma mes notre moi pourrais pourrait accepterais accepterait",
-        "ich wir mein meine unser mir würdest würde könntest könnte",
-        "yo nosotros mi nuestro podrías aceptarías",
-    )
-    for word in line.split()
+_OWN = one_of(
+    "i we my our me us mine would could should shall might may can will accept prefer"
+    " je j nous mon ma mes notre moi pourrais pourrait accepterais accepterait"
+    " ich wir mein meine unser mir würdest würde könntest könnte"
+    " yo nosotros mi nuestro podrías aceptarías"
 )
-_JOINING = frozenset(
-    ("and", "then", "or", "also", "later", "et", "puis", "ou", "und", "dann", "oder", "y", "luego")
-)
-_LEADING = _SAYING | frozenset(["as", "like", "comme", "wie", "como", "a", "hat", "ha", "has"])
+_JOINING = one_of("and then or also later et puis ou und dann oder y luego")
+_LEADING = _SAYING | one_of("as like comme wie como a hat ha has")
 _SAME = str.maketrans(
     {
         **dict.fromkeys("“”„«»‟″", '"'),
@@ -209,11 +199,6 @@ class Heard:
         return (self._all[place] for place in reversed(places) if place < before)
 
 
-def may_quote(text: str) -> bool:
-    """Tell whether a text holds a mark of quotation at all; most hold none."""
-    return ">" in text or any(mark in text for mark in _CLOSING)
-
-
 def _passages(text: str, known: Names) -> list[_Passage]:
     """Return what the text quotes, in order, at most `MAX_QUOTATIONS` passages."""
     lines = text.split("\n")
@@ -221,12 +206,11 @@ def _passages(text: str, known: Names) -> list[_Passage]:
         lines = _without_fences(lines)
     found: list[_Passage] = []
     above, at = "", 0
-    last_mark = max(text.rfind(mark) for mark in _MARKS)
+    last_mark = max(text.rfind(mark) for mark in QUOTING_MARKS)
     end_of_marks = text.count("\n", 0, last_mark) + 1 if last_mark >= 0 else 0
     while at < end_of_marks and len(found) < MAX_QUOTATIONS:
-        line = lines[at]
-        if _is_quoted(line):
-            end = at
+        end = at
+        if _is_quoted(lines[at]):
             while end < len(lines) and _is_quoted(lines[end]):
                 end += 1
             below = lines[end] if end < len(lines) else ""
@@ -234,11 +218,11 @@ def _passages(text: str, known: Names) -> list[_Passage]:
             found.extend(_block(lines[at:end], above or signed, known))
             at = end
             continue
-        if not line.strip():
+        if not lines[at].strip():
             at += 1
             continue
         end = at + 1
-        while end < len(lines) and (lines[end][:1].isalpha() or _continues(lines[end])):
+        while end < len(lines) and _continues(lines[end]):
             end += 1
         paragraph, at = "\n".join(lines[at:end]), end
         named = list(known.mentions(paragraph))
@@ -262,7 +246,7 @@ def _is_quoted(line: str) -> bool:
 
 
 def _continues(line: str) -> bool:
-    """Tell whether a line goes on with the paragraph above it: no blank, quote, heading, item."""
+    """Return true if a line goes on with the paragraph above it: no blank, quote, heading, item."""
     if line[:1].isalpha():
         return True  # nearly every line
     start = line.lstrip(" \t")
@@ -409,7 +393,7 @@ def _pieces(passage: str) -> list[str]:
 
 
 def _holds(text: str, pieces: list[str]) -> bool:
-    """Tell whether all pieces stand in `text` as whole words, one after the other."""
+    """Return true if all pieces stand in `text` as whole words, one after the other."""
     at = 0
     for piece in pieces:
         start = text.find(piece, at)
@@ -426,12 +410,12 @@ def _holds(text: str, pieces: list[str]) -> bool:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Tell whether no word is cut: "agree" does not stand in "disagree"."""
+    """Return true if no word is cut: "agree" does not stand in "disagree"."""
     return not (_joins(text[start - 1 : start + 1]) or _joins(text[end - 1 : end + 1]))
 
 
 def _joins(pair: str) -> bool:
-    """Tell whether two letters next to each other are of one word, where words are spaced."""
+    """Return true if two letters next to each other are of one word, where words are spaced."""
     return len(pair) == 2 and all(letter.isalnum() and letter < _UNSPACED for letter in pair)
 
 
@@ -473,9 +457,8 @@ class Checker:
         # In a conversation with names all were shown the same.
         reader = author if is_anonymous(self._state) else ""
         if reader not in self._heard:
-            people = HUMAN if self._by_handles else ""
-            if people and human_handle(self._state) != HUMAN:
-                people = ""
+            is_known = self._by_handles and human_handle(self._state) == HUMAN
+            people = HUMAN if is_known else ""
             heard = [("", self._state.brief)]
             places: dict[str, int] = {}
             for entry in self._state.entries:

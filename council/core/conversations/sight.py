@@ -37,16 +37,17 @@ from council.core.conversations.conversation import (
     Status,
     has_answered,
 )
-from council.core.conversations.handles import is_anonymous, names
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     is_blind,
+    is_synthesized,
     owing,
     passed_over,
     takes_turns,
     tasks_of,
 )
+from council.core.conversations.handles import is_anonymous, names
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.quotations import Checker
 from council.core.ids import task_id
@@ -66,7 +67,7 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     prompt templates. Nothing in it depends on `now` but `overdue`, so that
     the same state gives the same prompt.
     """
-    participant = state.participants.get(agent)
+    participant, phase = state.participants.get(agent), current_phase(state)
     refusal = why_not(state, agent)
     seen = [entry for entry in state.entries if may_see(state, agent, entry)]
     others = [entry for entry in seen if entry.agent != agent and entry.kind in TURNS]
@@ -88,7 +89,8 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
         "mayAnswer": not refusal,
         "whyNot": refusal,
         "blind": is_blind(state),
-        "mayAgree": _may_agree(state),
+        "mayAgree": not is_blind(state)
+        and (phase.speakers, phase.form) == ("participants", "text"),
         "askedAgain": is_asked_again(state, agent),
         **state.as_json("mode procedure lang topic brief timeout_at:deadline"),
         "overdue": state.finished_at is None and now >= state.timeout_at,
@@ -120,29 +122,15 @@ def parts(state: Conversation, agent: str, now: datetime) -> dict[str, Any]:
     }
     mark_new(state, agent, found)
     if PROCEDURES[state.procedure].verdict == "stances":
-        found = _of_deliberation(state, agent, found, seen)
+        from council.core.deliberation import deliberation_sight  # only where stances are asked for
+
+        deliberation_sight.complete(state, agent, found, seen)
+        if is_anonymous(state):
+            from council.core.conversations.anonymity import anonymised
+
+            found = anonymised(state, agent, found)
     add_gists(found)
     return found
-
-
-def _of_deliberation(
-    state: Conversation, agent: str, found: dict[str, Any], seen: list[Entry]
-) -> dict[str, Any]:
-    from council.core.deliberation.deliberation_sight import (
-        complete,  # only where stances are asked for
-    )
-
-    complete(state, agent, found, seen)
-    if not is_anonymous(state):
-        return found
-    from council.core.conversations.anonymity import anonymised
-
-    return anonymised(state, agent, found)
-
-
-def _may_agree(state: Conversation) -> bool:
-    phase = current_phase(state)
-    return not is_blind(state) and phase.speakers == "participants" and phase.form == "text"
 
 
 def why_not(state: Conversation, agent: str) -> str:
@@ -158,12 +146,13 @@ def why_not(state: Conversation, agent: str) -> str:
         return "finished"
     if state.paused_at is not None:
         return "paused"
-    if current_phase(state).speakers == "synthesizer":
-        return _why_not_synthesize(state, agent)
     participant = state.participants.get(agent)
-    if participant is None:
-        return "not-a-participant"
-    return _why_not_speak(state, participant)
+    if current_phase(state).speakers == "synthesizer":
+        if is_synthesized(state):
+            return "already-answered"
+        refusal = "not-your-turn" if participant else "not-a-participant"
+        return "" if _sums_up(state, agent) else refusal
+    return _why_not_speak(state, participant) if participant else "not-a-participant"
 
 
 def _why_not_speak(state: Conversation, participant: Participant) -> str:
@@ -178,16 +167,8 @@ def _why_not_speak(state: Conversation, participant: Participant) -> str:
     return "" if has_floor else "not-your-turn"
 
 
-def _why_not_synthesize(state: Conversation, agent: str) -> str:
-    if any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries):
-        return "already-answered"
-    if _sums_up(state, agent):
-        return ""
-    return "not-your-turn" if agent in state.participants else "not-a-participant"
-
-
 def _sums_up(state: Conversation, agent: str) -> bool:
-    """Tell whether `agent` may write the synthesis that is due."""
+    """Return true if `agent` may write the synthesis that is due."""
     if state.phase != SYNTHESIZE:
         return False
     named = {one for one in (state.synthesizer, state.coordinator) if one}
@@ -195,13 +176,12 @@ def _sums_up(state: Conversation, agent: str) -> bool:
 
 
 def may_see(state: Conversation, agent: str, entry: Entry) -> bool:
-    """Tell whether `agent` may read `entry` now.
+    """Return true if `agent` may read `entry` now.
 
     Source: C0-047, C0-048, C0-051, A-05, HR-025.
     """
-    if entry.agent == agent or state.finished_at is not None:
-        return True
-    if entry.kind is EntryKind.INJECTION:
+    is_own = entry.agent == agent
+    if is_own or state.finished_at is not None or entry.kind is EntryKind.INJECTION:
         return True
     if entry.kind is EntryKind.LATE:
         return _sums_up(state, agent)
@@ -213,9 +193,7 @@ def _sees_this_round(state: Conversation, agent: str) -> bool:
     participant = state.participants.get(agent)
     if is_blind(state) or participant is None:
         return False
-    if phase.sight == "blind" or takes_turns(state):
-        return True
-    return has_answered(participant)
+    return phase.sight == "blind" or takes_turns(state) or has_answered(participant)
 
 
 def current_task(state: Conversation, agent: str) -> str:
@@ -267,18 +245,14 @@ def _shown_text(state: Conversation, entry: Entry) -> str:
 def _blockers(state: Conversation, seen: list[Entry]) -> list[dict[str, Any]]:
     """Return the open blockers, but for those only raised where the agent may not look."""
     shown = {entry.id for entry in seen}
-    raised: dict[str, list[str]] = {}
-    hidden: set[str] = set()
+    raised: dict[str, set[str]] = {}
     for entry in state.entries:
         for issue in entry.blocking:
-            if entry.id in shown:
-                raised.setdefault(issue, []).append(entry.agent)
-            else:
-                hidden.add(issue)
+            raised.setdefault(issue, set()).update([entry.agent] if entry.id in shown else [])
     return [
-        {"text": issue, "agents": sorted(set(raised.get(issue, [])))}
+        {"text": issue, "agents": sorted(raised.get(issue, ()))}
         for issue in state.blocking_issues
-        if issue in raised or issue not in hidden
+        if raised.get(issue, True)
     ]
 
 
@@ -305,16 +279,14 @@ def challenges(state: Conversation, agent: str, others: list[Entry]) -> list[dic
     """Return the challenges that name `agent`, with the passages that do (C0-050)."""
     known = names(state)
     at_names = Names(known.items())
-    called = [name.casefold() for name, one in known.items() if one == agent]
-    folds = [(name, name.casefold()) for name in known]
+    folds = [(name.casefold(), one) for name, one in known.items()]
     found = []
     for entry in others:
         if entry.phase == "CHALLENGE":
             folded = entry.text.casefold()
-            if not any(name in folded for name in called):
-                continue
-            present = [(fold, known[name]) for name, fold in folds if fold in folded]
-            passages = _addressed(entry.text, agent, at_names, present)
+            present = [(fold, one) for fold, one in folds if fold in folded]
+            is_called = any(one == agent for _, one in present)
+            passages = is_called and _addressed(entry.text, agent, at_names, present)
             if passages:
                 named = {**entry.as_json("id agent"), "label": label(state, entry.agent)}
                 found.append({**named, "tour": entry.tour, "passages": passages})
@@ -354,11 +326,10 @@ def _named_plainly(line: str, known: list[tuple[str, str]]) -> set[str]:
     named = set()
     for word, agent in known:
         at = folded.find(word)
-        while at >= 0:
+        while at >= 0 and agent not in named:
             end = at + len(word)
             if not folded[at - 1 : at].isalnum() and not folded[end : end + 1].isalnum():
                 named.add(agent)
-                break
             at = folded.find(word, at + 1)
     return named
 

@@ -15,8 +15,8 @@ from council.core.conversations.conversation import (
     Status,
     Step,
 )
+from council.core.conversations.due import last_word
 from council.core.conversations.machine import close, close_round, enter_phase, finish
-from council.core.conversations.owed import last_word
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import FinishedError, UsageError
 from council.core.events import Event
@@ -27,10 +27,10 @@ def stop(state: Conversation, now: datetime) -> Step:
 
     Source: C0-036, DL-023.
     """
-    _refuse_finished(state)
+    going_on = resume(state, now).state
     if state.phase == SYNTHESIZE:
         return Step(state=state.copy())
-    return enter_phase(resume(state, now).state, last_word(state), STOPPED, now)
+    return enter_phase(going_on, last_word(state), STOPPED, now)
 
 
 def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
@@ -38,7 +38,6 @@ def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
 
     `reason` is `stopped` for a person's wish, `ceiling` where it may start no other run.
     """
-    _refuse_finished(state)
     step = Step(state=resume(state, now).state)
     if state.phase != SYNTHESIZE:
         step = enter_phase(step.state, SYNTHESIZE, reason, now)
@@ -50,8 +49,7 @@ def wind_up(state: Conversation, now: datetime, reason: str = STOPPED) -> Step:
 
 def pause(state: Conversation, now: datetime) -> Step:
     """Stand still: nobody is woken and no deadline passes until `resume`."""
-    _refuse_finished(state)
-    new = state.copy()
+    new = _unfinished(state)
     if new.paused_at is not None:
         return Step(state=new)
     new.paused_at = now
@@ -60,8 +58,7 @@ def pause(state: Conversation, now: datetime) -> Step:
 
 def resume(state: Conversation, now: datetime) -> Step:
     """Go on after `pause`; the deadlines move by the time that was paused."""
-    _refuse_finished(state)
-    new = state.copy()
+    new = _unfinished(state)
     if new.paused_at is None:
         return Step(state=new)
     stood = max(now - new.paused_at, timedelta(0))
@@ -75,8 +72,7 @@ def resume(state: Conversation, now: datetime) -> Step:
 
 def cancel(state: Conversation, now: datetime) -> Step:
     """End the conversation without a synthesis; what was said goes to the minutes."""
-    _refuse_finished(state)
-    new = state.copy()
+    new = _unfinished(state)
     events: list[Event] = []
     close_round(new, "cancelled", now, events)
     new.status, new.closed_reason = Status.TIMEOUT, ClosedReason.CANCELLED
@@ -87,16 +83,17 @@ def cancel(state: Conversation, now: datetime) -> Step:
 
 def extend(state: Conversation, by: timedelta, now: datetime) -> Step:
     """Move the deadline of the phase under way by `by`, counted from now if it has passed."""
-    _refuse_finished(state)
+    new = _unfinished(state)
     if by <= timedelta(0):
         raise UsageError("the deadline can only be moved forward")
-    new = state.copy()
     since = now if new.paused_at is None else new.paused_at
     new.timeout_at = max(new.timeout_at, since) + by
     data = {"seconds": int(by.total_seconds())}
     return Step(state=new, events=[Event(type="deadline.extended", data=data)])
 
 
-def _refuse_finished(state: Conversation) -> None:
+def _unfinished(state: Conversation) -> Conversation:
+    """Return a copy of a conversation that goes on."""
     if state.finished_at is not None:
         raise FinishedError(state.name)
+    return state.copy()

@@ -12,21 +12,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.conversation import Conversation, Step, Task, TaskState
-from council.core.conversations.owed import Wake, tasks_of
+from council.core.conversations.due import Wake, tasks_of
 from council.core.events import Event
-
-
-def is_under_way(state: Conversation, task: str) -> bool:
-    """Return true if the run of a task has yet to answer, or to complete what it has answered.
-
-    Source: SC-002.
-    """
-    known = state.tasks.get(task)
-    if known is None:
-        return False
-    participant = state.participants.get(known.agent)
-    asked_again = participant is not None and participant.again == known.tour == state.tour
-    return known.state is TaskState.R or (known.state is TaskState.D and asked_again)
 
 
 def task_queued(state: Conversation, wake: Wake, *, driver: str, now: datetime) -> Step:
@@ -124,6 +111,6 @@ def _task(
 
 
 def is_refused(state: Conversation, agent: str, reason: str) -> bool:
-    """Tell whether that refusal is what was last written down of an agent in this round."""
+    """Return true if that refusal is what was last written down of an agent in this round."""
     known = [one for one in tasks_of(state, agent) if one.state is not TaskState.N]
     return bool(known) and known[-1].state is TaskState.F and known[-1].reason == reason

@@ -8,10 +8,9 @@ Source: HR-010.
 
 from __future__ import annotations
 
-from council.core.conversations.conversation import Conversation, EntryKind, Participant
-from council.core.conversations.handles import known_to, may_ask_people
-from council.core.conversations.owed import current_phase, is_asked_again
-from council.core.conversations.quotations import may_quote
+from council.core.conversations.conversation import Conversation, Entry, EntryKind, Participant
+from council.core.conversations.due import current_phase
+from council.core.reading_answers.cleaning import blockers_in, may_quote
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -39,9 +38,7 @@ class Understood(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `respond --json` under `understood`."""
-        stated: dict[str, Any] = {}
-        if self.form != "text":
-            stated = self.as_json("position stances confidence?")
+        stated = self.as_json("position stances confidence?") if self.form != "text" else {}
         return {
             **stated,
             "questions": [{"to": to, "text": text} for to, text in self.questions],
@@ -62,25 +59,14 @@ def understood(
         text: The answer.
         now: The time of the answer.
     """
-    from council.core.reading_answers.contributions import blockers_in
-
     participant: Participant = after.participants[agent]
-    found = Understood(
-        form=current_phase(before).form,
-        blockers=blockers_in(text),
-        status=str(participant.status),
-    )
+    form = current_phase(before).form
+    found = Understood(form=form, blockers=blockers_in(text), status=str(participant.status))
     entry = before.new_entry(EntryKind.CONTRIBUTION, agent, text, now)
-    if found.form != "text":
+    if form != "text":
         _add_form(found, before, agent, text)
-    if "@" in text and (found.form != "text" or may_ask_people(before, text)):
-        from council.core.deliberation.questions import questions_in
-
-        to_peers = found.form != "text"
-        found.questions = [
-            (known_to(before, agent, [one.asked])[0], one.text)
-            for one in questions_in(before, entry, to_peers=to_peers)
-        ]
+    if "@" in text:
+        _add_questions(found, before, entry)
     if may_quote(text):
         from council.core.conversations.quotations import Checker
 
@@ -89,14 +75,24 @@ def understood(
 
 
 def _add_form(found: Understood, state: Conversation, agent: str, text: str) -> None:
+    from council.core.conversations.handles import known_to
     from council.core.deliberation import deliberation
 
-    earlier = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    earlier = deliberation.said_in_round(state, agent)
     turn = deliberation.understood_turn(state, agent, [*earlier, text])
     found.position, found.confidence = turn.position, turn.confidence
-    agents = dict.fromkeys(one.agent for one in turn.responses)
-    found.stances = {
-        known_to(state, agent, [one])[0]: turn.stance_to(one)
-        for one in agents
-        if turn.stance_to(one)
-    }
+    stances = turn.stances().items()
+    found.stances = {known_to(state, agent, [one])[0]: said for one, said in stances if said}
+
+
+def _add_questions(found: Understood, state: Conversation, entry: Entry) -> None:
+    from council.core.conversations.handles import known_to, may_ask_people
+
+    to_peers = found.form != "text"
+    if to_peers or may_ask_people(state, entry.text):
+        from council.core.deliberation.questions import questions_in
+
+        asked = questions_in(state, entry, to_peers=to_peers)
+        found.questions = [
+            (known_to(state, entry.agent, [one.asked])[0], one.text) for one in asked
+        ]

@@ -59,7 +59,6 @@ SOFT = "soft"
 NONE = "none"
 
 _COUNTS = (AGREE, PARTIAL, DISAGREE, ABSENT)
-_APART = ("contested", "silent", "unreadable")
 
 
 class Verdict(Record):
@@ -95,19 +94,13 @@ class Verdict(Record):
         """Return how many of the counted agents have spoken, readable or not."""
         return len(self.towards) - len(self.silent)
 
-    def to_record(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object."""
-        return dict(self.copy().__dict__)
-
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Build a verdict from its JSON object; fields it does not know are left out.
 
         One of an earlier version names neither contested nor silent nor unreadable ones.
         """
-        lists = {name: list(record.get(name, ())) for name in _APART}
-        given = {name: record[name] for name in cls._fields if name not in lists}
-        return cls(**{**given, **lists, "towards": dict(given["towards"])})
+        return cls(**{name: record[name] for name in cls._fields if name in record}).copy()
 
 
 def default_threshold(count: int) -> int:
@@ -345,12 +338,8 @@ def standing(
 def counted_in(history: Sequence[Played], floor: int = 0) -> list[str]:
     """Return whose word counts after the last round: its speakers that reach the floor."""
     sure = confidences(history)
-    return [
-        agent
-        for played in history[-1:]
-        for agent in present_in(played)
-        if sure.get(agent, 0) >= floor
-    ]
+    present = present_in(history[-1]) if history else []
+    return [agent for agent in present if sure.get(agent, 0) >= floor]
 
 
 # Up to here all sets of agents are tried, beyond it pairs at most.
@@ -400,11 +389,8 @@ def replay(
         without_flips: The first stance of each to each counts, not the latest.
     """
     left = [agent for agent in dict.fromkeys(agents) if agent not in without]
-    stances = None
-    if blind:
-        stances = first_look(history)
-    elif without_flips:
-        stances = first_stances(history)
+    first = first_look if blind else first_stances if without_flips else None
+    stances = first(history) if first else None
     # What was asked after the first look is no part of it.
     return Heard(history, floor).judge(left, threshold, stances=stances, as_asked=not blind)
 
@@ -426,17 +412,25 @@ def hangs_on(
     found = [
         *_smallest_sets(heard, everybody, real, threshold),
         *_nearest_thresholds(heard, everybody, real),
-        *_without_flips(heard, everybody, real, threshold, first_stances(history)),
     ]
+    first = first_stances(history)
+    undone = heard.judge(everybody, threshold, stances=first)
+    if undone.type != real.type:
+        size = sum(
+            stance != first[agent][other]
+            for agent, stances in heard.latest.items()
+            for other, stance in stances.items()
+            if agent in everybody and other in everybody
+        )
+        name = "without flips"
+        found.append(Variant(name=name, without_flips=True, size=size, verdict=undone))
     return sorted(found, key=lambda variant: variant.size)
 
 
 def _smallest_sets(
     heard: Heard, agents: Sequence[str], real: Verdict, threshold: int
 ) -> Iterator[Variant]:
-    largest = len(agents) - 2
-    if len(agents) > _ALL_SETS_MAX_AGENTS:
-        largest = min(largest, 2)
+    largest = len(agents) - 2 if len(agents) <= _ALL_SETS_MAX_AGENTS else 2
     enough: list[frozenset[str]] = []
     for size in range(1, largest + 1):
         for without in combinations(agents, size):
@@ -458,17 +452,3 @@ def _nearest_thresholds(heard: Heard, agents: Sequence[str], real: Verdict) -> I
             size = abs(other - real.threshold)
             yield Variant(name=f"threshold {other}", threshold=other, size=size, verdict=found)
             return
-
-
-def _without_flips(
-    heard: Heard, agents: Sequence[str], real: Verdict, threshold: int, first: Stances
-) -> Iterator[Variant]:
-    found = heard.judge(agents, threshold, stances=first)
-    if found.type != real.type:
-        size = sum(
-            stance != first[agent][other]
-            for agent, stances in heard.latest.items()
-            for other, stance in stances.items()
-            if agent in agents and other in agents
-        )
-        yield Variant(name="without flips", without_flips=True, size=size, verdict=found)

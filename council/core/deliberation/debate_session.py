@@ -54,6 +54,7 @@ def to_session(state: Conversation, agents: Mapping[str, Agent] | None = None) -
         agents: What the workspace knows of its agents; the state does not say
             by which driver one is run.
     """
+    rules, known = rules_of(state), agents or {}
     played = {one.tour: one for one in named_history(state)}
     votes = [one for one in state.rounds if one.phase == VOTE]
     session: dict[str, Any] = {
@@ -61,7 +62,11 @@ def to_session(state: Conversation, agents: Mapping[str, Agent] | None = None) -
         "topic": state.topic,
         **({"context": state.brief} if state.brief.strip() not in ("", state.topic) else {}),
         "status": session_status(state),
-        "config": _config(state, agents or {}),
+        "config": {
+            "maxRounds": rules.max_rounds,
+            "agents": [_agent_config(state, one, known.get(one)) for one in state.participants],
+            "consensusThreshold": threshold_for(len(counted(state)), rules.threshold),
+        },
         "rounds": [
             {
                 "roundNumber": number,
@@ -80,15 +85,6 @@ def to_session(state: Conversation, agents: Mapping[str, Agent] | None = None) -
     session |= _completed(state.finished_at)
     session["humanInjections"] = list(_injections(state))
     return session
-
-
-def _config(state: Conversation, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    rules = rules_of(state)
-    return {
-        "maxRounds": rules.max_rounds,
-        "agents": [_agent_config(state, one, agents.get(one)) for one in state.participants],
-        "consensusThreshold": threshold_for(len(counted(state)), rules.threshold),
-    }
 
 
 def _agent_config(state: Conversation, agent: str, known: Agent | None) -> dict[str, Any]:
@@ -151,9 +147,9 @@ def _voting_round(one: Round, played: Played) -> dict[str, Any]:
             "finalPosition": turn.position if turn.is_readable else "",
             "confidence": turn.confidence or None,
             "agreements": [
-                {"agentId": other, "stance": turn.stance_to(other)}
-                for other in {response.agent: None for response in turn.responses}
-                if turn.stance_to(other) in STANCES
+                {"agentId": other, "stance": stance}
+                for other, stance in turn.stances().items()
+                if stance in STANCES
             ],
         }
         for agent, turn in played.turns.items()
@@ -205,12 +201,8 @@ def _injections(state: Conversation) -> Iterator[dict[str, Any]]:
             "round": talks.index(tour) + 1 if tour in talks else 1,
             "place": spoken[tour],
             "acknowledgements": [
-                {"agentId": agent, **_said_at(state, agent, at)}
+                {"agentId": agent, **({"timestamp": render_instant(said.at)} if said else {})}
                 for agent, at in given[entry.id].acknowledged.items()
+                for said in (state.entry_of(agent, at),)
             ],
         }
-
-
-def _said_at(state: Conversation, agent: str, tour: int) -> dict[str, Any]:
-    entry = state.entry_of(agent, tour)
-    return {} if entry is None else {"timestamp": render_instant(entry.at)}

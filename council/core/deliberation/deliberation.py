@@ -20,17 +20,16 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     staying,
 )
+from council.core.conversations.due import current_phase, is_asked_again, round_number, takes_turns
 from council.core.conversations.handles import handles
-from council.core.conversations.owed import current_phase, round_number, takes_turns
 from council.core.conversations.procedures import PARALLEL, PROCEDURES, Rules
 from council.core.deliberation import consensus
 from council.core.deliberation import played as rounds
 from council.core.deliberation.consensus import Verdict
 from council.core.deliberation.played import Played
-from council.core.reading_answers.additions import read_together
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.structure import word_count
-from council.core.reading_answers.turns import Fault, Turn, missing_responses
+from council.core.reading_answers.turns import Fault, Turn, missing_responses, read_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,20 +57,19 @@ def turn_of(state: Conversation, entry: Entry, known: dict[str, str] | None = No
     """
     words = handles(state, entry.agent) if known is None else known
     vote = form_of(state, entry.phase) == "vote"
-    return read_together(
-        [*drafts_of(state, entry), entry.text], words, author=entry.agent, vote=vote
-    )
+    return read_together(texts_of(state, entry), words, author=entry.agent, vote=vote)
 
 
-def drafts_of(state: Conversation, entry: Entry) -> list[str]:
-    """Return what an author said before it was asked for what this answer adds, oldest first."""
-    if entry.kind is EntryKind.DRAFT:
-        return []
-    return [
-        one.text
-        for one in state.entries
-        if one.kind is EntryKind.DRAFT and one.agent == entry.agent and one.tour == entry.tour
-    ]
+def texts_of(state: Conversation, entry: Entry) -> list[str]:
+    """Return what an author said until it was asked for what this answer adds, and the answer."""
+    drafts = [] if entry.kind is EntryKind.DRAFT else state.entries
+    of = (EntryKind.DRAFT, entry.agent, entry.tour)
+    return [*(one.text for one in drafts if (one.kind, one.agent, one.tour) == of), entry.text]
+
+
+def has_form(state: Conversation, entry: Entry) -> bool:
+    """Return true if an entry is a turn or a vote."""
+    return entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text"
 
 
 def whole_text(state: Conversation, entry: Entry) -> str:
@@ -80,20 +78,17 @@ def whole_text(state: Conversation, entry: Entry) -> str:
     An answer that only adds what was missing stands below the first one; one that states all
     anew takes its place.
     """
-    drafts = drafts_of(state, entry)
-    if not drafts or form_of(state, entry.phase) == "text":
+    texts = texts_of(state, entry)
+    if len(texts) == 1 or form_of(state, entry.phase) == "text":
         return clean(entry.text)
     known = handles(state, entry.agent)
-    alone = read_together([entry.text], known, author=entry.agent)
-    both = turn_of(state, entry, known)
-    if (alone.position, alone.confidence, len(alone.responses), alone.reasoning) == (
-        both.position,
-        both.confidence,
-        len(both.responses),
-        both.reasoning,
-    ):
+    readings = read_together([entry.text], known, author=entry.agent), turn_of(state, entry, known)
+    alone, both = [
+        (one.position, one.confidence, len(one.responses), one.reasoning) for one in readings
+    ]
+    if alone == both:
         return clean(entry.text)
-    return "\n\n".join([clean(text).strip() for text in (*drafts, entry.text)])
+    return "\n\n".join([clean(text).strip() for text in texts])
 
 
 def history(state: Conversation) -> list[Played]:
@@ -101,36 +96,27 @@ def history(state: Conversation) -> list[Played]:
     known = {agent: handles(state, agent) for agent in state.participants}
     turns: dict[int, dict[str, Turn]] = {}
     for entry in state.entries:
-        if entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text":
+        if has_form(state, entry):
             turn = turn_of(state, entry, known.get(entry.agent))
             turns.setdefault(entry.tour, {})[entry.agent] = turn
-    found = [
-        Played(
-            tour=one.tour,
-            turns=turns.get(one.tour, {}),
-            blind=was_blind(state, one.tour, one.phase),
-            vote=form_of(state, one.phase) == "vote",
-        )
-        for one in state.rounds
-        if form_of(state, one.phase) != "text"
-    ]
-    phases = {one.tour: PROCEDURES[state.procedure].phase(one.phase) for one in state.rounds}
+    found: list[Played] = []
     heard: list[str] = []
-    for one in found:
-        is_parallel = (state.order or phases[one.tour].order) == PARALLEL
-        if one.vote or not (one.blind or is_parallel):
-            one.asked = _asked(one, heard)
-        heard += [agent for agent in one.turns if agent not in heard and not one.vote]
+    for one in state.rounds:
+        phase = PROCEDURES[state.procedure].phase(one.phase)
+        if phase.form == "text":
+            continue
+        blind, vote = was_blind(state, one.tour, one.phase), phase.form == "vote"
+        played = Played(tour=one.tour, turns=turns.get(one.tour, {}), blind=blind, vote=vote)
+        if vote or not (blind or (state.order or phase.order) == PARALLEL):
+            # In a vote about all that were heard, else about those who spoke before (DL-015).
+            speakers = list(played.turns)
+            played.asked = {
+                agent: tuple(other for other in (heard if vote else speakers[:n]) if other != agent)
+                for n, agent in enumerate(speakers)
+            }
+        heard += [agent for agent in played.turns if agent not in heard and not vote]
+        found.append(played)
     return found
-
-
-def _asked(played: Played, heard: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return about whom each was asked: in a vote all `heard`, else who spoke before (DL-015)."""
-    speakers = list(played.turns)
-    return {
-        agent: tuple(one for one in (heard if played.vote else speakers[:place]) if one != agent)
-        for place, agent in enumerate(speakers)
-    }
 
 
 def was_blind(state: Conversation, tour: int, phase: str) -> bool:
@@ -209,25 +195,23 @@ def understood_turn(state: Conversation, agent: str, texts: Sequence[str]) -> Tu
 
 def lacking(state: Conversation, agent: str, turn: Turn) -> list[Fault]:
     """Return the faults of a turn of the round under way, and the responses that it lacks."""
-    return [*turn.faults, *missing_responses(turn, responses_owed(state, agent))]
+    return [*turn.faults, *missing_responses(turn, responses_due(state, agent))]
 
 
 def said_in_round(state: Conversation, agent: str) -> list[str]:
-    """Return the texts of an agent's answer to the round under way, drafts first, oldest first."""
+    """Return what an agent that is asked again has said in the round under way, oldest first."""
+    if not is_asked_again(state, agent):
+        return []
     sealed = state.sealed.get(agent)
     if sealed is not None and sealed.tour == state.tour and state.participants[agent].sealed:
         return [*sealed.drafts, sealed.text]
-    return [
-        one.text
-        for one in state.entries
-        if one.agent == agent
-        and one.tour == state.tour
-        and one.kind in (EntryKind.DRAFT, EntryKind.CONTRIBUTION)
-    ]
+    mine = (one for one in state.entries if one.agent == agent and one.tour == state.tour)
+    kinds = (EntryKind.DRAFT, EntryKind.CONTRIBUTION)
+    return [one.text for one in mine if one.kind in kinds]
 
 
-def responses_owed(state: Conversation, agent: str) -> tuple[str, ...]:
-    """Return to whom `agent` owes a response in this round.
+def responses_due(state: Conversation, agent: str) -> tuple[str, ...]:
+    """Return about whom a response of `agent` is due in this round.
 
     In a round of turns that is everybody who spoke before it, and nobody where
     all speak at once and cannot hear each other; in a vote everybody else who
@@ -260,11 +244,10 @@ def examine(
 
     Source: DL-013, DL-015, HR-008, HR-009.
     """
-    asked = participant.again == state.tour
-    before = said_in_round(state, participant.id) if asked else []
+    before = said_in_round(state, participant.id)
     faults = faults_of(state, participant.id, text, before)
-    owed = responses_owed(state, participant.id)
-    lacks_stances = any(one.code in STANCE_FAULTS and one.agent in owed for one in faults)
+    others = responses_due(state, participant.id)
+    lacks_stances = any(one.code in STANCE_FAULTS and one.agent in others for one in faults)
     is_asked = bool(faults) if not before else len(before) == 1 and lacks_stances
     leaves = status is ParticipantStatus.DONE
     participant.again = state.tour if is_asked and not leaves else 0
@@ -276,15 +259,7 @@ def dominating(state: Conversation) -> tuple[str, ...]:
     if current_phase(state).form != "turn" or round_number(state) < 2:
         return ()
     words = dict.fromkeys(state.participants, 0)
-    for entry in _contributions(state):
-        if entry.agent in words:
-            words[entry.agent] += word_count(entry.text)
+    for one in state.entries:
+        if one.agent in words and has_form(state, one):
+            words[one.agent] += word_count(one.text)
     return rounds.dominating(words, factor=rules_of(state).domination)
-
-
-def _contributions(state: Conversation) -> list[Entry]:
-    return [
-        one
-        for one in state.entries
-        if one.kind is EntryKind.CONTRIBUTION and form_of(state, one.phase) != "text"
-    ]

@@ -10,8 +10,7 @@ Source: DL-012, DL-015, DL-016, DL-018, DL-021, DL-026, DL-029, DL-083, DL-085, 
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
-from council.core.conversations.handles import handles, human_handle, is_anonymous
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     current_phase,
     is_asked_again,
     order_now,
@@ -20,6 +19,7 @@ from council.core.conversations.owed import (
     speaking_order,
     takes_turns,
 )
+from council.core.conversations.handles import handles, human_handle, is_anonymous
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.deliberation import deliberation
 from council.core.deliberation.questions import asked_questions, guidance
@@ -98,7 +98,7 @@ def _order(state: Conversation, agent: str) -> dict[str, Any]:
 
 def _must_answer(state: Conversation, agent: str, seen: list[Entry]) -> list[str]:
     readable = {entry.agent for entry in seen}
-    return [one for one in deliberation.responses_owed(state, agent) if one in readable]
+    return [one for one in deliberation.responses_due(state, agent) if one in readable]
 
 
 def _questions(state: Conversation, agent: str, seen: list[Entry]) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _asked_again(state: Conversation, agent: str) -> dict[str, Any]:
 
     Source: DL-013, DL-015, HR-008.
     """
-    said = deliberation.said_in_round(state, agent) if is_asked_again(state, agent) else []
+    said = deliberation.said_in_round(state, agent)
     if not said:
         return {"faults": [], "understood": None}
     turn = deliberation.understood_turn(state, agent, said)
@@ -141,12 +141,11 @@ def _structure(state: Conversation, seen: list[Entry]) -> dict[str, list[dict[st
     known = {agent: handles(state, agent) for agent in state.participants}
     found: dict[str, list[dict[str, Any]]] = {"turns": [], "votes": []}
     for entry in seen:
-        form = deliberation.form_of(state, entry.phase)
-        if entry.kind is not EntryKind.CONTRIBUTION or form == "text":
-            continue
-        turn = deliberation.turn_of(state, entry, known.get(entry.agent))
-        of = {"id": entry.id, "agent": entry.agent, "round": _round_of(state, entry.tour)}
-        found["votes" if form == "vote" else "turns"].append({**of, **_stated(turn)})
+        if deliberation.has_form(state, entry):
+            turn = deliberation.turn_of(state, entry, known.get(entry.agent))
+            of = {"id": entry.id, "agent": entry.agent, "round": _round_of(state, entry.tour)}
+            form = deliberation.form_of(state, entry.phase)
+            found[f"{form}s"].append({**of, **_stated(turn)})
     return found
 
 

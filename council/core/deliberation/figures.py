@@ -49,7 +49,7 @@ class Outcome(Record):
 
     @property
     def converged(self) -> bool:
-        """Tell whether it reached a consensus (DL-091: soft or strong)."""
+        """Return true if it reached a consensus (DL-091: soft or strong)."""
         return not self.cancelled and self.consensus != "none"
 
 
@@ -79,7 +79,7 @@ def _consensus(state: Conversation) -> tuple[str, int]:
             ("vote" if one.phase == VOTE else "turn", one.verdict.get("reached") is True)
             for one in judged
         ]
-        kind = str(judged[-1].verdict.get("type", "none")) if judged else "none"
+        kind = judged[-1].verdict.get("type") if judged else "none"
         return kind if kind in VERDICTS else "none", rounds_to_consensus(reached)
     if state.closed_reason is not ClosedReason.CONSENSUS or not state.has_consensus:
         return "none", 0

@@ -79,7 +79,7 @@ class Flip(Record):
 
     @property
     def is_suspect(self) -> bool:
-        """Tell whether nothing that was said explains the change."""
+        """Return true if nothing that was said explains the change."""
         return not (self.reasoned or self.peer_moved)
 
 
@@ -148,23 +148,17 @@ def _stance_changes(
 
 def _explain(changes: list[Flip], turn: Turn, citations: _Citations) -> None:
     """Add to the changes of one turn what the turn says about them."""
-    agent = changes[0].agent
-    reasons = citations.named_in(turn.position, turn.reasoning)
+    own = {changes[0].agent}
+    reasons = citations.in_texts(turn.position, turn.reasoning)
     commented = {one.agent: one.comment for one in turn.responses if one.comment.strip()}
-    credited = {
-        other
-        for other in citations.credited_in(turn.position, turn.reasoning, *commented.values())
-        if other != agent
-    }
-    cites = tuple(
-        other
-        for other in dict.fromkeys([*reasons, *citations.named_in(*commented.values())])
-        if other != agent
-    )
+    named = [*reasons, *citations.in_texts(*commented.values())]
+    credited = {agent for agent, credit in named if credit} - own
+    cites = tuple(dict.fromkeys(agent for agent, _ in named if agent not in own))
     for one in changes:
         towards = one.towards
         one.cites = cites
-        one.reasoned = (towards in commented or towards in reasons) if towards else bool(cites)
+        is_named = towards in commented or any(agent == towards for agent, _ in reasons)
+        one.reasoned = is_named if towards else bool(cites)
         one.peer_moved |= towards in credited if towards else bool(credited)
 
 
@@ -177,13 +171,13 @@ class _Citations:
             (name, agent) for name, agent in names.items() if len(name) >= _NAME_MIN_CHARS
         )
 
-    def named_in(self, *texts: str) -> list[str]:
-        """Return who is cited outside quotations, in the order of their first mention."""
-        return list(dict.fromkeys(agent for text in texts for agent, _ in self._cited(text)))
+    def in_texts(self, *texts: str) -> list[tuple[str, bool]]:
+        """Return who is cited outside quotations, in order.
 
-    def credited_in(self, *texts: str) -> set[str]:
-        """Return who is said to have moved the author: "moved by @x", "@x convinced me"."""
-        return {agent for text in texts for agent, credit in self._cited(text) if credit}
+        With each stands whether it is said to have moved the author: "moved by @x",
+        "@x convinced me".
+        """
+        return [one for text in texts for one in self._cited(text)]
 
     def _cited(self, text: str) -> Iterator[tuple[str, bool]]:
         """Yield who is cited, and whether it is credited; a question alone cites nobody."""

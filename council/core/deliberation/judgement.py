@@ -35,7 +35,6 @@ from council.core.deliberation.played import (
     tally,
     weighted,
 )
-from council.core.reading_answers.turns import Response
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -135,12 +134,6 @@ class Judgement(Record):
         return [one for one in self.flips if one.is_suspect]
 
 
-def _closed(state: Conversation, played: list[Played]) -> list[Played]:
-    """Leave out the round under way, and one that was cut off by `cancel`."""
-    closed = {one.tour for one in state.rounds if one.ended_at and one.reason != CANCELLED}
-    return [one for one in played if one.tour in closed]
-
-
 def named_history(state: Conversation) -> list[Played]:
     """Return all rounds, the open one too, with names in the place of pseudonyms."""
     played = history(state)
@@ -148,27 +141,22 @@ def named_history(state: Conversation) -> list[Played]:
 
 
 def _named(state: Conversation, played: Played) -> Played:
-    turns = {
-        agent: turn.copy(
-            position=named(state, agent, turn.position),
-            reasoning=named(state, agent, turn.reasoning),
-            responses=[
-                Response(
-                    agent=one.agent, stance=one.stance, comment=named(state, agent, one.comment)
-                )
-                for one in turn.responses
-            ],
-        )
-        for agent, turn in played.turns.items()
-    }
-    return played.copy(turns=turns)
+    new = played.copy()
+    for agent, turn in new.turns.items():
+        turn.position = named(state, agent, turn.position)
+        turn.reasoning = named(state, agent, turn.reasoning)
+        for one in turn.responses:
+            one.comment = named(state, agent, one.comment)
+    return new
 
 
 def judge(state: Conversation, played: list[Played] | None = None) -> Judgement:
     """Gather what a deliberation has come to so far: by `played`, or by its closed rounds."""
     rules = rules_of(state)
     everything = named_history(state)
-    played = _closed(state, everything) if played is None else played
+    # Neither the round under way, nor one that was cut off by `cancel`.
+    closed = {one.tour for one in state.rounds if one.ended_at and one.reason != CANCELLED}
+    played = [one for one in everything if one.tour in closed] if played is None else played
     agents = counted(state)
     sure = confidences(played)
     bounds = {"threshold": rules.threshold, "floor": rules.confidence_floor}
@@ -203,10 +191,7 @@ def last_words(state: Conversation, played: Sequence[Played]) -> dict[str, Said]
         for agent, turn in one.turns.items():
             if turn.position and agent in state.participants:
                 found[agent] = Said(
-                    position=turn.position,
-                    confidence=turn.confidence,
-                    tour=one.tour,
-                    vote=one.vote,
+                    position=turn.position, confidence=turn.confidence, tour=one.tour, vote=one.vote
                 )
     return {agent: found[agent] for agent in state.participants if agent in found}
 
@@ -233,15 +218,10 @@ def dissent(state: Conversation, judged: Judgement) -> list[Objection]:
             if view != AGREE and verdict.towards.get(other) == AGREE
         }
         if stance != AGREE or (beside and counts):
-            found.append(
-                Objection(
-                    agent=agent,
-                    stance=stance,
-                    comment=_comment(judged.history, agent, stance, verdict.reference),
-                    counts=counts,
-                    beside=beside if stance == AGREE else {},
-                )
-            )
+            one = Objection(agent=agent, stance=stance, counts=counts)
+            one.comment = _comment(judged.history, agent, stance, verdict.reference)
+            one.beside = beside if stance == AGREE else {}
+            found.append(one)
     return found
 
 
@@ -338,5 +318,5 @@ def rounds_to_consensus(verdicts: Sequence[tuple[str, bool]]) -> int:
 
 def round_of(judged: Judgement, tour: int) -> Played:
     """Return what was said in one round, closed or not."""
-    known = [one for one in judged.everything if one.tour == tour]
-    return known[0] if known else Played(tour=tour, turns={})
+    known = (one for one in judged.everything if one.tour == tour)
+    return next(known, Played(tour=tour, turns={}))

@@ -15,6 +15,8 @@ import unicodedata
 from collections import Counter
 from itertools import pairwise
 
+from council.core.reading_answers.cleaning import one_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,33 +28,25 @@ _PART_OF_WORD = frozenset("#%&")
 _MARKUP = frozenset("|~")
 _MINUS = "\u2212"
 
-_NEGATIONS = frozenset(
-    word
-    for line in (
-        "not no never none neither nor nothing nobody without against ne pas jamais aucun",
-        "aucune ni rien sans contre non nicht kein keine keinen keinem keiner keines nie",
-        "niemals nichts ohne gegen nunca jamás ningún ninguno ninguna tampoco nada sin contra",
-        "不 没 未 别",
-    )
-    for word in line.split()
+_NEGATIONS = one_of(
+    "not no never none neither nor nothing nobody without against ne pas jamais aucun"
+    " aucune ni rien sans contre non nicht kein keine keinen keinem keiner keines nie"
+    " niemals nichts ohne gegen nunca jamás ningún ninguno ninguna tampoco nada sin contra"
+    " 不 没 未 别"
 )
 # What may change between a sentence and its denial without changing what it is about.
-_FILLERS = frozenset(
-    word
-    for line in (
-        "a an the i we you it they he she this that these those us our do does did will would",
-        "shall should can could may might must be is are was were been being to of in on at",
-        "by for with as so now then yes think believe still also there have has had need let",
-        "lets le la les l un une des du de d à au aux en y je j tu il elle nous vous ils",
-        "elles ce c cela ça que qu est sont était soit être sera seront doit doivent devons",
-        "devrait devrions devraient faut faudrait peut peuvent pouvons va vont allons pour",
-        "avec par dans sur oui donc ai as avons ont der die das den dem ein eine einen einem",
-        "einer wir ich sie er ihr man ist sind war waren sein wird werden wurde sollte",
-        "sollten soll sollen kann können muss müssen darf dürfen zu im am auf für mit von bei",
-        "ja el los las una unos unas del al yo nosotros es son era ser será debe deben",
-        "debemos debería deberíamos puede pueden podemos hay para con por sí se lo",
-    )
-    for word in line.split()
+_FILLERS = one_of(
+    "a an the i we you it they he she this that these those us our do does did will would"
+    " shall should can could may might must be is are was were been being to of in on at"
+    " by for with as so now then yes think believe still also there have has had need let"
+    " lets le la les l un une des du de d à au aux en y je j tu il elle nous vous ils"
+    " elles ce c cela ça que qu est sont était soit être sera seront doit doivent devons"
+    " devrait devrions devraient faut faudrait peut peuvent pouvons va vont allons pour"
+    " avec par dans sur oui donc ai as avons ont der die das den dem ein eine einen einem"
+    " einer wir ich sie er ihr man ist sind war waren sein wird werden wurde sollte"
+    " sollten soll sollen kann können muss müssen darf dürfen zu im am auf für mit von bei"
+    " ja el los las una unos unas del al yo nosotros es son era ser será debe deben"
+    " debemos debería deberíamos puede pueden podemos hay para con por sí se lo"
 )
 _ENDINGS = ("ing", "ed", "es", "s")
 _STEM_MIN_CHARS = 3

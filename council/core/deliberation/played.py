@@ -55,8 +55,7 @@ def stated(played: Played) -> Stances:
         return {}
     found: Stances = {}
     for agent, turn in played.turns.items():
-        for other in {response.agent: None for response in turn.responses}:
-            stance = turn.stance_to(other)
+        for other, stance in turn.stances().items():
             if other != agent and stance in STANCES:
                 found.setdefault(agent, {})[other] = stance
     return found
@@ -109,9 +108,6 @@ def confidences(history: Sequence[Played]) -> dict[str, int]:
     }
 
 
-ALIKE = 0.9
-DOMINANT = 1.5
-
 # Rounds 1 and 2 are the first look and the first reaction to it: nothing is repeated yet (DL-082).
 _FIRST_ROUNDS = 2
 
@@ -138,8 +134,8 @@ class Weighted(Record):
         return self.agree / whole if whole else 0.0
 
 
-def repeats(before: Played, last: Played, *, alike: float = ALIKE) -> bool:
-    """Tell whether most agents argue in round `last` as they did in the round before.
+def repeats(before: Played, last: Played, *, alike: float = 0.9) -> bool:
+    """Return true if most agents argue in round `last` as they did in the round before.
 
     Most means more than half of those that took a turn in both, and at least
     two. Who gives no reasoning in either is compared by its position. Neither
@@ -161,7 +157,7 @@ def _argue_alike(before: Turn, last: Turn, alike: float) -> bool:
 
 
 def is_stable(before: Played, last: Played) -> bool:
-    """Tell whether the same agents stated the same stances in two rounds running.
+    """Return true if the same agents stated the same stances in two rounds running.
 
     At least two agents must have stated one: in a blind round nobody does. A
     vote is never compared.
@@ -175,7 +171,7 @@ def is_stable(before: Played, last: Played) -> bool:
 
 
 def is_settled(history: Sequence[Played]) -> bool:
-    """Tell whether nobody changed a stance or stated a new one in the last round.
+    """Return true if nobody changed a stance or stated a new one in the last round.
 
     It asks less than `is_stable`: where each states its stance only to those
     who spoke before it, and the order changes, no two rounds hold the same
@@ -199,7 +195,7 @@ def is_settled(history: Sequence[Played]) -> bool:
     )
 
 
-def dominating(words: Mapping[str, int], *, factor: float = DOMINANT) -> tuple[str, ...]:
+def dominating(words: Mapping[str, int], *, factor: float = 1.5) -> tuple[str, ...]:
     """Return the agents that said more than `factor` / N of all words, in list order (DL-083)."""
     whole = sum(words.values())
     return tuple(agent for agent, said in words.items() if said * len(words) > factor * whole)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from council.core.conversations.conversation import Conversation, Entry, EntryKind
 from council.core.conversations.handles import HUMAN, handles, may_ask_people
 from council.core.conversations.procedures import PARALLEL, PROCEDURES
-from council.core.deliberation.deliberation import drafts_of, form_of, turn_of, was_blind
+from council.core.deliberation.deliberation import has_form, texts_of, turn_of, was_blind
 from council.core.reading_answers.json_fields import json_object
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import about
@@ -70,18 +70,13 @@ def asked_questions(state: Conversation) -> list[Question]:
                 if one.to_people and not one.answered and entry.target in ("", one.asker):
                     one.answered = entry.tour
         elif entry.kind is EntryKind.CONTRIBUTION:
-            has_form = form_of(state, entry.phase) != "text"
-            if has_form or may_ask_people(state, entry.text):
+            is_turn = has_form(state, entry)
+            if is_turn or may_ask_people(state, entry.text):
                 known = handles(state, entry.agent)
-                if has_form:
+                if is_turn:
                     _settle_by_turn(state, found, entry, known)
-                found += questions_in(state, entry, known, to_peers=has_form)
+                found += questions_in(state, entry, known, to_peers=is_turn)
     return found
-
-
-def asked_of_people(state: Conversation, entry: Entry) -> list[str]:
-    """Return the questions that an entry puts to the people who steer."""
-    return [one.text for one in questions_in(state, entry, to_peers=False)]
 
 
 def open_to_people(state: Conversation) -> list[Question]:
@@ -103,7 +98,7 @@ def questions_in(
     What its author had asked before it was asked to complete its answer counts, too (HR-008).
     """
     words = handles(state, entry.agent) if known is None else known
-    texts = [*drafts_of(state, entry), entry.text]
+    texts = texts_of(state, entry)
     asked_in = dict.fromkeys(one for text in texts for one in questions(text, words, entry.agent))
     # A participant that is called like the people is asked itself.
     people = "" if HUMAN in state.participants else HUMAN
@@ -135,7 +130,7 @@ def _settle_by_turn(
     if not waiting:
         return
     told = {one.agent for one in turn_of(state, entry, known).responses if _is_said(one.comment)}
-    for text in (*drafts_of(state, entry), entry.text):
+    for text in texts_of(state, entry):
         told |= _spoken_to(text, known)
     for one in found:
         if one.asked == entry.agent and one.asker in waiting & told and not one.answered:
@@ -200,9 +195,7 @@ def guidance(state: Conversation) -> list[Guidance]:
             found.append(
                 Guidance(entry=entry.id, tour=entry.tour, target=entry.target, text=entry.text)
             )
-        elif (
-            found and entry.kind is EntryKind.CONTRIBUTION and form_of(state, entry.phase) != "text"
-        ):
+        elif found and has_form(state, entry):
             said = [one for one in turn_of(state, entry).responses if one.agent == HUMAN]
             for one in found if said else ():
                 one.acknowledged.setdefault(entry.agent, entry.tour)

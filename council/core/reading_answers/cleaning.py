@@ -1,12 +1,18 @@
-"""The step before every reader: what is no part of an answer is set aside.
+"""The step before every reader, and the questions that can be answered without one.
 
-Set aside are reasoning blocks, control sequences, byte-order marks and the one
-code fence around the whole text. What is left is what its author says; what it
-means is decided by the readers. Text without any of these comes back as it is.
+Set aside is what is no part of an answer: reasoning blocks, control sequences,
+byte-order marks and the one code fence around the whole text. What is left is
+what its author says; what it means is decided by the readers. Text without any
+of these comes back as it is. Linear in the length of the text.
 
-Linear in the length of the text.
+Blockers and status of a contribution to a council are stated in a closed
+grammar; prose is never interpreted. The grammar itself is in
+`contribution_lines`, loaded only for a text that may use it.
 
-Source: HR-001, HR-002.
+A message in a room passes, says that its author has nothing to say, by the words
+agreed on for that alone; a sentence that declines is a message.
+
+Source: HR-001, HR-002, HR-011, HR-012, HR-014, C0-080, DG-077, A-08, A-24.
 """
 
 from __future__ import annotations
@@ -38,6 +44,11 @@ _DROPPED = str.maketrans(
     dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *map(ord, _DIRECTIONS + _UNSEEN)])
 )
 del _DROPPED[0x09], _DROPPED[0x0A]
+
+
+def one_of(words: str, between: str = " ") -> frozenset[str]:
+    """Return the words of a table that is written in one string."""
+    return frozenset(words.split(between))
 
 
 def clean(text: str) -> str:
@@ -88,13 +99,13 @@ def _after_sequence(piece: str) -> str:
 
 def _without_thoughts(text: str) -> str:
     """Return a text without its reasoning blocks."""
-    tag = re.compile(_TAG, re.IGNORECASE)
-    outside = _outside_blocks(text, tag)
+    tags = list(re.compile(_TAG, re.IGNORECASE).finditer(text))
+    outside = text[: tags[0].start()] + text[tags[-1].end() :] if tags else text
     is_form = any(mark in outside.lower() for mark in _FORM_TAGS)
     kept: list[str] = []
     at, inline = 0, dict.fromkeys((*_THOUGHTS, "[think]"), 0)
-    closings = _closings(text, tag)
-    for found, begins, ends in _own_tags(text, tag):
+    closings = _closings(tags)
+    for found, begins, ends in _own_tags(text, tags):
         if found.start() < at:
             continue
         name, closes = _named(found)
@@ -119,18 +130,12 @@ def _without_thoughts(text: str) -> str:
     return bare.lstrip("\n \t") if bare.strip() else ""
 
 
-def _outside_blocks(text: str, tag: re.Pattern[str]) -> str:
-    """Return what stands before and behind all tags of thoughts."""
-    tags = list(tag.finditer(text))
-    return text[: tags[0].start()] + text[tags[-1].end() :] if tags else text
-
-
-def _own_tags(text: str, tag: re.Pattern[str]) -> Iterator[tuple[re.Match[str], bool, bool]]:
+def _own_tags(text: str, tags: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], bool, bool]]:
     """Yield the tags that stand in no code, each with whether it begins and ends its line."""
     fenced = _fenced(text)
     block, line, past = 0, -1, -1
     first = last = counted = ticks = 0
-    for found in tag.finditer(text):
+    for found in tags:
         start = found.start()
         while block < len(fenced) and fenced[block][1] <= start:
             block += 1
@@ -154,7 +159,14 @@ def _fenced(text: str) -> list[tuple[int, int]]:
     blocks: list[tuple[int, int]] = []
     if "```" not in text and "~~~" not in text:
         return blocks
-    marks = list(_fence_lines(text))
+    marks: list[tuple[int, int, str, bool]] = []  # start, end, marks, and if it can close one
+    start = 0
+    for line in text.split("\n"):
+        fence = fence_of(line)
+        if fence:
+            is_bare = not line.strip().strip(fence[0])
+            marks.append((start, start + len(line), fence, is_bare))
+        start += len(line) + 1
     whole = without_fence(text) is not text
     began = None
     for start, end, fence, is_bare in marks[1:-1] if whole else marks:
@@ -164,17 +176,6 @@ def _fenced(text: str) -> list[tuple[int, int]]:
             blocks.append((began[0], end))
             began = None
     return blocks
-
-
-def _fence_lines(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield start, end and marks of each line of a fence, and whether it can close one."""
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line)
-        fence = fence_of(line)
-        if fence:
-            yield start, end, fence, not line.strip().strip(fence[0])
-        start = end + 1
 
 
 def fence_of(line: str) -> str:
@@ -192,14 +193,14 @@ def _named(found: re.Match[str]) -> tuple[str, bool]:
     return (name.lower(), bool(found["close"])) if name else ("[think]", bool(found["slash"]))
 
 
-def _closings(text: str, tag: re.Pattern[str]) -> dict[str, list[int]]:
+def _closings(tags: list[re.Match[str]]) -> dict[str, list[int]]:
     """Return for each name where its closing tags end, the first one last."""
     ends: dict[str, list[int]] = {}
-    for found in tag.finditer(text):
+    for found in reversed(tags):
         name, closes = _named(found)
         if closes:
             ends.setdefault(name, []).append(found.end())
-    return {name: many[::-1] for name, many in ends.items()}
+    return ends
 
 
 def without_fence(text: str) -> str:
@@ -227,3 +228,97 @@ def closes_fence(line: str, fence: str) -> bool:
     """Return true if a line closes the block that `fence` opened."""
     bare = line.strip()
     return bare.startswith(fence) and not bare.strip(fence[0])
+
+
+_BLOCKER_STEMS = ("block", "bloqu", "blocage")
+_STATUS_STEMS = ("statu",)
+
+
+def blockers_in(text: str) -> list[str]:
+    r"""Return the issues that an author says must be solved first, each once, in order.
+
+    A marker (`BLOCKING:`, `BLOQUANT :`, "Blocking issue", "Blocker") starts a
+    line, perhaps as list item, heading, in bold; its issue follows on that line
+    or, where none does, in the paragraph or list below. Quoted text, code,
+    thoughts and an issue that reads "none" raise nothing.
+
+    >>> blockers_in("Two things:\n\n- **BLOCKING:** no budget.\n- Blocker: none")
+    ['no budget']
+    """
+    if not _has(text, _BLOCKER_STEMS):
+        return []
+    from council.core.reading_answers import contribution_lines  # only where a marker may be
+
+    return contribution_lines.blockers(clean(text))
+
+
+def split_status(text: str) -> tuple[str, str]:
+    r"""Return the clean text without its last line if that states a status, and the status.
+
+    Args:
+        text: What a program printed.
+
+    Returns:
+        The text, "" where nothing but the status was said; and `agreed`,
+        `responded`, `done`, or "" where none is stated.
+
+    >>> split_status("The count convinces me.\n\n**Status:** agreed")
+    ('The count convinces me.', 'agreed')
+    """
+    said = clean(text)
+    if not _has(said, _STATUS_STEMS):
+        return said, ""
+    from council.core.reading_answers import contribution_lines
+
+    return contribution_lines.split_status(said)
+
+
+def _has(text: str, stems: tuple[str, ...]) -> bool:
+    folded = text.casefold()
+    return any(stem in folded for stem in stems)
+
+
+NO_REPLY = "NO_REPLY"
+PASSES = frozenset(("", NO_REPLY, "NO", "HEARTBEAT_OK"))
+_MARKUP = "*_`\"'“”«» \t\n\u00a0\u202f"
+_BRACKETS = {"(": ")", "[": "]"}
+
+
+def is_pass(text: str) -> bool:
+    """Return true if a final text says nothing, compared after cleaning and case-sensitive.
+
+    `NO_REPLY` may stand in markup, end with a full stop and have a remark in
+    brackets behind it; an emoji or any other word makes it a message.
+
+    >>> is_pass(" NO "), is_pass("**NO_REPLY.** (all is said)"), is_pass("NO_REPLY 🔚")
+    (True, True, False)
+    """
+    said = clean(text).strip()
+    if said in PASSES:
+        return True
+    if NO_REPLY not in said:
+        return False
+    word, _, behind = _bare(said).partition(NO_REPLY)
+    return not _bare(word) and _is_remark(behind)
+
+
+def _is_remark(behind: str) -> bool:
+    """Return true if nothing stands there but markup, a full stop and one remark in brackets."""
+    bare = behind.lstrip(_MARKUP)
+    if bare.startswith("."):
+        bare = bare[1:].lstrip(_MARKUP)
+    bare = bare.removesuffix(".").rstrip(_MARKUP)
+    closing = _BRACKETS.get(bare[:1], "")
+    return not bare or (bool(closing) and bare.endswith(closing) and closing not in bare[1:-1])
+
+
+def _bare(text: str) -> str:
+    return text.strip(_MARKUP)
+
+
+QUOTING_MARKS = '>“„«"'
+
+
+def may_quote(text: str) -> bool:
+    """Return true if a text holds a mark of quotation at all; most hold none."""
+    return any(mark in text for mark in QUOTING_MARKS)

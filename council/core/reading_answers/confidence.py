@@ -9,13 +9,13 @@ Source: DL-013, HR-006, HR-007.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     is_rule,
-    one_of,
     plain,
     sentences,
     without_bullet,
@@ -26,20 +26,11 @@ if TYPE_CHECKING:
     from council.core.reading_answers.structure import Line
 
 MAX_CHARS = 240
-_NUMBERS = {str(number): number for number in range(1, 6)} | {
-    word: number
-    for number, words in enumerate(
-        (
-            "one un une eins uno",
-            "two deux zwei dos",
-            "three trois drei tres",
-            "four quatre vier cuatro",
-            "five cinq funf cinco",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
+_WORDS = (
+    "1 one un une eins uno|2 two deux zwei dos|3 three trois drei tres|4 four quatre vier cuatro"
+    "|5 five cinq funf cinco"
+)
+_NUMBERS = {word: int(words[0]) for words in _WORDS.split("|") for word in words.split()}
 _SCALES = ("/5", "out of 5", "of 5", "sur 5", "von 5", "de 5", "out of five", "of five", "sur cinq")
 _BEFORE = one_of(
     "i i'm i'd say am at a my confidence level is the in this overall score rating rate put it"
@@ -68,10 +59,7 @@ def confidence_in(body: list[Line]) -> tuple[int, str]:
     own = [line for line, is_own in body if is_own and line.strip() and not is_rule(line)]
     if not own:
         return 0, ""
-    number = confidence_of(own[0])
-    if number and any(_corrects(line) for line in own[1:4]):
-        return 0, own[0]
-    return number, own[0]
+    return 0 if any(map(_corrects, own[1:4])) else confidence_of(own[0]), own[0]
 
 
 def _corrects(line: str) -> bool:
@@ -178,7 +166,8 @@ def _may_follow(rest: str) -> bool:
         any(not _CORRECTIONS.isdisjoint(words[max(0, at - 3) : at]) for at in numbers)
         or (after.lstrip(" -" + DASHES)[:1].isdigit() and mark not in ".(")
         or (mark == "," and any(map(str.isdigit, after)))
-        or ("5" in words and _is_scale_legend(bare))
+        # as in `1=very uncertain, 5=highly confident`
+        or ("5" in words and any(sign in bare[:MAX_CHARS] for sign in ("=", " to 5")))
     ):
         return False
     if mark.isalpha():
@@ -189,8 +178,3 @@ def _may_follow(rest: str) -> bool:
     if mark == ".":
         return not after[:1].strip()
     return not mark or mark in DASHES + COLONS + "(;,!…（，。；"
-
-
-def _is_scale_legend(rest: str) -> bool:
-    """Return true for `1=very uncertain, 5=highly confident` and the like."""
-    return "=" in rest[:MAX_CHARS] or " to 5" in rest[:MAX_CHARS]

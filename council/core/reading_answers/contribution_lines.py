@@ -107,19 +107,10 @@ _SAYING = re.compile(
 )
 
 _STATUS_WORDS = {
-    "agreed": "agreed",
-    "agree": "agreed",
-    "i agree": "agreed",
-    "accord": "agreed",
-    "d'accord": "agreed",
-    "en accord": "agreed",
-    "je suis d'accord": "agreed",
-    "responded": "responded",
-    "répondu": "responded",
-    "repondu": "responded",
-    "done": "done",
-    "terminé": "done",
-    "termine": "done",
+    **dict.fromkeys(("responded", "répondu", "repondu"), "responded"),
+    **dict.fromkeys(("done", "terminé", "termine"), "done"),
+    **dict.fromkeys(("agreed", "agree", "i agree", "accord", "d'accord"), "agreed"),
+    **dict.fromkeys(("en accord", "je suis d'accord"), "agreed"),
 }
 _STATUS_HEAD = r"(?:(?:my|final|mon|the)[ \t]+){0,2}(?:status|statut)(?:[ \t]+final)?"
 _STATUS_LINE = re.compile(
@@ -145,16 +136,14 @@ class _Line(Record):
 def blockers(text: str) -> list[str]:
     """Return the issues that a clean text raises, each once, in order."""
     own = list(_own_lines(text))
-    found: dict[str, None] = {}
+    found: list[str] = []
     at = 0
     while at < len(own):
         issue = _raised(own[at])
         at += 1
-        issues = [issue] if issue else []
-        if issue == "":
-            issues, at = _below(own, at, own[at - 1])
-        found |= dict.fromkeys(issues)
-    return list(found)
+        issues, at = _below(own, at, own[at - 1]) if issue == "" else ([issue or ""], at)
+        found += issues
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def _own_lines(text: str) -> Iterator[_Line]:
@@ -198,9 +187,8 @@ def _raised(line: _Line) -> str | None:
     found = _BLOCKER_LINE.fullmatch(line.bare)
     if found is None or not _is_marker(line, found) or _states_none(found["aside"] or "-"):
         return None
-    is_set_off = bool(found["open"] and found["close"]) or (
-        "*" in line.signs and "*" in found["behind"]
-    )
+    is_bold = "*" in line.signs and "*" in found["behind"]
+    is_set_off = bool(found["open"] and found["close"]) or is_bold
     rest = found["issue"]
     if not found["separator"] and rest and not is_set_off:
         heads = line.kind in (_HEADING, _BOLD) and re.fullmatch(_WHERE_AND_WHEN, " " + rest.strip())
@@ -259,8 +247,7 @@ def _below(own: list[_Line], at: int, head: _Line) -> tuple[list[str], int]:
     words, after = _paragraph(own, first)
     if words.endswith(":") and any(one.kind == _ITEM for one in own[after : after + 2]):
         return _items(own, after + (own[after].kind == _BLANK))
-    said = _tidied(words)
-    return ([] if not said or _states_none(said) else [said]), after
+    return _stated([words]), after
 
 
 def _paragraph(own: list[_Line], at: int) -> tuple[str, int]:
@@ -290,8 +277,7 @@ def _items(own: list[_Line], at: int) -> tuple[list[str], int]:
         elif line.kind == _PLAIN and own[at - 1].kind != _BLANK:
             found[-1] += " " + line.bare
         at += 1
-    issues = [_tidied(one) for one in found if not one.startswith(("[x]", "[X]"))]
-    return [one for one in issues if one and not _states_none(one)], at
+    return _stated([one for one in found if not one.startswith(("[x]", "[X]"))]), at
 
 
 def _headings(own: list[_Line], at: int) -> tuple[list[str], int]:
@@ -303,9 +289,14 @@ def _headings(own: list[_Line], at: int) -> tuple[list[str], int]:
             if line.depth < depth or _BLOCKER_LINE.fullmatch(line.bare):
                 break
             if line.depth == depth:
-                found.append(_tidied(line.bare))
+                found.append(line.bare)
         at += 1
-    return [one for one in found if one and not _states_none(one)], at
+    return _stated(found), at
+
+
+def _stated(found: list[str]) -> list[str]:
+    """Return the issues that some lines state."""
+    return [one for one in map(_tidied, found) if one and not _states_none(one)]
 
 
 def split_status(text: str) -> tuple[str, str]:

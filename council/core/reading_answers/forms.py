@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 
-from council.core.reading_answers.cleaning import PROSE, closes_fence
+from council.core.reading_answers.cleaning import PROSE, clean, closes_fence
 from council.core.reading_answers.json_fields import json_object, normal_key
 from council.core.reading_answers.structure import (
     EMPHASIS,
@@ -65,26 +65,25 @@ _FORM_FIELDS = ("position", "finalposition", "confidence", "recommendation", "co
 
 
 class Form(Record):
-    """One form: the bodies of its parts, and the paragraphs before it, the latest first."""
+    """One form: the bodies of its parts, and the paragraphs before it, the latest first.
+
+    What stands in no part is the first body of all, under "".
+    """
 
     bodies: dict[str, list[list[Line]]]
     before: list[str] = []
     is_final: bool = False
     is_loose: bool = False
 
-    @property
-    def keys(self) -> set[str]:
-        """The parts that the form has; "" is the text in none."""
-        return {key for key in self.bodies if key}
-
 
 def own_text(text: str, labels: Mapping[str, str]) -> str:
-    """Return the part of a clean text in which its author answers.
+    """Return the part of a text in which its author answers: cleaned, tags made headings.
 
     That is the text in a fence, in a quotation or in JSON if the form stands in
     there and none outside, or if it is announced there as the last word; the
     text itself otherwise.
     """
+    text = _untagged(clean(text), labels)
     inside = list(_enclosed(text, labels))
     final = [one for one, before in inside if says_final(before)]
     if final:
@@ -92,7 +91,7 @@ def own_text(text: str, labels: Mapping[str, str]) -> str:
     if _is_form(text, labels):
         return text
     lines = text.strip().split("\n")
-    if lines and all(not line.strip() or line.lstrip()[:1] == ">" for line in lines):
+    if all(not line.strip() or line.lstrip()[:1] == ">" for line in lines):
         quoted = "\n".join([line.lstrip()[1:].removeprefix(" ") for line in lines])
         return quoted if _is_form(quoted, labels) or json_object(quoted) is not None else text
     return "\n\n".join([one for one, _ in inside]) or text
@@ -174,7 +173,7 @@ def _paragraphs_before(lines: list[str], begin: int, labels: Mapping[str, str]) 
     return [*found, *(["\n".join(here)] if here else [])][:_NEAR_PARAGRAPHS]
 
 
-def untagged(text: str, labels: Mapping[str, str]) -> str:
+def _untagged(text: str, labels: Mapping[str, str]) -> str:
     """Return a text whose parts in tags (`<position>…</position>`) are set off as headings."""
     if "</" not in text:
         return text
@@ -194,14 +193,11 @@ def untagged(text: str, labels: Mapping[str, str]) -> str:
         is_ours = labels.get(plain(name), "") or plain(name) in ("response", "agreement")
         return "\n" if is_ours else found[0]
 
-    if not any(labels.get(plain(name.replace("_", " "))) for name in _closed_tags(text)):
+    tags = set(re.findall(r"</([A-Za-z_-]{3,40})\s*>", text))
+    if not any(labels.get(plain(name.replace("_", " "))) for name in tags):
         return text
     text = re.sub(r"<(?P<name>[A-Za-z_-]{3,40})(?P<more>(?:\s[^<>\n]{0,200})?)>", opened, text)
     return re.sub(r"</(?P<name>[A-Za-z_-]{3,40})\s*>", closed, text)
-
-
-def _closed_tags(text: str) -> set[str]:
-    return set(re.findall(r"</([A-Za-z_-]{3,40})\s*>", text))
 
 
 def forms_of(
@@ -232,20 +228,17 @@ def forms_of(
         return [Form(bodies={"": [lines]}, is_loose=True)]
     words = [line for line, _ in lines]
     found: list[Form] = []
-    for number, start in enumerate(starts):
-        begin = 0 if number == 0 else marks[start].at
-        is_last = number + 1 == len(starts)
-        past = len(lines) if is_last else marks[starts[number + 1]].at
-        mine = marks[start : None if is_last else starts[number + 1]]
-        ahead = marks[:start] if number == 0 else []
-        found.append(
-            Form(
-                bodies=bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy),
-                before=_paragraphs_before(words, marks[start].at, labels),
-                is_final=number > 0 and any(one.is_final for one in mine),
-                is_loose=any(one.key and one.rank >= _LOOSE for one in mine),
-            )
-        )
+    for start, end in zip(starts, [*starts[1:], len(marks)], strict=True):
+        is_first = start == starts[0]
+        begin = 0 if is_first else marks[start].at
+        past = marks[end].at if end < len(marks) else len(lines)
+        mine = marks[start:end]
+        ahead = marks[:start] if is_first else []
+        form = Form(bodies=bodies_of(lines, [*ahead, *mine], begin, past, greedy=greedy))
+        form.before = _paragraphs_before(words, marks[start].at, labels)
+        form.is_final = not is_first and any(one.is_final for one in mine)
+        form.is_loose = any(one.key and one.rank >= _LOOSE for one in mine)
+        found.append(form)
     return found
 
 

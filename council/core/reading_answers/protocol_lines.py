@@ -160,12 +160,9 @@ def segments_of(text: str) -> list[str]:
     if text.count("|") < _LEAST_BARS:
         for mark in BARS[1:]:
             text = text.replace(mark, "|")
-    if text.count("|") >= _LEAST_BARS:
-        return text.split("|")
-    for mark in _OTHER_SEPARATORS:
-        if text.count(mark) >= _LEAST_BARS:
-            return text.split(mark)
-    return [text]
+    marks = (one for one in "|" + _OTHER_SEPARATORS if text.count(one) >= _LEAST_BARS)
+    mark = next(marks, "")
+    return text.split(mark) if mark else [text]
 
 
 def unescaped(text: str) -> str:

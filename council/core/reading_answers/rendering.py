@@ -17,23 +17,14 @@ if TYPE_CHECKING:
 
 _TURN = ("position", "responses", "reasoning", "confidence")
 _VOTE = ("final", "confidence", "agreements", "reasoning")
+# In English and in French.
 _TITLES = {
-    "en": {
-        "position": "Position",
-        "final": "Final Position",
-        "responses": "Responses to Others",
-        "agreements": "Agreement with Others",
-        "reasoning": "Reasoning",
-        "confidence": "Confidence",
-    },
-    "fr": {
-        "position": "Position",
-        "final": "Position finale",
-        "responses": "Réponses aux autres",
-        "agreements": "Accords",
-        "reasoning": "Raisonnement",
-        "confidence": "Confiance",
-    },
+    "position": ("Position", "Position"),
+    "final": ("Final Position", "Position finale"),
+    "responses": ("Responses to Others", "Réponses aux autres"),
+    "agreements": ("Agreement with Others", "Accords"),
+    "reasoning": ("Reasoning", "Raisonnement"),
+    "confidence": ("Confidence", "Confiance"),
 }
 
 
@@ -52,7 +43,6 @@ def render_turn(
     inside the position or the reasoning is marked with a backslash. A part
     that is empty is left out, and so is confidence 0.
     """
-    titles = _TITLES.get(lang, _TITLES["en"])
     parts = {
         "position": escaped(position.strip(), LABELS),
         "responses": "\n".join([_response_line(one) for one in responses]),
@@ -61,7 +51,8 @@ def render_turn(
     }
     parts |= {"final": parts["position"], "agreements": parts["responses"]}
     order = _VOTE if vote else _TURN
-    return "\n".join([f"## {titles[part]}\n{parts[part]}\n" for part in order if parts[part]])
+    stated = [(_TITLES[part][lang == "fr"], parts[part]) for part in order if parts[part]]
+    return "\n".join([f"## {title}\n{said}\n" for title, said in stated])
 
 
 def _response_line(one: Response) -> str:

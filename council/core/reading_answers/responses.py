@@ -9,6 +9,7 @@ Source: DL-013 to DL-015, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.stances import (
     ACK,
@@ -18,6 +19,7 @@ from council.core.reading_answers.stances import (
     Stated,
     behind,
     is_less,
+    joined,
     stance_at,
     stated,
     words_of,
@@ -28,7 +30,6 @@ from council.core.reading_answers.structure import (
     EMPHASIS,
     UNSEEN_CHARS,
     is_rule,
-    one_of,
     plain,
     sentences,
     without_bullet,
@@ -51,6 +52,7 @@ _ADDRESSES = (
 )  # fmt: skip
 _SETTING_OFF = COLONS + DASHES + "-=→>|"
 _LEAD = EMPHASIS + "[" + UNSEEN_CHARS
+_BEHIND_A_NAME = EMPHASIS + "]" + UNSEEN_CHARS
 _NAME_CHARS = 40
 _TOPIC_CHARS = 80
 _SHOWN_CHARS = 80
@@ -149,9 +151,8 @@ def spoken_in(
                 found.extend(new)
             elif is_prose and not line.strip():
                 here = []
-            else:
-                for one in here[-1:]:
-                    one.more.append((line, is_own))
+            elif here:
+                here[-1].more.append((line, is_own))
     for one in found:
         one.settle()
     return found
@@ -166,14 +167,12 @@ def about(line: str, names: Names, depth: int = ANY_DEPTH) -> list[Spoken]:
     start = line.lstrip()
     indent = len(line) - len(start)
     body = without_bullet(start.lstrip("#").lstrip() if start[:1] == "#" else start)
-    is_item = body is not start
-    is_sure = is_item and indent <= depth
+    is_sure = body is not start and indent <= depth
     first, *others = _segments(body)
-    later = [_about(one, names, indent, is_sure=False, is_item=False) for one in others]
+    later = [_about(one, names, indent, is_sure=False) for one in others]
     is_list = any(one.agent and one.stance for new in later for one in new)
-    found = _about(first if is_list else body, names, indent, is_sure=is_sure, is_item=is_sure)
-    if found:
-        _cut_out_later(found, names, indent)
+    found = _about(first if is_list else body, names, indent, is_sure=is_sure)
+    _cut_out_later(found, names, indent)
     for segment, new in zip(others, later, strict=True) if found and is_list else ():
         if new and all(one.agent and one.stance for one in new):
             _cut_out_later(new, names, indent)
@@ -190,16 +189,14 @@ def _segments(body: str) -> list[str]:
     return [one.strip() for one in body.replace(" | ", ";").split(";") if one.strip()] or [body]
 
 
-def _about(body: str, names: Names, indent: int, *, is_sure: bool, is_item: bool) -> list[Spoken]:
+def _about(body: str, names: Names, indent: int, *, is_sure: bool) -> list[Spoken]:
     """Return what the beginning of one piece of a line says to agents."""
     lead = body.lstrip(_LEAD)
-    picture = _picture_of(lead)
-    lead = lead[len(picture) :].lstrip(_LEAD)
-    low = lead[:_NAME_CHARS].lower()
-    for address in _ADDRESSES:
-        if low.startswith(address) and _names_at(lead, len(address), names)[0]:
-            lead = lead[len(address) :]
-            break
+    at = 0
+    while at < len(lead) and lead[at] > "\u2190" and not lead[at].isalnum():
+        at += 1
+    picture, lead = lead[:at], lead[at:].lstrip(_LEAD)
+    lead = lead[_past_address(lead, names) :]
     is_named = lead.lstrip(_LEAD)[:1] == "@"
     agents, past = _names_at(lead, 0, names)
     if agents:
@@ -210,34 +207,29 @@ def _about(body: str, names: Names, indent: int, *, is_sure: bool, is_item: bool
             return [Spoken(agent, said, indent, behind(lead[past:])) for agent in agents]
         return []
     towards = _stance_first(body, names)
-    if towards:
-        for one in towards:
-            one.depth = indent
-        return towards
-    return _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure, is_item=is_item)
+    for one in towards:
+        one.depth = indent
+    return towards or _about_unknown(lead, indent, is_named=is_named, is_sure=is_sure)
 
 
-def _picture_of(lead: str) -> str:
-    """Return the picture before the first word of a line."""
-    at = 0
-    while at < len(lead) and lead[at] > "\u2190" and not lead[at].isalnum():
-        at += 1
-    return lead[:at]
+def _past_address(lead: str, names: Names) -> int:
+    """Return where a line goes on behind words such as `Response to `, if names follow them."""
+    low = lead[:_NAME_CHARS].lower()
+    past = next((len(one) for one in _ADDRESSES if low.startswith(one)), 0)
+    return past if _names_at(lead, past, names)[0] else 0
 
 
-def _about_unknown(
-    lead: str, indent: int, *, is_named: bool, is_sure: bool, is_item: bool
-) -> list[Spoken]:
+def _about_unknown(lead: str, indent: int, *, is_named: bool, is_sure: bool) -> list[Spoken]:
     """Return a line that takes a stance to somebody who is not known, nothing for other lines."""
     name, rest = cut(lead)
     bare = name.lstrip(_LEAD + "@")
     if not (is_sure and is_named):
-        is_short = len(name) <= _NAME_CHARS and bare and (is_named or is_item)
+        is_short = len(name) <= _NAME_CHARS and bare and (is_named or is_sure)
         is_word = not is_named and bare.strip()[:1].islower()
         if not is_short or is_word or not stated(rest).stance:
             return []
     words = bare.split() or ["@"]
-    shown_name = words[0].rstrip(COLONS) if is_named else name.strip(EMPHASIS + "]" + UNSEEN_CHARS)
+    shown_name = words[0].rstrip(COLONS) if is_named else name.strip(_BEHIND_A_NAME)
     return [Spoken("", Stated(token=shown_name or "@", comment=rest), indent)]
 
 
@@ -254,7 +246,7 @@ def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
             break
         agents.append(agent)
         past = at = end
-        gap = text[at : at + 8].lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
+        gap = text[at : at + 8].lstrip(_BEHIND_A_NAME)
         at += len(text[at : at + 8]) - len(gap)
         joiner = gap[:1] if gap[:1] in _JOINERS else gap.split(" ", 1)[0] if " " in gap else ""
         if not joiner or joiner not in _JOINERS:
@@ -268,35 +260,28 @@ def _names_at(text: str, start: int, names: Names) -> tuple[list[str], int]:
 
 def _behind_names(rest: str) -> tuple[Stated, bool]:
     """Return what is stated behind names, and whether it is set off from them."""
-    rest = rest.lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
+    rest = rest.lstrip(_BEHIND_A_NAME)
     if rest.startswith("(") and ")" in rest[:_TOPIC_CHARS]:
         remark, after = rest[1:].split(")", 1)
         said = stated(remark)
         if said.stance and not said.comment:
-            comment = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS + _SETTING_OFF + ".,").strip()
+            comment = after.lstrip(_BEHIND_A_NAME + _SETTING_OFF + ".,").strip()
             if _takes_back(said.stance, comment):
                 return Stated(token=remark, comment=comment, is_doubtful=True), True
             return said.copy(comment=comment), True
-        rest = after.lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
+        rest = after.lstrip(_BEHIND_A_NAME)
     bare = rest.lstrip(_SETTING_OFF + UNSEEN_CHARS)
     is_set_off = not rest[: len(rest) - len(bare)].isspace() and bare is not rest
     if bare[:1] in EMPHASIS and bare.lstrip(EMPHASIS)[:1].isspace():
         bare = bare.lstrip(EMPHASIS).lstrip()
+    said = stated(bare.removeprefix(","))
     if is_set_off or not bare:
-        said = stated(bare) if bare else Stated()
-        return said, True
-    if bare[0] == ",":
-        said = stated(bare[1:])
-        return (said, False) if said.is_first_person or not said.comment else (_none(bare), False)
-    said = stated(bare)
-    if said.stance and (said.is_first_person or not said.comment):
+        return stated(bare), True
+    is_alone = said.is_first_person or not said.comment
+    if is_alone and (said.stance or bare[0] == ","):
         return said, False
-    topic = _behind_topic(bare)
-    return (topic, True) if topic is not None else (_none(bare), False)
-
-
-def _none(text: str) -> Stated:
-    return Stated(token=text[:MAX_CHARS])
+    topic = None if bare[0] == "," else _behind_topic(bare)
+    return topic or Stated(token=bare[:MAX_CHARS]), topic is not None
 
 
 def _takes_back(stance: str, comment: str) -> bool:
@@ -358,10 +343,7 @@ def _opened_clause(words: list[Word], at: int) -> int:
         (not words[at].is_word and words[at].plain not in "?\"'“”«»") or words[at].plain in _CLAUSES
     ):
         at += 1
-    for length in (3, 2, 1):
-        if " ".join([one.plain for one in words[at : at + length]]) in _OPENERS:
-            return at + length
-    return at
+    return at + next((many for many in (3, 2, 1) if joined(words, at, many) in _OPENERS), 0)
 
 
 def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[str, int]:
@@ -379,15 +361,13 @@ def _up_to_next(body: str, past: int, words: list[Word], names: Names) -> tuple[
 
 def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
     """Find further `@name: stance` in the comment of a line; each is a response of its own."""
-    comment = new[-1].comment
-    if "@" not in comment:
-        return
+    comment = new[-1].comment if new else ""
     began = 0
     for at, _ in names.mentions(comment):
         if at < began:
             continue
         agents, past = _names_at(comment, at, names)
-        rest = comment[past : past + 2 * MAX_CHARS].lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
+        rest = comment[past : past + 2 * MAX_CHARS].lstrip(_BEHIND_A_NAME)
         if not rest or rest[0] not in COLONS + DASHES + "=":
             continue
         said = stated(rest.lstrip(_SETTING_OFF + _LEAD))
@@ -395,9 +375,7 @@ def _cut_out_later(new: list[Spoken], names: Names, indent: int) -> None:
             new[-1].comment = comment[began:at].rstrip(" ,;|—–-")
             new.extend([Spoken(agent, said, indent) for agent in agents])
             began = past
-            new[-1].comment = (
-                comment[past:].lstrip(EMPHASIS + "]" + UNSEEN_CHARS).lstrip(_SETTING_OFF + _LEAD)
-            )
+            new[-1].comment = comment[past:].lstrip(_BEHIND_A_NAME).lstrip(_SETTING_OFF + _LEAD)
 
 
 def _without_tables(body: Sequence[Line]) -> Iterator[Line]:
@@ -441,13 +419,11 @@ def heading_about(line: str, names: Names, author: str) -> str:
     if not is_title and start[:2] not in ("**", "__"):
         return ""
     lead = without_bullet(start.lstrip("#").lstrip()).lstrip(_LEAD)
-    low = lead[:_NAME_CHARS].lower()
-    address = next((one for one in _ADDRESSES if low.startswith(one)), "")
-    begin = len(address) if _names_at(lead, len(address), names)[0] else 0
+    begin = _past_address(lead, names)
     agents, past = _names_at(lead, begin, names)
     if not agents or author in agents:
         return ""
-    rest = lead[past:].lstrip(EMPHASIS + "]" + UNSEEN_CHARS)
+    rest = lead[past:].lstrip(_BEHIND_A_NAME)
     said, is_set_off = _behind_names(lead[past:])
     if rest and not is_set_off and not said.stance:
         return ""
@@ -463,18 +439,21 @@ def spoken_in_sentences(text: str, names: Names) -> list[Spoken]:
     takes it to that agent. Questions, conditions and what others think state nothing.
     """
     found: list[Spoken] = []
-    for sentence in sentences(text):
-        if sentence.rstrip(EMPHASIS + "\"'”») ").endswith(("?", "？")):
-            continue
-        low = plain(sentence[:_SENTENCE_CHARS])
-        if low.startswith(("if ", "si ", "wenn ", "i would ", "i'd ")):
-            continue
-        found += _in_sentence(sentence, names)
+    for sentence in _statements(text):
+        words = sentence[:_SENTENCE_CHARS]
+        if not plain(words).startswith(("if ", "si ", "wenn ", "i would ", "i'd ")):
+            found += _in_sentence(words, names)
     return found
 
 
+def _statements(text: str) -> Iterator[str]:
+    """Yield the sentences that are no questions."""
+    for sentence in sentences(text):
+        if not sentence.rstrip(EMPHASIS + "\"'”») ").endswith(("?", "？")):
+            yield sentence
+
+
 def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
-    sentence = sentence[:_SENTENCE_CHARS]
     words = words_of(sentence, _SENTENCE_CHARS)
     for at, word in enumerate(words):
         begins = at == 0 or not words[at - 1].is_word or words[at - 1].plain in _CLAUSES
@@ -497,9 +476,7 @@ def _in_sentence(sentence: str, names: Names) -> list[Spoken]:
 def _said_in_sentences(text: str) -> str:
     """Return the one stance that `I agree` and its like take in a text, "" for none or several."""
     found: dict[str, None] = {}
-    for sentence in sentences(text[: 8 * MAX_CHARS]):
-        if sentence.rstrip(EMPHASIS + "\"'”») ").endswith(("?", "？")):
-            continue
+    for sentence in _statements(text[: 8 * MAX_CHARS]):
         low = plain(sentence)
         if any(limit in low for limit in _LIMITS):
             continue

@@ -10,13 +10,13 @@ Source: DL-013, DL-014, DL-017, HR-005, HR-006.
 
 from __future__ import annotations
 
+from council.core.reading_answers.cleaning import one_of
 from council.core.reading_answers.structure import (
     ARROWS,
     COLONS,
     DASHES,
     EMPHASIS,
     UNSEEN_CHARS,
-    one_of,
     plain,
     sentences,
 )
@@ -210,9 +210,8 @@ def stance_at(words: list[Word], at: int) -> tuple[str, int]:
             while end < len(words) and words[end].is_word and words[end].plain in _FULLY:
                 end += 1
             return ("partial" if is_partly and stance != ACK else stance), end
-        adverbs = next(
-            (one for one in _ADVERB_PHRASES if _reads(words, start, one)), words[start].plain
-        )
+        coming = (joined(words, start, length) for length in (3, 2))
+        adverbs = next((one for one in coming if one in _ADVERB_PHRASES), words[start].plain)
         if adverbs in _PARTLY:
             is_partly = True
         elif adverbs not in _FULLY and " " not in adverbs:
@@ -224,12 +223,9 @@ def stance_at(words: list[Word], at: int) -> tuple[str, int]:
 def _continues(words: list[Word], at: int, length: int) -> bool:
     """Return true if the word at a place is an adverb of the stance behind it: `partly agree`."""
     behind = at + length
-    return (
-        " ".join([one.plain for one in words[at:behind]]) in _PARTLY
-        and behind < len(words)
-        and words[behind].is_word
-        and bool(stance_at(words, behind)[0])
-    )
+    is_adverb = joined(words, at, length) in _PARTLY
+    is_followed = behind < len(words) and words[behind].is_word
+    return is_adverb and is_followed and bool(stance_at(words, behind)[0])
 
 
 def stance_of(token: str) -> str:
@@ -295,8 +291,7 @@ def _past_opening(words: list[Word], at: int) -> tuple[int, bool]:
     is_first_person = False
     while True:
         for length in (3, 2, 1):
-            part = words[at : at + length]
-            opening = " ".join([one.plain for one in part])
+            opening = joined(words, at, length)
             if opening in _FIRST_PERSON or opening in LABELS:
                 is_first_person = is_first_person or opening in _FIRST_PERSON
                 at += length
@@ -307,9 +302,9 @@ def _past_opening(words: list[Word], at: int) -> tuple[int, bool]:
             at += 1
 
 
-def _reads(words: list[Word], at: int, phrase: str) -> bool:
-    wanted = phrase.split()
-    return [one.plain for one in words[at : at + len(wanted)]] == wanted
+def joined(words: list[Word], at: int, length: int) -> str:
+    """Return so many words and signs from a place on, as one phrase."""
+    return " ".join([one.plain for one in words[at : at + length]])
 
 
 def _phrase(words: list[Word], at: int) -> tuple[str, int]:
@@ -317,7 +312,7 @@ def _phrase(words: list[Word], at: int) -> tuple[str, int]:
     for length in range(_MAX_WORDS, 0, -1):
         part = words[at : at + length]
         if len(part) == length and all(one.is_word for one in part):
-            stance = _PHRASES.get(" ".join([one.plain for one in part]), "")
+            stance = _PHRASES.get(joined(words, at, length), "")
             if stance:
                 return stance, length
     return "", 0

@@ -18,7 +18,7 @@ Source: DL-011, DL-017, DL-029, HR-004, DL-019.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import closes_fence, fence_of
+from council.core.reading_answers.cleaning import closes_fence, fence_of, one_of
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -47,11 +47,6 @@ _PLAIN = str.maketrans(
     "aaaaceeeeiiiinoooouuuu'",
     "\u0300\u0301\u0302\u0303\u0308\u0327\ufe0f\u200d",
 )
-
-
-def one_of(words: str, between: str = " ") -> frozenset[str]:
-    """Return the words of a table that is written in one string."""
-    return frozenset(words.split(between))
 
 
 # Words before and behind the name of a part that do not change which part it is.
@@ -239,9 +234,8 @@ def heading(line: str, labels: Mapping[str, str]) -> Mark | None:
     if body[:1] and body[0] in "*_":
         mark = _emphasised(body, labels, _BOLD + lower)
         return mark if mark.key else None
-    colon = body.find(":", 0, _LABEL_MAX_CHARS)
-    if colon < 0:
-        colon = body.find("：", 0, _LABEL_MAX_CHARS)
+    places = [body.find(mark, 0, _LABEL_MAX_CHARS) for mark in COLONS]
+    colon = places[0] if places[0] >= 0 else places[1]
     if colon <= 0:
         return None
     key, is_final = _keyed(body[:colon], labels)
@@ -340,12 +334,8 @@ def prose(body: list[Line], labels: Mapping[str, str]) -> str:
         begin += 1
     while end > begin and (not body[end - 1][0].strip() or is_rule(body[end - 1][0])):
         end -= 1
-    text = "\n".join(
-        [
-            _unescaped(line, labels) if own and "\\" in line else line
-            for line, own in body[begin:end]
-        ]
-    ).strip()
+    lines = [_unescaped(line, labels) if own else line for line, own in body[begin:end]]
+    text = "\n".join(lines).strip()
     if is_bracketed(text):
         return "" if is_unfilled(text) else text[1:-1].strip()
     return text[1:] if text.startswith("\\") and is_bracketed(text.lstrip("\\")) else text
@@ -390,7 +380,7 @@ def is_unfilled(text: str) -> bool:
 
 
 def _unescaped(line: str, labels: Mapping[str, str]) -> str:
-    start = line.lstrip()
+    start = line.lstrip() if "\\" in line else ""
     if start.startswith("\\") and _is_special(start.lstrip("\\"), labels):
         return line[: len(line) - len(start)] + start[1:]
     return line
@@ -482,13 +472,9 @@ def sentence_ends(text: str) -> list[int]:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, the last one with or without an end mark."""
-    found, begin = [], 0
-    for end in [*sentence_ends(text), len(text)]:
-        one = text[begin:end].strip()
-        if one:
-            found.append(one)
-        begin = end
-    return found
+    ends = [*sentence_ends(text), len(text)]
+    parts = [text[begin:end].strip() for begin, end in zip([0, *ends], ends, strict=False)]
+    return list(filter(None, parts))
 
 
 def count_sentences(text: str) -> int:
@@ -502,10 +488,9 @@ def count_paragraphs(text: str) -> int:
     """Count the paragraphs of a text; a heading alone is none, code is one with its blank lines."""
     count, is_inside = 0, False
     for line, is_own in own_lines(text):
-        if is_own and (not line.strip() or line.startswith("#")):
-            is_inside = False
-        elif not is_inside:
-            count, is_inside = count + 1, True
+        is_text = not is_own or bool(line.strip() and line[0] != "#")
+        count += is_text and not is_inside
+        is_inside = is_text
     return count
 
 

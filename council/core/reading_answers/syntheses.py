@@ -5,12 +5,7 @@ Source: DL-027 to DL-029, HR-001.
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.forms import (
-    forms_of,
-    own_text,
-    untagged,
-)
+from council.core.reading_answers.forms import forms_of, own_text
 from council.core.reading_answers.json_fields import json_object, json_text, objects
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import ANY_DEPTH, about
@@ -66,7 +61,7 @@ def parse_synthesis(text: str, names: Mapping[str, str]) -> Synthesis:
         text: The synthesis as it was given.
         names: Every word that stands for somebody, casefolded, and whom it stands for.
     """
-    whole = own_text(untagged(clean(text), _SECTIONS), _SECTIONS)
+    whole = own_text(text, _SECTIONS)
     found = forms_of(whole, _SECTIONS, single=())[0].bodies
     fields = json_object(whole)
     if fields is not None and not fields.keys().isdisjoint(_FIELDS):

@@ -6,12 +6,15 @@ JSON, tags, tables, prose; four languages) and strict in meaning: doubt is a
 result, and a part that is in doubt counts as missing. What the faults lead to
 is decided elsewhere.
 
-Source: DL-011 to DL-019, DL-025, HR-003 to HR-007.
+What an author adds when it is asked again is read together with its first answer.
+
+Source: DL-011 to DL-019, DL-025, HR-003 to HR-009.
 """
 
 from __future__ import annotations
 
-from council.core.reading_answers.cleaning import clean
+from functools import partial
+
 from council.core.reading_answers.confidence import (
     confidence_in,
     confidence_in_prose,
@@ -23,7 +26,6 @@ from council.core.reading_answers.forms import (
     chosen,
     forms_of,
     own_text,
-    untagged,
 )
 from council.core.reading_answers.json_fields import (
     FIELDS,
@@ -35,13 +37,14 @@ from council.core.reading_answers.json_fields import (
 )
 from council.core.reading_answers.names import Names
 from council.core.reading_answers.responses import (
+    Spoken,
     about,
     heading_about,
     shown,
     spoken_in,
     spoken_in_sentences,
 )
-from council.core.reading_answers.stances import ACK, stated
+from council.core.reading_answers.stances import ACK, Stated, stated
 from council.core.reading_answers.structure import (
     count_paragraphs,
     count_sentences,
@@ -58,10 +61,9 @@ from council.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from council.core.reading_answers.responses import Spoken
     from council.core.reading_answers.structure import Line
 
 SENTENCES = 3
@@ -152,6 +154,11 @@ class Turn(Record):
         taken = [stance for stance in stances if stance != ACK]
         return (taken or stances or [""])[-1]
 
+    def stances(self) -> dict[str, str]:
+        """Return the stance to each agent to whom something is said, in order, "" for none."""
+        agents = dict.fromkeys(one.agent for one in self.responses)
+        return {agent: self.stance_to(agent) for agent in agents}
+
     @property
     def is_readable(self) -> bool:
         """Whether anything of the form was recognised."""
@@ -170,20 +177,15 @@ def parse_turn(
         author: Who wrote it; a response to oneself is dropped.
         vote: Whether it is a vote, which needs no reasoning.
     """
-    known = Names(names.items())
-    reader = _Reader(names, known, author, vote=vote)
-    turn, found_form = reader.read(own_answer(text))
+    turn, found_form = _Reader(names, author, vote=vote).read(own_answer(text))
     _settle_stances(turn)
-    is_stated = turn.position or turn.confidence or any(one.stance for one in turn.responses)
-    if any(fault.code == "two-forms" for fault in turn.faults):
-        pass  # that says all
-    elif not is_stated and not (found_form and turn.reasoning):
-        turn.faults.insert(0, Fault(code="no-form"))
+    codes = {fault.code for fault in turn.faults}
+    if is_empty(turn) and not (found_form and turn.reasoning):
+        missing = ["no-form"]
     else:
-        codes = {fault.code for fault in turn.faults}
         missing = [] if turn.position else ["no-position"]
-        if not turn.confidence and "bad-confidence" not in codes:
-            missing.append("no-confidence")
+        missing += [] if turn.confidence or "bad-confidence" in codes else ["no-confidence"]
+    if "two-forms" not in codes:  # that says all
         turn.faults[:0] = [Fault(code=code) for code in missing]
     turn.warnings = warnings_of(turn, vote)
     return turn
@@ -191,25 +193,22 @@ def parse_turn(
 
 def own_answer(text: str) -> str:
     """Return what the author of a text answers: cleaned, out of its fence, tags made headings."""
-    return own_text(untagged(clean(text), LABELS), LABELS)
+    return own_text(text, LABELS)
 
 
-def missing_responses(turn: Turn, owed: Iterable[str]) -> list[Fault]:
-    """Return a fault for each agent that is owed a response and has none (DL-015)."""
+def missing_responses(turn: Turn, due: Iterable[str]) -> list[Fault]:
+    """Return a fault for each agent about whom a response is due and is missing (DL-015)."""
     given = {one.agent for one in turn.responses}
-    return [
-        Fault(code="missing-response", agent=agent)
-        for agent in dict.fromkeys(owed)
-        if agent not in given
-    ]
+    missing = [agent for agent in dict.fromkeys(due) if agent not in given]
+    return [Fault(code="missing-response", agent=agent) for agent in missing]
 
 
 class _Reader:
     """Reads the answers of one author."""
 
-    def __init__(self, names: Mapping[str, str], known: Names, author: str, *, vote: bool) -> None:
+    def __init__(self, names: Mapping[str, str], author: str, *, vote: bool) -> None:
         self.names = names
-        self.known = known
+        self.known = Names(names.items())
         self.author = author
         self.vote = vote
 
@@ -218,20 +217,19 @@ class _Reader:
         fields = json_object(text)
         if fields is not None:
             return self._from_fields(fields)
-        forms = forms_of(text, LABELS, greedy="reasoning", about=self._heading)
-        if not forms[0].keys:
+        about_one = partial(heading_about, names=self.known, author=self.author)
+        forms = forms_of(text, LABELS, greedy="reasoning", about=about_one)
+        if len(forms[0].bodies) == 1:
             return self._from_prose(text), False
         turns = {id(form): self._from_form(form) for form in forms}
         form, rivals = chosen(forms, lambda one: is_empty(turns[id(one)]))
         return _settled(turns[id(form)], [turns[id(rival)] for rival in rivals]), True
 
-    def _heading(self, line: str) -> str:
-        return heading_about(line, self.known, self.author)
-
     def _from_form(self, form: Form) -> Turn:
         """Read one form of DL-017."""
         turn = Turn()
         bodies = form.bodies
+        every = [body for many in bodies.values() for body in many]
         free = bodies.get("reasoning") or ([] if self.vote else bodies[""])
         reasons = [prose(body, LABELS) for body in free]
         if "reasoning" not in bodies:
@@ -247,13 +245,13 @@ class _Reader:
         if "responses" in bodies:
             self._take(turn, spoken_in(bodies["responses"], self.known), is_sure=True)
         else:
-            self._take_from_text(turn, [body for many in bodies.values() for body in many])
+            self._take_from_text(turn, every)
         for body in bodies.get("confidence", ())[:1]:
             turn.confidence, found = confidence_in(body)
             if found and not turn.confidence:
                 turn.faults.append(Fault(code="bad-confidence", found=shown(found)))
         if "confidence" not in bodies:
-            turn.confidence = confidence_in_prose(_own_words(bodies))
+            turn.confidence = confidence_in_prose(_own_words(every))
         return turn
 
     def _without_stances(self, body: list[Line]) -> list[Line]:
@@ -268,7 +266,7 @@ class _Reader:
         spoken = spoken_in(bodies, self.known, is_prose=True)
         lines = [one for one in spoken if one.agent and one.stance]
         sure = {one.agent for one in lines}
-        text = "\n\n".join(_paragraphs(bodies))
+        text = _own_words(bodies)
         said = [one for one in spoken_in_sentences(text, self.known) if one.agent not in sure]
         self._take(turn, [*lines, *said], is_sure=False)
 
@@ -277,7 +275,7 @@ class _Reader:
         turn = Turn(reasoning=text.strip())
         lines = own_lines(text)
         self._take_from_text(turn, [lines])
-        words = "\n\n".join(_paragraphs([lines]))
+        words = _own_words([lines])
         turn.confidence = confidence_in_prose(words)
         turn.position = next(filter(self._holds_position, sentences(words)), "").strip("*_ ")
         return turn
@@ -318,14 +316,10 @@ class _Reader:
             turn.position = "" if is_unfilled(turn.position) else turn.position[1:-1].strip()
         for word, written, comment in said_in(field(given, "responses")):
             agent = self.names.get(word.lstrip("@").strip().casefold(), "")
-            if not agent:
-                turn.faults.append(Fault(code="unknown-agent", found=shown(word)))
-            elif agent != self.author:
-                said = stated(f"{written} — {comment}" if comment else written)
-                stance = said.stance if stated(written).stance else ""
-                turn.responses.append(Response(agent=agent, stance=stance, comment=comment))
-                if not stance:
-                    turn.faults.append(Fault(code="bad-stance", agent=agent, found=shown(written)))
+            said = stated(f"{written} — {comment}" if comment else written)
+            stance = said.stance if stated(written).stance else ""
+            said = Stated(stance=stance, token=written if agent else word, comment=comment)
+            self._take(turn, [Spoken(agent, said)], is_sure=True)
         value = field(given, "confidence")
         if value is not None:
             is_number = isinstance(value, int | str) and not isinstance(value, bool)
@@ -337,11 +331,7 @@ class _Reader:
         return turn, not given.keys().isdisjoint(named)
 
 
-def _own_words(bodies: Mapping[str, list[list[Line]]]) -> str:
-    return "\n\n".join(_paragraphs([body for many in bodies.values() for body in many]))
-
-
-def _paragraphs(bodies: Iterable[Iterable[Line]]) -> list[str]:
+def _own_words(bodies: Iterable[Iterable[Line]]) -> str:
     """Return the author's own paragraphs, each in one line; list items stand alone."""
     found: list[str] = []
     goes_on = False
@@ -357,7 +347,7 @@ def _paragraphs(bodies: Iterable[Iterable[Line]]) -> list[str]:
                 found.append(start.lstrip("#-•* "))
             goes_on = start[0] != "#"
         goes_on = False
-    return found
+    return "\n\n".join(found)
 
 
 def _without_preamble(text: str) -> str:
@@ -431,14 +421,86 @@ def warnings_of(turn: Turn, vote: bool) -> list[Fault]:
     count = count_sentences(turn.position)
     if count > (VOTE_SENTENCES if vote else SENTENCES):
         said.append(Fault(code="long-position", found=str(count)))
-    if not vote:
-        count = count_paragraphs(turn.reasoning)
-        if not turn.reasoning:
-            said.append(Fault(code="no-reasoning"))
-        elif count not in PARAGRAPHS:
-            said.append(Fault(code="reasoning-length", found=str(count)))
+    count = count_paragraphs(turn.reasoning)
+    if not (vote or turn.reasoning):
+        said.append(Fault(code="no-reasoning"))
+    elif not vote and count not in PARAGRAPHS:
+        said.append(Fault(code="reasoning-length", found=str(count)))
     for one in turn.responses:
         count = count_sentences(one.comment)
         if count > COMMENT_SENTENCES:
             said.append(Fault(code="long-comment", agent=one.agent, found=str(count)))
     return said
+
+
+def parse_addition(
+    first: Turn, text: str, names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read what an author adds to a first answer that lacked something, laid over that one.
+
+    What the second answer states counts, and what it leaves out stays. An
+    answer without any part of the form is taken for the one thing that was
+    missing if it reads as that: a number, or a stance.
+
+    Source: HR-008.
+    """
+    second = parse_turn(text, names, author=author, vote=vote)
+    has_form = second.is_readable
+    if not has_form:
+        second = _bare_addition(first, text)
+    stated_anew = {one.agent for one in second.responses if one.stance}
+    doubted = {one.agent for one in second.faults if one.code == "two-stances"}
+    said = [one for one in first.responses if one.agent not in stated_anew | doubted]
+    said += [one for one in second.responses if one.agent in stated_anew | doubted]
+    known = {one.agent for one in said}
+    said += [one for one in second.responses if one.agent not in known]
+    turn = Turn(
+        position=second.position or first.position,
+        responses=said,
+        reasoning=(second.reasoning if has_form else "") or first.reasoning,
+        confidence=second.confidence or first.confidence,
+    )
+    turn.faults = _faults_of_merged(turn, first, second)
+    turn.warnings = warnings_of(turn, vote)
+    return turn
+
+
+def read_together(
+    texts: Sequence[str], names: Mapping[str, str], *, author: str = "", vote: bool = False
+) -> Turn:
+    """Read an answer and what its author added when it was asked again, oldest first (HR-008)."""
+    turn = parse_turn(texts[0], names, author=author, vote=vote)
+    for text in texts[1:]:
+        turn = parse_addition(turn, text, names, author=author, vote=vote)
+    return turn
+
+
+def _bare_addition(first: Turn, text: str) -> Turn:
+    """Return what a text without any form adds where one thing alone was missing."""
+    bare = own_answer(text).strip()
+    doubtful = [one.agent for one in first.responses if not one.stance]
+    turn = Turn()
+    if not first.confidence and not doubtful and "\n" not in bare:
+        turn.confidence = confidence_of(bare)
+    elif first.confidence and len(set(doubtful)) == 1:
+        said = stated(bare)
+        if said.stance:
+            turn.responses = [Response(agent=doubtful[0], stance=said.stance, comment=said.comment)]
+    return turn
+
+
+def _faults_of_merged(turn: Turn, first: Turn, second: Turn) -> list[Fault]:
+    """Return what two answers together still lack."""
+    if is_empty(turn) and not (turn.reasoning and first.is_readable):
+        return [Fault(code="no-form")]
+    latest = [*second.faults, *first.faults]
+    faults: list[Fault] = []
+    if not turn.position:
+        faults.append(Fault(code="no-position"))
+    if not turn.confidence:
+        unread = next((one for one in latest if one.code == "bad-confidence"), None)
+        faults.append(unread or Fault(code="no-confidence"))
+    for agent in [one for one, stance in turn.stances().items() if not stance]:
+        of_agent = (one for one in latest if one.agent == agent)
+        faults.append(next(of_agent, Fault(code="bad-stance", agent=agent)))
+    return faults + [one for one in second.faults if one.code == "unknown-agent"]

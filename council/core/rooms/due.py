@@ -28,7 +28,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from council.core.conversations.conversation import Task, TaskState
-from council.core.conversations.owed import MAX_ATTEMPTS, RETRY_BACKOFF, Archive, Wake, pause
+from council.core.conversations.due import MAX_ATTEMPTS, RETRY_BACKOFF, Archive, Wake, pause
 from council.core.ids import task_id
 from council.core.record import Record
 from council.core.rooms.channels import (

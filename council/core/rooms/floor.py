@@ -58,7 +58,7 @@ from datetime import datetime, timedelta
 from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import split_task_id
-from council.core.reading_answers.contributions import is_pass
+from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms.channels import (
     ENDED_RUNS_KEPT,
     RULES,

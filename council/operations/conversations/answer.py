@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import os
 
-from council.core.conversations import answers, machine, owed
+from council.core.conversations import answers, due, machine
 from council.core.conversations.conversation import Conversation, Origin, Step, TaskState
-from council.core.conversations.owed import owing
+from council.core.conversations.due import is_under_way, owing
 from council.core.conversations.procedures import SYNTHESIZE, VOTE
-from council.core.conversations.tasks import is_under_way
 from council.core.conversations.understood import Understood, understood
 from council.core.errors import AlreadyAnsweredError, CouncilError, RefusedError, ignoring
 from council.core.events import Event
@@ -310,7 +309,7 @@ def respond(
     if answered.finished and not place.is_in_run:
         answered.minutes = _minutes(place, state)
     backoff = place.settings.retry_backoff
-    if not answered.minutes and owed.pending(state, place.now(), backoff=backoff):
+    if not answered.minutes and due.pending(state, place.now(), backoff=backoff):
         wake_next(place)
     return answered
 

@@ -11,7 +11,7 @@ import uuid
 from datetime import timedelta
 
 from council.core.bounds import Ceiling
-from council.core.conversations import machine, owed
+from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation, Participant
 from council.core.conversations.handles import HUMAN
 from council.core.conversations.procedures import (
@@ -123,7 +123,7 @@ def convene(place: Place, invitation: Invitation, *, dry_run: bool = False) -> C
     if dry_run:
         convened.prompt_chars = {
             agent: len(prompting.turn_prompt(place, planned.state, agent, keep=False))
-            for agent in owed.owing(planned.state)
+            for agent in due.owing(planned.state)
         }
         return convened
     refuse_forbidden(place.paths, state.participants, place.now())

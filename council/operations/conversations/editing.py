@@ -20,7 +20,7 @@ import shutil
 import tempfile
 import time
 
-from council.core.conversations import machine, owed
+from council.core.conversations import due, machine
 from council.core.conversations.conversation import Conversation
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, NotFoundError
 from council.core.events import Event
@@ -107,7 +107,7 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
         kept_in = _put_aside(place, name, conversation_id, copy, saved)
         raise ConflictError(said, f"what you saved is kept in {kept_in}") from error
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
-    if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
+    if due.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
     revisions = [
         one

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from council.core.conversations.account import display_name
 from council.core.conversations.conversation import Conversation
-from council.core.conversations.owed import round_number
+from council.core.conversations.due import round_number
 from council.core.conversations.procedures import PROCEDURES
 from council.core.deliberation import deliberation, judgement
 from council.core.deliberation.consensus import Variant, Verdict, replay

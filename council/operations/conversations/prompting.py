@@ -17,9 +17,9 @@ import os
 from datetime import datetime, timedelta
 
 from council.core.conversations.conversation import Conversation, Participant
+from council.core.conversations.due import Notify, Wake, owing
 from council.core.conversations.handles import is_anonymous
 from council.core.conversations.machine import begin
-from council.core.conversations.owed import Notify, Wake, owing
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.sight import parts as parts_of
 from council.core.errors import NotFoundError, UsageError

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from council.core.conversations import answers, machine, owed, steering
+from council.core.conversations import answers, due, machine, steering
 from council.core.conversations.conversation import Conversation, Step
 from council.core.errors import NotFoundError, UsageError
 from council.core.ids import checked_name, folded
@@ -234,7 +234,7 @@ def _steer(
         actor=PERSON,
         now=now,
     )
-    if follow and owed.pending(edited.state, now, backoff=place.settings.retry_backoff):
+    if follow and due.pending(edited.state, now, backoff=place.settings.retry_backoff):
         wake_next(place)
     return Steered(
         state=edited.state,

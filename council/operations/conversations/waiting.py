@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 
-from council.core.conversations.owed import owing
+from council.core.conversations.due import owing
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.sight import current_task, why_not
 from council.core.errors import NotAParticipantError, NotFoundError

@@ -14,7 +14,7 @@ Source: PR-309, PR-410, PR-501, PR-503, PR-536, PR-553 to PR-559, PR-598, C0-046
 from __future__ import annotations
 
 from council.core.bounds import RESTS
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import CouncilError, NotFoundError
 from council.core.protocol import exchange_runs, orchestrator
 from council.core.protocol.answering import composed

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from council.core.bounds import NOT_STARTED
-from council.core.conversations import machine, owed, tasks
+from council.core.conversations import due, machine, tasks
 from council.core.conversations.conversation import (
     CEILING,
     Conversation,
@@ -19,7 +19,7 @@ from council.core.conversations.conversation import (
     TaskState,
     has_answered,
 )
-from council.core.conversations.owed import Notify, Wake, current_phase
+from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
 from council.core.errors import CouncilError, NotFoundError
@@ -195,8 +195,8 @@ class ServedConversation(Served):
         def change(state: Conversation) -> Step:
             if state.tour != self.tour or _stands(state, agent):
                 return Step(state=state.copy())
-            failures = 1 + sum(one.is_failed_run for one in owed.tasks_of(state, agent))
-            pause = owed.pause(failures, place.settings.retry_backoff)
+            failures = 1 + sum(one.is_failed_run for one in due.tasks_of(state, agent))
+            pause = due.pause(failures, place.settings.retry_backoff)
             too_late = bool(pause) and failed_at + pause >= state.timeout_at  # OP-002
             final = answer.is_final or too_late
             why = reason or "no answer"
@@ -213,8 +213,8 @@ class ServedConversation(Served):
         failure = "" if answer.ok else reason
         if task is not None and task.state is TaskState.F:
             failure = task.reason
-        is_owed = agent in owed.owing(after) and not owed.attempts_used_up(after, agent)
-        return self.again(failure, owed.tasks_of(after, agent), is_owed=is_owed)
+        is_owed = agent in due.owing(after) and not due.attempts_used_up(after, agent)
+        return self.again(failure, due.tasks_of(after, agent), is_owed=is_owed)
 
     def _count_usage(self, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.

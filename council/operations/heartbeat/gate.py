@@ -21,7 +21,7 @@ from datetime import datetime
 
 from council.core import bounds
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.nesting import read_json

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.conversations.conversation import Task
-    from council.core.conversations.owed import Wake
+    from council.core.conversations.due import Wake
     from council.operations.heartbeat.gate import Gate
     from council.operations.heartbeat.queue import Served
     from council.operations.protocol.orchestrating import Lookout
@@ -116,7 +116,7 @@ class Look:
             holds: Returns true if a bound keeps a start back, and that is written down already.
             is_due: Whether anything is due besides.
         """
-        from council.core.conversations.owed import Wake
+        from council.core.conversations.due import Wake
         from council.operations.gone_runs import has_runs
 
         wakes = [one for one in owing if isinstance(one, Wake)]
@@ -154,7 +154,7 @@ class ConversationLook(Look):
         super().again()
 
     def _at(self, name: str, report: Report, *, must_exist: bool = False) -> None:
-        from council.core.conversations import machine, owed
+        from council.core.conversations import due, machine
         from council.operations.gone_runs import without_gone_runs
         from council.store.conversations.naming import standing_of
 
@@ -177,12 +177,12 @@ class ConversationLook(Look):
             heard_at = (
                 after.participants[agent].last_action if agent in after.participants else None
             )
-            tasks = owed.tasks_of(after, agent)
+            tasks = due.tasks_of(after, agent)
             return gate.holds(after.conversation_id, wake, after.tasks, tasks, heard_at)
 
         owing, is_due = owed_by(place, step.state, now), bool(step.events) or seen.edited
         if self._is_idle(seen, owing, step.state.tasks, holds, is_due=is_due) and self._survey:
-            due_at = owed.next_due(state, backoff=place.settings.retry_backoff)
+            due_at = due.next_due(state, backoff=place.settings.retry_backoff)
             self._survey.note(name, state.conversation_id, due_at, seen.to_note())
 
     def _to_serve(self, seen: Any) -> Served:

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from council.core.agents import Agent
 from council.core.bounds import RESTS
-from council.core.conversations.owed import Wake, pause
+from council.core.conversations.due import Wake, pause
 from council.core.errors import CouncilError, NotFoundError
 from council.core.record import Record
 from council.core.trust import run_token

@@ -18,10 +18,9 @@ import os
 from datetime import datetime
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import Archive, Wake
+from council.core.conversations.due import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError
-from council.core.reading_answers.cleaning import clean
-from council.core.reading_answers.contributions import is_pass
+from council.core.reading_answers.cleaning import clean, is_pass
 from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed

@@ -16,7 +16,7 @@ import json
 import os
 
 from council import __version__
-from council.core.conversations import owed
+from council.core.conversations import due
 from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import is_conversation_name
 from council.core.nesting import read_json
@@ -247,7 +247,7 @@ def _owed_in(state: Conversation) -> list[tuple[str, str, str]]:
 
     until = "" if state.paused_at is not None else render_instant(state.timeout_at)
     hidden = is_anonymous(state)  # the board is for runs to read, too
-    asked = [(agent, render_instant(owed.asked_at(state, agent))) for agent in owed.owing(state)]
+    asked = [(agent, render_instant(due.asked_at(state, agent))) for agent in due.owing(state)]
     return [(ANONYMOUS if hidden else agent, since, until) for agent, since in asked]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import Archive, Wake
+from council.core.conversations.due import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError, UsageError
 from council.core.reporting import meanings
 from council.core.rooms.channels import TAKES_TURNS, Channel, Mode, agents_of, is_asleep

@@ -9,7 +9,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 from council.core.agents import ANSWER_TOOL
-from council.core.conversations import owed
+from council.core.conversations import due
 from council.core.conversations.conversation import SCHEMA_VERSION, Conversation, TaskState
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.errors import CouncilError, NotAdoptedError, NotFoundError
@@ -139,12 +139,12 @@ def _archived(place: Place, about: Subject) -> Explained:
 
 
 def _under_way(found: Explained, state: Conversation) -> None:
-    owing = owed.owing(state)
-    later = owed.pending(state, THE_END, backoff=found.place.settings.retry_backoff)
-    wakes = {one.agent: one for one in later if isinstance(one, owed.Wake)}
-    asked = {agent: owed.asked_at(state, agent) for agent in owing}
+    owing = due.owing(state)
+    later = due.pending(state, THE_END, backoff=found.place.settings.retry_backoff)
+    wakes = {one.agent: one for one in later if isinstance(one, due.Wake)}
+    asked = {agent: due.asked_at(state, agent) for agent in owing}
     for agent, since in asked.items():
-        tasks = owed.tasks_of(state, agent)
+        tasks = due.tasks_of(state, agent)
         of_agent(found, agent, tasks, wakes.get(agent), since, state.timeout_at)
     queued = any(one.state is TaskState.N for one in state.tasks.values() if one.agent in owing)
     late = found.now - state.timeout_at
@@ -160,7 +160,7 @@ def of_agent(
     found: Explained,
     agent: str,
     tasks: list[Task],
-    wake: owed.Wake | None,
+    wake: due.Wake | None,
     since: datetime | None,
     until: datetime | None,
 ) -> None:
@@ -227,13 +227,13 @@ def _tried(place: Place, task: Task) -> Tried:
 
 
 def _what_next(found: Explained, state: Conversation, owing: tuple[str, ...]) -> None:
-    after = [one for one in owed.awaited(state) if one not in owing]
-    if after and owed.takes_turns(state):
+    after = [one for one in due.awaited(state) if one not in owing]
+    if after and due.takes_turns(state):
         found.then("next-after-turn-one" if len(after) == 1 else "next-after-turn", agents=after)
-    following = owed.next_phase(state)
+    following = due.next_phase(state)
     if state.phase == SYNTHESIZE:
         found.then("next-digest", state.timeout_at)
-    elif owed.takes_turns(state) and owing:
+    elif due.takes_turns(state) and owing:
         found.then("next-skip", state.timeout_at, agent=owing[0])
     else:
         found.then("next-all", next=following)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.errors import ConflictError, CouncilError, InvalidInputError, RefusedError
 from council.core.ids import NAME_MAX_CHARS, is_name, slug, text_digest
-from council.core.reading_answers.contributions import is_pass
+from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
 from council.operations.place import is_shown_run

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 
-from council.core.conversations.owed import Archive
+from council.core.conversations.due import Archive
 from council.core.errors import (
     ConflictError,
     CouncilError,

@@ -5,7 +5,7 @@ Source: DG-117, OP-014, XC-010, XC-012, `cli.md` section 5, `trust.md` (Text of 
 
 from __future__ import annotations
 
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.events import Event
 from council.core.rooms.channels import Channel
 from council.core.rooms.room_sight import MOST_MESSAGES, parts

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import ConflictError, CouncilError, ignoring
 from council.core.ids import checked_name
 from council.core.record import Record

@@ -22,7 +22,7 @@ from council.core.conversations.conversation import (
     SealedText,
     has_answered,
 )
-from council.core.conversations.owed import is_asked_again, owing, passed_over, takes_turns
+from council.core.conversations.due import is_asked_again, owing, passed_over, takes_turns
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.deliberation.fault_words import fault_in_words

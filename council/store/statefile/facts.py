@@ -17,7 +17,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from council.core.conversations.conversation import Conversation, SealedText, Status
-from council.core.conversations.owed import last_word
+from council.core.conversations.due import last_word
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, MODES, ORDERS, Rules
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError

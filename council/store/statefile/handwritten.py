@@ -26,7 +26,7 @@ from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE
 from council.core.conversations.records import from_record
 from council.core.errors import InvalidStateError
 from council.core.ids import text_digest
-from council.core.reading_answers.contributions import blockers_in
+from council.core.reading_answers.cleaning import blockers_in
 from council.core.times import render_instant
 from council.store.statefile.known import fits, status_of
 from council.store.statefile.marks import without_prefix

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 
 from council.core.conversations.conversation import Conversation, Entry, EntryKind, Status
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     awaited,
     current_phase,
     last_word,

@@ -15,7 +15,7 @@ from council.core.conversations.conversation import (
     ParticipantStatus,
     withdraw_blockers,
 )
-from council.core.conversations.owed import owing, passed_over, takes_turns
+from council.core.conversations.due import owing, passed_over, takes_turns
 from council.core.errors import NotYourTurnError, RefusedError
 from council.core.ids import is_name
 from council.store.statefile.facts import MISSING, Facts, RefusedEditError

@@ -16,9 +16,8 @@ Source: C0-011, DL-002, DL-021, DL-053, C0-048, DL-013, DL-015, DL-081.
 from __future__ import annotations
 
 from council.core.conversations.conversation import Conversation, EntryKind, Participant
-from council.core.conversations.owed import awaited, is_asked_again, owing, passed_over, takes_turns
+from council.core.conversations.due import awaited, is_asked_again, owing, passed_over, takes_turns
 from council.core.conversations.procedures import PROCEDURES, SYNTHESIZE, Procedure
-from council.core.deliberation.fault_words import fault_in_words
 from council.store.statefile.headings import line_of
 
 SIDE_SECTIONS = {EntryKind.LATE: "h:late", EntryKind.INJECTION: "h:guidance"}
@@ -204,6 +203,7 @@ def _to_write(state: Conversation, words: dict[str, str]) -> dict[tuple[str, str
 def _lacking(state: Conversation, one: Participant) -> str:
     """Return what the answer of one that is asked once more lacks, as an insertion."""
     from council.core.deliberation.deliberation import faults_of  # only where a form is asked for
+    from council.core.deliberation.fault_words import fault_in_words
 
     entry = state.entry_of(one.id, state.tour)
     faults = [] if entry is None else faults_of(state, one.id, entry.text)

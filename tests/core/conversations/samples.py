@@ -13,8 +13,8 @@ from council.core.conversations.conversation import (
     Step,
     TaskState,
 )
+from council.core.conversations.due import Wake, pending
 from council.core.conversations.machine import begin
-from council.core.conversations.owed import Wake, pending
 
 NOW = datetime(2026, 2, 8, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

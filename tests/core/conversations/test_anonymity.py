@@ -9,9 +9,9 @@ import pytest
 from council.core.conversations.anonymity import without_peers
 from council.core.conversations.answers import inject, respond
 from council.core.conversations.conversation import Conversation, EntryKind, TaskState
+from council.core.conversations.due import owing
 from council.core.conversations.handles import pseudonyms
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import owing
 from council.core.conversations.sight import parts
 from council.core.conversations.tasks import task_failed, task_started
 from tests.core.conversations.samples import HOUR, NOW, wakes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.conversations.conversation import all_agreed, measure
-from council.core.conversations.owed import owing
+from council.core.conversations.due import owing
 from tests.core.conversations.samples import answer, convened, standing
 
 

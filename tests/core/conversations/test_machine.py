@@ -19,8 +19,8 @@ from council.core.conversations.conversation import (
     TaskState,
     measure,
 )
+from council.core.conversations.due import Archive, Notify, is_blind, owing, pending, synthesizers
 from council.core.conversations.machine import DIGEST_AUTHOR, advance, begin
-from council.core.conversations.owed import Archive, Notify, is_blind, owing, pending, synthesizers
 from council.core.conversations.procedures import MODES
 from council.core.conversations.records import from_record, to_record
 from council.core.conversations.steering import pause, resume

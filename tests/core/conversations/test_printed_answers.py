@@ -6,8 +6,8 @@ import pytest
 
 from council.core.conversations.answers import sealed_digest
 from council.core.conversations.conversation import EntryKind
+from council.core.conversations.due import owing
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import owing
 from council.core.errors import InvalidInputError
 from tests.core.conversations.samples import MINUTE, NOW, answer, convened, standing, statuses_of
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.core.conversations.quotations import MAX_QUOTATIONS, Heard, Quotation, may_quote
+from council.core.conversations.quotations import MAX_QUOTATIONS, Heard, Quotation
+from council.core.reading_answers.cleaning import may_quote
 from tests.timing import assert_cheap
 
 HENRY = "We should build it.\nThe data is free, and — as I said — “nobody” else does it."

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from council.core.conversations.conversation import ClosedReason, Conversation, Status, TaskState
+from council.core.conversations.due import Archive, pending
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import Archive, pending
 from council.core.conversations.steering import cancel, extend, pause, resume, stop
 from council.core.conversations.tasks import task_started
 from council.core.errors import ConflictError, UsageError

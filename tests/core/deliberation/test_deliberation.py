@@ -18,14 +18,14 @@ from council.core.conversations.conversation import (
     Step,
     TaskState,
 )
-from council.core.conversations.machine import advance
-from council.core.conversations.owed import (
+from council.core.conversations.due import (
     order_now,
     owing,
     speaking_order,
     synthesizers,
     takes_turns,
 )
+from council.core.conversations.machine import advance
 from council.core.conversations.procedures import Rules
 from council.core.conversations.steering import pause, resume, stop, wind_up
 from council.core.conversations.tasks import task_failed, task_queued, task_started

@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from council.core.reading_answers.additions import parse_addition
 from council.core.reading_answers.rendering import render_turn
-from council.core.reading_answers.turns import Response, Turn, parse_turn
+from council.core.reading_answers.turns import Response, Turn, parse_addition, parse_turn
 
 NAMES = {"claude": "claude", "gpt": "gpt", "glm": "glm"}
 WHOLE = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.reading_answers.contributions import blockers_in, split_status
+from council.core.reading_answers.cleaning import blockers_in, split_status
 from tests.core.reading_answers.corpus import rows
 from tests.timing import assert_linear
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.core.reading_answers.contributions import PASSES, is_pass
+from council.core.reading_answers.cleaning import PASSES, is_pass
 from tests.core.reading_answers.corpus import rows
 
 

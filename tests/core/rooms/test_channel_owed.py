@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from council.core.conversations.conversation import TaskState
-from council.core.conversations.owed import MAX_ATTEMPTS, Archive, Wake
+from council.core.conversations.due import MAX_ATTEMPTS, Archive, Wake
 from council.core.rooms.channels import ChannelStep, Mode, TurnState
 from council.core.rooms.discussions import called_back, completed, minuted, reminded
 from council.core.rooms.due import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import InvalidStateError, NewerVersionError
 from council.core.rooms.channel_records import (
     channel_from_record,

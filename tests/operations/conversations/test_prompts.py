@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from council.core.conversations.answers import inject
 from council.core.conversations.conversation import Conversation, Origin
+from council.core.conversations.due import owing
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import owing
 from council.core.conversations.procedures import MODES
 from council.core.conversations.sight import parts
 from council.core.errors import InvalidInputError

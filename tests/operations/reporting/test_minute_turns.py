@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations.answers import respond
 from council.core.conversations.conversation import EntryKind, Origin
-from council.core.conversations.owed import Wake, owing, pending
+from council.core.conversations.due import Wake, owing, pending
 from council.core.conversations.procedures import Rules
 from council.core.conversations.tasks import task_failed, task_started
 from council.core.errors import CouncilError, InvalidStateError

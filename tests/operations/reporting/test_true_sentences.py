@@ -9,8 +9,8 @@ import pytest
 
 from council.core.bounds import RESTS
 from council.core.conversations.conversation import ClosedReason, Status
+from council.core.conversations.due import owing
 from council.core.conversations.machine import advance
-from council.core.conversations.owed import owing
 from council.core.conversations.procedures import Rules
 from council.operations.reporting.minutes import render_minutes
 from tests.core.debates import Debate

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import NotFoundError
 from council.core.rooms.channels import Channel, is_asleep
 from council.operations.heartbeat.beat import beat, wait

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from council.core.conversations.conversation import Task, TaskState
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.errors import RefusedError
 from council.core.rooms.channels import ChannelStep
 from council.core.trust import run_token

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.conversations.owed import Wake
+from council.core.conversations.due import Wake
 from council.core.rooms.room_sight import MOST_CHARS, MOST_MESSAGES
 from council.operations.rooms import rooms
 from council.operations.rooms.room_prompts import turn_prompt

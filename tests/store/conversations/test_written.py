@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from council.core.conversations import answers, machine, steering, tasks
 from council.core.conversations.conversation import Conversation, EntryKind, Participant, Step
-from council.core.conversations.owed import Wake, pending
+from council.core.conversations.due import Wake, pending
 from council.core.conversations.records import to_record
 from council.core.errors import CouncilError
 from council.core.ids import text_digest

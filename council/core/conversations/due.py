@@ -1,7 +1,7 @@
-"""What a conversation owes to the world, read from its saved state alone.
+"""What is due in a conversation, read from its saved state alone.
 
-Who owes an answer, whose run is due and under which task, whether the
-coordinator is owed a notice or the conversation its minutes. Nothing here
+Whose answer is due, whose run and under which task, whether the coordinator
+is to be told of a round, whether the minutes are to be written. Nothing here
 changes anything; the essay in `machine` says why it must be so.
 
 Source: C0-026, C0-035, C0-037, C0-063, C0-076, DL-005, DL-021, XC-016, XC-104,
@@ -17,6 +17,7 @@ from council.core.conversations.conversation import (
     Conversation,
     EntryKind,
     ParticipantStatus,
+    Round,
     Task,
     TaskState,
     has_answered,
@@ -38,7 +39,7 @@ _THE_END = datetime.max.replace(tzinfo=UTC)
 
 
 class Wake(Record):
-    """An agent that is owed a start, since `due_at`, as attempt `attempt` under `task`."""
+    """A run that is due since `due_at`: of which agent, under which task, the how-many-th."""
 
     agent: str
     task: str
@@ -47,14 +48,14 @@ class Wake(Record):
 
 
 class Notify(Record):
-    """The coordinator is owed a notice that round `tour` began."""
+    """The coordinator is to be told that round `tour` began."""
 
     agent: str
     tour: int
 
 
 class Archive(Record):
-    """The conversation is finished: its minutes are owed."""
+    """The conversation is finished: its minutes are due."""
 
 
 def current_phase(state: Conversation) -> Phase:
@@ -90,18 +91,24 @@ def order_now(state: Conversation) -> str:
 
 
 def takes_turns(state: Conversation) -> bool:
-    """Tell whether one speaks after the other in this round."""
+    """Return true if one speaks after the other in this round."""
     return order_now(state) != PARALLEL
 
 
 def passed_over(state: Conversation) -> dict[str, str]:
     """Return who was passed over in the round under way, with the reason."""
-    last = state.rounds[-1] if state.rounds else None
-    return last.absent if last is not None and last.tour == state.tour else {}
+    return round_now(state).absent
+
+
+def round_now(state: Conversation) -> Round:
+    """Return the round under way, made up for a file in the document's form: it names none."""
+    if state.rounds and state.rounds[-1].tour == state.tour:
+        return state.rounds[-1]
+    return Round(tour=state.tour, phase=state.phase, started_at=state.created_at)
 
 
 def is_asked_again(state: Conversation, agent: str) -> bool:
-    """Tell whether `agent` has answered this round and is asked for it once more."""
+    """Return true if `agent` has answered this round and is asked for it once more."""
     participant = state.participants.get(agent)
     return participant is not None and participant.again == state.tour
 
@@ -109,14 +116,13 @@ def is_asked_again(state: Conversation, agent: str) -> bool:
 def awaited(state: Conversation) -> tuple[str, ...]:
     """Return whose contribution this round still waits for, in the order of speaking."""
     out = passed_over(state)
-    waiting = [
+    waiting = tuple(
         one.id
         for one in state.participants.values()
         if (not has_answered(one) or one.again == state.tour) and one.id not in out
-    ]
-    if order_now(state) == PARALLEL or not waiting:
-        return tuple(waiting)
-    return tuple(agent for agent in speaking_order(state) if agent in waiting)
+    )
+    is_ordered = takes_turns(state) and waiting
+    return tuple(one for one in speaking_order(state) if one in waiting) if is_ordered else waiting
 
 
 def speaking_order(state: Conversation) -> tuple[str, ...]:
@@ -156,19 +162,13 @@ def pending(
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
 ) -> tuple[Wake | Notify | Archive, ...]:
-    """Return what is owed to the world at `now`, from the saved state alone."""
-    if state.finished_at is not None:
-        return (Archive(),)
-    if state.paused_at is not None:
-        return ()
-    owed: list[Wake | Notify | Archive] = []
-    if state.coordinator and state.notified_tour < state.tour:
-        owed.append(Notify(agent=state.coordinator, tour=state.tour))
-    for agent in owing(state):
-        wake = _wake(state, agent, now, backoff)
-        if wake is not None:
-            owed.append(wake)
-    return tuple(owed)
+    """Return what the world has to do at `now`, from the saved state alone."""
+    if state.finished_at is not None or state.paused_at is not None:
+        return (Archive(),) if state.finished_at is not None else ()
+    is_new = bool(state.coordinator) and state.notified_tour < state.tour
+    notices = [Notify(agent=state.coordinator, tour=state.tour)] if is_new else []
+    wakes = [_wake(state, agent, now, backoff) for agent in owing(state)]
+    return (*notices, *(one for one in wakes if one is not None))
 
 
 def next_due(
@@ -177,7 +177,7 @@ def next_due(
     """Return when time alone will make something due in a conversation that is not due now.
 
     Until then neither `advance` nor `pending` finds anything, so nobody needs
-    to look. It is an instant in the past when something is owed already or
+    to look. It is an instant in the past when something is due already or
     waits for a place, and None when only an answer or a person can go on.
     """
     if pending(state, state.created_at, backoff=backoff):
@@ -187,17 +187,16 @@ def next_due(
     instants = [state.timeout_at]
     if state.ends_at is not None and state.phase != SYNTHESIZE:
         instants.append(state.ends_at)
-    for task in state.tasks.values():
-        if task.state is TaskState.R and task.ends_at is not None:
-            instants.append(task.ends_at)
-    # What will be owed at the end of time and is not owed yet waits for an instant of its own.
-    for owed in pending(state, _THE_END, backoff=backoff):
-        instants.append(owed.due_at if isinstance(owed, Wake) else state.created_at)
+    running = [one for one in state.tasks.values() if one.state is TaskState.R]
+    instants += [one.ends_at for one in running if one.ends_at is not None]
+    # What will be due at the end of time and is not yet due waits for an instant of its own.
+    for one in pending(state, _THE_END, backoff=backoff):
+        instants.append(one.due_at if isinstance(one, Wake) else state.created_at)
     return min(instants)
 
 
 def owing(state: Conversation) -> tuple[str, ...]:
-    """Return the agents who owe an answer in this round, in order."""
+    """Return the agents whose answer is due now, in order."""
     if state.finished_at is not None:
         return ()
     if current_phase(state).speakers == "synthesizer":
@@ -206,17 +205,12 @@ def owing(state: Conversation) -> tuple[str, ...]:
     if not takes_turns(state):
         return waiting
     # The floor is taken from nobody: not by one who joins, nor by one who is asked once more.
-    speaker = _speaker(state)
+    speaker = round_now(state).speaker
     return (speaker,) if speaker in waiting else waiting[:1]
 
 
-def _speaker(state: Conversation) -> str:
-    last = state.rounds[-1] if state.rounds else None
-    return last.speaker if last is not None and last.tour == state.tour else ""
-
-
 def is_synthesized(state: Conversation) -> bool:
-    """Tell whether a synthesis stands."""
+    """Return true if a synthesis stands."""
     return any(entry.kind is EntryKind.SYNTHESIS for entry in state.entries)
 
 
@@ -240,7 +234,7 @@ def synthesizers(state: Conversation) -> tuple[str, ...]:
 
 
 def attempts_used_up(state: Conversation, agent: str) -> bool:
-    """Tell whether no other run of `agent` will be started in this round."""
+    """Return true if no other run of `agent` will be started in this round."""
     mine = tasks_of(state, agent)
     return sum(one.is_failed_run for one in mine) >= MAX_ATTEMPTS or any(x.final for x in mine)
 
@@ -271,8 +265,21 @@ def tasks_of(state: Conversation, agent: str) -> list[Task]:
     return sorted(mine, key=lambda one: one.attempt)
 
 
+def is_under_way(state: Conversation, task: str) -> bool:
+    """Return true if the run of a task has yet to answer, or to complete what it has answered.
+
+    Source: SC-002.
+    """
+    known = state.tasks.get(task)
+    if known is None:
+        return False
+    participant = state.participants.get(known.agent)
+    asked_again = participant is not None and participant.again == known.tour == state.tour
+    return known.state is TaskState.R or (known.state is TaskState.D and asked_again)
+
+
 def asked_at(state: Conversation, agent: str) -> datetime:
-    """Return since when `agent` owes its answer: its turn, or the round, began then."""
+    """Return since when the answer of `agent` is due: its turn, or the round, began then."""
     if not state.rounds:
         return state.created_at
     last = state.rounds[-1]
@@ -295,9 +302,7 @@ def _wake(
         due_at = mine[-1].at + pause(failures, backoff)
     if queued is not None:
         return Wake(agent=agent, task=queued.id, attempt=queued.attempt, due_at=due_at)
-    if attempts_used_up(state, agent):
-        return None
-    if pauses and due_at > now:
+    if attempts_used_up(state, agent) or (pauses and due_at > now):
         return None
     attempt = mine[-1].attempt + 1 if mine else 1
     task = task_id(state.conversation_id, state.tour, agent, attempt)
