@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
-from council.core.errors import CouncilError, InvalidStateError
+from council.core.errors import CouncilError
 from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.paths import Workspace
+
+_FIX = "remove it: a new one is begun"
 
 
 def revision_records(
@@ -120,13 +121,8 @@ def _append_lines(folder: str, path: str, data: bytes) -> None:
     except FileNotFoundError:
         files.make_folder(folder)
         descriptor = files.opened(path, flags)
-    try:
-        size = _size_of(descriptor, path)
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            data = b"\n" + data  # somebody died in the middle of a line: leave it alone
-        files.write_all(descriptor, data)
-    finally:
-        os.close(descriptor)
+    with files.closing(files.regular(descriptor, path, _FIX)):
+        files.add_lines(descriptor, data)
 
 
 def tail(
@@ -168,24 +164,15 @@ def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
     """Return the whole lines after `offset` and where they end."""
     with files.explaining("read", path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = files.open_regular(path, hint=_FIX)
         except FileNotFoundError:
             return [], offset
-        try:
-            size = _size_of(descriptor, path)
+        with files.closing(descriptor):
+            size = os.lseek(descriptor, 0, os.SEEK_END)
             os.lseek(descriptor, offset, os.SEEK_SET)
             data = files.read_all(descriptor, max(0, size - offset))
-        finally:
-            os.close(descriptor)
     whole = data[: data.rfind(b"\n") + 1]
     return whole.split(b"\n"), offset + len(whole)
-
-
-def _size_of(descriptor: int, path: str) -> int:
-    facts = os.fstat(descriptor)
-    if not stat.S_ISREG(facts.st_mode):
-        raise InvalidStateError(f"{path} is not a regular file", "remove it: a new one is begun")
-    return facts.st_size
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import ignoring
 from council.store import files
 from council.store.paths import record_files
 
@@ -33,15 +34,10 @@ _NEVER = "-"
 def text_in(path: str) -> str:
     """Return what a note holds, "" when there is none that can be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with files.closing(os.open(path, files.READ)) as descriptor:
+            return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
     except OSError:
         return ""
-    try:
-        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
 
 
 def boot() -> str:
@@ -51,16 +47,9 @@ def boot() -> str:
 
 def write_text(path: str, text: str) -> None:
     """Write a note; one that is lost is found out again."""
-    try:
-        descriptor = files.opened(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK)
-    except OSError:
-        return
-    try:
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK
+    with ignoring(OSError), files.closing(files.opened(path, flags)) as descriptor:
         os.write(descriptor, text.encode("ascii"))
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def registry_facts(folder: str) -> str | None:

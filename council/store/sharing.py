@@ -170,15 +170,11 @@ _NETWORK_IN_USER_SPACE = frozenset({"fuse.rclone", "fuse.s3fs", "fuse.sshfs"})
 
 def file_system_of(path: str) -> str:
     """Return the type of the file system that `path` lies on, "" when it cannot be told."""
-    reading = None
     try:
-        descriptor = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        with files.closing(os.open("/proc/self/mountinfo", files.READ)) as descriptor:
+            reading = files.read_all(descriptor, 64 * 1024)
     except OSError:
         return ""
-    try:
-        reading = files.read_all(descriptor, 64 * 1024)
-    finally:
-        os.close(descriptor)
     return type_in(reading.decode("utf-8", "replace"), os.path.realpath(path))
 
 

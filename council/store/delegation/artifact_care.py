@@ -146,7 +146,7 @@ def ids_in_file(path: str) -> set[str]:
     """Return the ids of artifacts in a file of any size; none where there is no plain file."""
     with files.explaining("read", path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(path, files.READ)
         except OSError:
             if not os.path.lexists(path) or not stat.S_ISREG(os.lstat(path).st_mode):
                 return set()

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
 from council.core.errors import InvalidStateError, ignoring
 from council.core.nesting import read_json
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOMEBODY = "somebody"
+_FIX = "put the message log back"
 DELETES = "deletes"
 MOST = 2**53
 NEWEST = 20
@@ -85,10 +85,10 @@ def read_tail(
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path)
+            descriptor = files.open_regular(path, hint=_FIX)
         except FileNotFoundError:
             return Tail()
-        try:
+        with files.closing(descriptor):
             near = _tail_of(descriptor, begun_at, count, after)
             if near is not None:
                 return near
@@ -97,8 +97,6 @@ def read_tail(
             return long_log.read(
                 descriptor, begun_at, count=count, after=after, note=note, keeps=keeps
             )
-        finally:
-            os.close(descriptor)
 
 
 def read_unseen(
@@ -172,8 +170,7 @@ def append(path: str, message: Message, tail: Tail) -> None:
     if tail.open_line:
         data = b"\n" + data
     flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK
-    descriptor = _regular(files.opened(path, flags), path)
-    try:
+    with files.closing(files.regular(files.opened(path, flags), path, _FIX)) as descriptor:
         before = os.fstat(descriptor).st_size - len(tail.torn)
         if tail.torn:
             os.ftruncate(descriptor, before)
@@ -186,22 +183,8 @@ def append(path: str, message: Message, tail: Tail) -> None:
             if isinstance(error, OSError):
                 error.filename = path
             raise
-    finally:
-        os.close(descriptor)
     if not before:
         files.sync_folder(os.path.dirname(path))
-
-
-def _opened(path: str) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return _regular(os.open(path, flags), path)
-
-
-def _regular(descriptor: int, path: str) -> int:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InvalidStateError(f"{path} is not a regular file", "put the message log back")
-    return descriptor
 
 
 # --- Lines: what each says, and how they are numbered
