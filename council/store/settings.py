@@ -19,11 +19,11 @@ import time
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
+from council.core.bounds import VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
 from council.core.nesting import bounded_toml, read_json
-from council.core.protocol.protocol_rules import VERSIONS, ProtocolRules
 from council.core.record import Record
 from council.core.times import parse_duration
 from council.store import files
