@@ -34,6 +34,7 @@ Source: XC-011, C0-082, PR-558, PR-559, PR-583, P8-055, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from datetime import timedelta
@@ -64,7 +65,10 @@ EVERYBODY = "*"
 
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _USUAL_DEPTH = "4"
-_STATUSES = ("responded", "agreed", "done")
+_HEADING = re.compile(
+    r"## \s*(\S+)\s+([0-9]+|[A-Z]+)(?:\s+(responded|agreed|done))?(?:\s+needs\s+([0-9]+))?"
+    r"(?:\s+after\s+(\S+))?(?:\s+using\s+(\d+)\s+tools)?\s*"
+)
 
 
 class ScriptedAnswer(Record):
@@ -140,28 +144,24 @@ def parse_script(text: str) -> list[ScriptedAnswer]:
 
 
 def _heading(line: str) -> ScriptedAnswer | None:
-    if not line.startswith("## "):
+    found = _HEADING.fullmatch(line)
+    if found is None:
         return None
-    agent, due, *rest = [*line[3:].split(), "", ""]
-    words = [word for word in rest if word]
-    number = due.isascii() and due.isdigit()
-    phase = due.isascii() and due.isalpha() and due.isupper()
-    if not (number or phase) or not (agent == EVERYBODY or is_name(agent)):
+    agent, due, status, needs, after, tools = found.groups()
+    try:
+        pause = parse_duration(after) if after else timedelta()
+    except UsageError:
         return None
-    answer = ScriptedAnswer(agent=agent, due=due)
-    if words and words[0] in _STATUSES:
-        answer.status = words.pop(0)
-    if len(words) >= 2 and words[0] == "needs" and words[1].isascii() and words[1].isdigit():
-        answer.needs, words = int(words[1]), words[2:]
-    if len(words) >= 2 and words[0] == "after":
-        try:
-            answer.after = parse_duration(words[1])
-        except UsageError:
-            return None
-        words = words[2:]
-    if len(words) == 3 and words[::2] == ["using", "tools"] and words[1].isdecimal():
-        answer.tools, words = int(words[1]), []
-    return None if words else answer
+    if agent != EVERYBODY and not is_name(agent):
+        return None
+    return ScriptedAnswer(
+        agent=agent,
+        due=due,
+        status=status or "",
+        needs=int(needs or 0),
+        after=pause,
+        tools=int(tools or 0),
+    )
 
 
 def _due(script: list[ScriptedAnswer], run: Run) -> ScriptedAnswer | None:

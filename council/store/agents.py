@@ -76,14 +76,7 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     for too often to load a parser for it.
     """
     checked_name(agent_id, "agent id")
-    try:
-        text = _soul_text(soul_path(root, settings, agent_id), root, settings)
-    except (OSError, CouncilError):
-        return settings.agent(agent_id).persona
-    if text.startswith("---\n"):
-        end = text.find("\n---\n", 3)
-        text = text[end + 5 :] if end >= 0 else ""
-    return text.strip() or settings.agent(agent_id).persona
+    return _halves(root, settings, agent_id)[1].strip() or settings.agent(agent_id).persona
 
 
 def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
@@ -94,12 +87,20 @@ def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
     driver = settings.agent(agent_id).implied_driver
     if driver or not is_name(agent_id):
         return driver not in ("", "manual")
+    front = _halves(root, settings, agent_id)[0]
+    return "driver" in front or "preset" in front
+
+
+def _halves(root: str, settings: Settings, agent_id: str) -> tuple[str, str]:
+    """Return front matter and body of a `SOUL.md` as they stand, "" where it cannot be read."""
     try:
         text = _soul_text(soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
-        return False
-    front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
-    return "driver" in front or "preset" in front
+        return "", ""
+    if not text.startswith("---\n"):
+        return "", text
+    end = text.find("\n---\n", 3)
+    return text[:end], text[end + 5 :] if end >= 0 else ""
 
 
 def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:

@@ -107,22 +107,17 @@ def append_lines(workspace: Workspace, by_day: dict[str, list[bytes]]) -> None:
     """
     if not by_day:
         return
-    folder = workspace.events
+    folder, flags = workspace.events, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK
     for day, lines in by_day.items():
         path = f"{folder}/{day}.jsonl"
         with files.explaining("write", path):
-            _append_lines(folder, path, b"".join(lines))
-
-
-def _append_lines(folder: str, path: str, data: bytes) -> None:
-    flags = os.O_RDWR | os.O_APPEND | os.O_NONBLOCK
-    try:
-        descriptor = files.opened(path, flags)
-    except FileNotFoundError:
-        files.make_folder(folder)
-        descriptor = files.opened(path, flags)
-    with files.closing(files.regular(descriptor, path, _FIX)):
-        files.add_lines(descriptor, data)
+            try:
+                descriptor = files.opened(path, flags)
+            except FileNotFoundError:
+                files.make_folder(folder)
+                descriptor = files.opened(path, flags)
+            with files.closing(files.regular(descriptor, path, _FIX)):
+                files.add_lines(descriptor, b"".join(lines))
 
 
 def tail(
@@ -143,15 +138,24 @@ def tail(
     offsets: dict[str, int] = {}
     while True:
         for day in days(workspace, since):
-            path = f"{workspace.events}/{day}"
-            lines, offsets[day] = lines_from(path, offsets.get(day, 0))
-            for line in lines:
-                record = parsed(line)
-                if record is not None and record["eventId"] not in seen:
-                    seen.add(record["eventId"])
-                    yield record
+            fresh, offsets[day] = _unseen(workspace, day, offsets.get(day, 0), seen)
+            yield from fresh
         if more is None or not more():
             return
+
+
+def _unseen(
+    workspace: Workspace, day: str, offset: int, seen: set[str]
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the events of a day that were not seen yet, which they are then, and their end."""
+    lines, end = lines_from(f"{workspace.events}/{day}", offset)
+    fresh = []
+    for line in lines:
+        record = parsed(line)
+        if record is not None and record["eventId"] not in seen:
+            seen.add(record["eventId"])
+            fresh.append(record)
+    return fresh, end
 
 
 def days(workspace: Workspace, since: str = "") -> list[str]:
@@ -244,10 +248,6 @@ def news(workspace: Workspace, mark: Mark) -> tuple[list[dict[str, Any]], dict[s
     fresh: list[dict[str, Any]] = []
     offsets = {}
     for day in days(workspace)[-_DAYS:]:
-        lines, offsets[day] = lines_from(f"{workspace.events}/{day}", mark.offsets.get(day, 0))
-        for line in lines:
-            record = parsed(line)
-            if record is not None and record["eventId"] not in known:
-                known.add(record["eventId"])
-                fresh.append(record)
+        found, offsets[day] = _unseen(workspace, day, mark.offsets.get(day, 0), known)
+        fresh += found
     return fresh, offsets

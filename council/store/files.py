@@ -272,37 +272,29 @@ def make_folder(path: str, mode: int = 0o777) -> None:
     Raises:
         CouncilError: The system refuses.
     """
+    above = os.path.dirname(path)
     with explaining("make", path):
+        if above and not os.path.lexists(above):
+            make_folder(above)
         try:
             make_one_folder(path, mode)
         except FileExistsError:
             return
-        except FileNotFoundError:
-            if not os.path.dirname(path):
-                raise
-            make_folder(os.path.dirname(path))
-            try:
-                make_one_folder(path, mode)  # /proc never takes a folder
-            except FileExistsError:
-                return
-        sync_folder(os.path.dirname(path))
+        sync_folder(above)
 
 
-def write_temporary(
-    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = TEMPORARY, like: Reading | None
-) -> str:
+def write_temporary(folder: str, data: bytes, *, mode: int = 0o666, like: Reading | None) -> str:
     """Write `data` durably under a new random name in `folder` and return its path.
 
     The arguments are those of `open_temporary`.
     """
-    path, descriptor = open_temporary(folder, data, mode=mode, prefix=prefix, like=like)
+    path, descriptor = open_temporary(folder, data, mode=mode, like=like)
     try:
-        sync(descriptor)
+        with closing(descriptor):
+            sync(descriptor)
     except BaseException:
-        os.close(descriptor)
         remove(path)
         raise
-    os.close(descriptor)
     return path
 
 

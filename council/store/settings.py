@@ -126,10 +126,10 @@ def settings_of(document: dict[str, Any]) -> Settings:
     """
     read = _Reader(document, "")
     settings = Settings(
-        schema_version=read.take("schemaVersion", _whole(1), SCHEMA_VERSION),
+        schema_version=read.take("schemaVersion", whole(1), SCHEMA_VERSION),
         **read.fields(Settings(), _SETTINGS),
         paths=read.inner("paths").each(_TEXT, ""),
-        limits=read.inner("limits").each(_whole(0), 0),
+        limits=read.inner("limits").each(whole(0), 0),
         deliberation=_rules(read),
         protocol=_protocol(read),
         agents=_agents(read),
@@ -249,7 +249,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _whole(least: int, most: int = 2**53 - 1) -> _Kind:
+def whole(least: int, most: int = 2**53 - 1) -> _Kind:
+    """Return the kind of a whole number within bounds."""
     bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
     return (
         f"a whole number {bounds}",
@@ -266,7 +267,8 @@ def _number(most: float) -> _Kind:
     )
 
 
-def _one_of(*allowed: str) -> _Kind:
+def one_of(*allowed: str) -> _Kind:
+    """Return the kind of one of some words."""
     return f"one of {', '.join(allowed)}", lambda one: one in allowed, _same
 
 
@@ -280,21 +282,21 @@ _LINE: _Kind = ("a text of one line", lambda one: isinstance(one, str) and is_li
 _NAME: _Kind = ("a name", lambda one: isinstance(one, str) and (not one or is_name(one)), _same)
 _FLAG: _Kind = ("true or false", lambda one: isinstance(one, bool), _same)
 _TABLE: _Kind = ("a table", lambda one: isinstance(one, dict), dict)
-_DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
+DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
 _TEXTS = _list_of("a list of texts", _TEXT, list)
 
 _SETTINGS = {
-    "language": _one_of(*LANGUAGES),
+    "language": one_of(*LANGUAGES),
     "coordinator": _NAME,
-    "trust": _one_of("open", "strict"),
-    "max_runs": _whole(1),
-    "run_timeout": _DURATION,
-    "preset_timeout": _DURATION,
-    "phase_timeout": _DURATION,
+    "trust": one_of("open", "strict"),
+    "max_runs": whole(1),
+    "run_timeout": DURATION,
+    "preset_timeout": DURATION,
+    "phase_timeout": DURATION,
     "retry_backoff": _list_of(
-        "a list of durations like 10s", _DURATION, lambda many: tuple(map(parse_duration, many))
+        "a list of durations like 10s", DURATION, lambda many: tuple(map(parse_duration, many))
     ),
-    "max_text_bytes": _whole(1),
+    "max_text_bytes": whole(1),
     "force_network_fs": _FLAG,
     "hooks": _TABLE,
     "channels": _TABLE,
@@ -303,28 +305,28 @@ _SETTINGS = {
     "tasks": _TABLE,
 }
 _RULES = {
-    "max_rounds": _whole(1, MAX_ROUNDS),
-    "threshold": _whole(0),
-    "early_stop": _one_of(*EARLY_STOPS),
+    "max_rounds": whole(1, MAX_ROUNDS),
+    "threshold": whole(0),
+    "early_stop": one_of(*EARLY_STOPS),
     "alike": _number(1),
     "domination": _number(1000),
-    "confidence_floor": _whole(0, 5),
+    "confidence_floor": whole(0, 5),
     "anonymous": _FLAG,
     "search": _FLAG,
     "verify": _FLAG,
 }
 _PROTOCOL = {
     "threshold": _number(1),
-    "liveness_cycle": _DURATION,
-    "liveness_timeout": _DURATION,
+    "liveness_cycle": DURATION,
+    "liveness_timeout": DURATION,
     "signed": _FLAG,
 }
 _AGENT = {
     "driver": _NAME,
     "argv": _TEXTS,
     "preset": _NAME,
-    "answer": _one_of("stdout", "tool"),
-    "timeout": _DURATION,
+    "answer": one_of("stdout", "tool"),
+    "timeout": DURATION,
     "env": _TEXTS,
     **dict.fromkeys(("answers", "workspace"), _TEXT),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),

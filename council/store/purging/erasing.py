@@ -13,6 +13,7 @@ import json
 import os
 import stat
 
+from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_of
@@ -166,16 +167,7 @@ def _erased(line: bytes) -> bytes:
         at = str(read_json(line)["at"])[:20]
     except (ValueError, KeyError, TypeError):
         at = "1970-01-01T00:00:00Z"
-    record = {
-        "schemaVersion": 1,
-        "eventId": "erased",
-        "traceId": "erased",
-        "conversationId": "",
-        "agentId": None,
-        "type": ERASED,
-        "at": at,
-        "data": {},
-    }
+    record = Event(type=ERASED).to_line("erased", "erased", "", at)
     told = json.dumps(record, separators=(",", ":")).encode("ascii")
     return told.ljust(len(line)) if len(told) <= len(line) else b" " * len(line)
 

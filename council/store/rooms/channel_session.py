@@ -56,7 +56,6 @@ class ChannelSession(Document):
         now: The time of everything that is written.
         resolve: Tells of a name that a person added to the members who that is.
         rules: What may be chosen of the floor.
-        timeout_s: How long to wait for the lock.
     """
 
     channel: Channel
@@ -71,10 +70,9 @@ class ChannelSession(Document):
         now: datetime,
         resolve: Resolve,
         rules: FloorRules,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         self.files = ChannelPlaces(workspace, channel_id)
-        super().__init__(workspace, self.files, channel_id, now, timeout_s)
+        super().__init__(workspace, self.files, channel_id, now, DEFAULT_TIMEOUT_S)
         self.channel_id = channel_id
         self.resolve = resolve
         self.rules = rules
