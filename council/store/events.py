@@ -181,13 +181,8 @@ def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
 
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, None when it is torn or none."""
-    try:
-        record = read_json(line)
-    except ValueError:
-        return None
-    if isinstance(record, dict) and isinstance(record.get("eventId"), str):
-        return record
-    return None
+    record = files.json_object(line)
+    return record if record and isinstance(record.get("eventId"), str) else None
 
 
 _DAYS = 3

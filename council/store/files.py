@@ -22,7 +22,12 @@ from council.core.errors import (
     ignoring,
 )
 from council.core.ids import sha256_hex
+from council.core.nesting import read_json
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
@@ -480,6 +485,15 @@ def content_of(path: str) -> bytes:
     except CouncilError:
         return b""
     return b"" if reading is None else reading.data
+
+
+def json_object(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that some bytes are, None where they are none."""
+    try:
+        value = read_json(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def open_regular(path: str, *, follow: bool = False, hint: str = _FIX) -> int:

@@ -68,9 +68,13 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
     Raises:
         CouncilError: The system refuses.
     """
+    return _marked(f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.", f".{agent}")
+
+
+def _marked(start: str, end: str = "") -> Mark:
+    """Hold a new mark whose name begins and ends so."""
     while True:
-        chance = os.urandom(4).hex()
-        path = f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.{chance}.{agent}"
+        path = f"{start}{os.urandom(4).hex()}{end}"
         descriptor = try_lock(path)
         if descriptor is not None:
             return Mark(path=path, descriptor=descriptor)
@@ -79,7 +83,7 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
 def in_line(directory: str, now: int) -> list[Standing]:
     """Return the calls that wait at `now`, in seconds since the epoch, the oldest first."""
     found: list[Standing] = []
-    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+    for name in files.names_in(directory):
         parts = name.removeprefix(_PREFIX).split(".", _PARTS - 1)
         if not name.startswith(_PREFIX) or len(parts) != _PARTS or not parts[1].isdecimal():
             continue
@@ -109,23 +113,17 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
         circle = _circle(_waits(directory), waiter, target)
         if circle:
             return circle
-        path, descriptor = "", None
-        while descriptor is None:
-            path = f"{directory}/{_WAIT}{waiter}.{target}.{os.urandom(4).hex()}"
-            descriptor = try_lock(path)
-        return Mark(path=path, descriptor=descriptor)
+        return _marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
 def _waits(directory: str) -> dict[str, list[str]]:
     """Return who waits for whom; marks of the dead are taken away."""
     found: dict[str, list[str]] = {}
-    for name in sorted(os.listdir(directory)):
-        if not name.startswith(_WAIT):
+    for path in files.paths_in(directory, _WAIT):
+        if not is_held(path):
+            files.remove(path)
             continue
-        if not is_held(f"{directory}/{name}"):
-            files.remove(f"{directory}/{name}")
-            continue
-        waiter, _, rest = name.removeprefix(_WAIT).partition(".")
+        waiter, _, rest = os.path.basename(path).removeprefix(_WAIT).partition(".")
         found.setdefault(waiter, []).append(rest.partition(".")[0])
     return found
 

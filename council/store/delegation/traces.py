@@ -26,7 +26,6 @@ from council.core.delegation.delegation_records import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
-from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files
 from council.store.documents.stored import Stored, lock_path
@@ -133,10 +132,6 @@ def edit_sent(
         return result
 
 
-def _as_json(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-
-
 class Note(Record):
     """Something that is under way, or was when its process died; we hold its lock."""
 
@@ -174,7 +169,8 @@ def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
         descriptor = try_lock(path)
     try:
         with files.explaining("write", path):
-            files.write_all(descriptor, _as_json(record))
+            data = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+            files.write_all(descriptor, data)
             files.sync(descriptor)
             files.sync_folder(folder)
     except BaseException:
@@ -203,12 +199,8 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
     With `held` false it yields instead what was left behind.
     """
     for path in _note_files(workspace, _END):
-        try:
-            standing = files.read_stable(path) if is_held(path) == held else None
-            record = read_json(standing.data) if standing is not None else None
-        except (ValueError, CouncilError):
-            continue
-        if isinstance(record, dict):
+        record = files.json_object(files.content_of(path)) if is_held(path) == held else None
+        if record is not None:
             yield record
 
 
@@ -229,16 +221,12 @@ def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:
         named = os.lstat(path)
     except FileNotFoundError:
         return None
-    if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino):
+    if not os.path.samestat(ours, named):
         return None
     os.lseek(descriptor, 0, os.SEEK_SET)
-    try:
-        record = read_json(files.read_all(descriptor, ours.st_size))
-    except ValueError:
-        record = None
-    if not isinstance(record, dict):
+    record = files.json_object(files.read_all(descriptor, ours.st_size))
+    if record is None:
         files.remove(path)
-        return None
     return record
 
 

@@ -231,12 +231,11 @@ def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None
 
 def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) -> None:
     """Take a scope out of everything that holds other things as well. Repeatable."""
-    for path in tasks_of(workspace):
-        if _is_of(path, scope):
-            remove(path, done.tasks, done)
-    for path in files.paths_in(workspace.runs):
-        if _is_of(path, scope):
-            remove(path, done.runs, done)
+    own = ((done.tasks, tasks_of(workspace)), (done.runs, files.paths_in(workspace.runs)))
+    for told, paths in own:
+        for path in paths:
+            if _is_of(path, scope):
+                remove(path, told, done)
     done.calls = forget_calls(workspace, scope)
     done.events = erase_events(workspace, scope)
     tally.forget(workspace, scope.owners)

@@ -180,25 +180,20 @@ def _changed_members(base: Page, theirs: Page) -> tuple[list[str], list[str]]:
     """Return the accounts that were taken out and those that were added, in lines or block."""
     gone: dict[str, None] = {}
     come: dict[str, None] = {}
-    for old, new in (
-        (
-            _accounts((base.record or {}).get("members")),
-            _accounts((theirs.record or {}).get("members")),
-        ),
-        (_lines_of(base), _lines_of(theirs)),
-    ):
-        if new is None or old is None:
-            continue
-        gone.update(dict.fromkeys(one for one in old if one not in new))
-        come.update(dict.fromkeys(one for one in new if one not in old))
+    for accounts_of in (_in_block, _in_lines):
+        old, new = accounts_of(base), accounts_of(theirs)
+        if old is not None and new is not None:
+            gone.update(dict.fromkeys(one for one in old if one not in new))
+            come.update(dict.fromkeys(one for one in new if one not in old))
     return list(gone), list(come)
 
 
-def _accounts(members: object) -> list[str] | None:
+def _in_block(page: Page) -> list[str] | None:
+    members = (page.record or {}).get("members")
     return list(members) if isinstance(members, dict) else None
 
 
-def _lines_of(page: Page) -> list[str] | None:
+def _in_lines(page: Page) -> list[str] | None:
     if "members" not in page.order:
         return None  # the whole section is gone: that says nothing of anybody
     return [key[2:] for key in page.order if key.startswith("m:")]

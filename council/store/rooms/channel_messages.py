@@ -21,7 +21,6 @@ import json
 import os
 
 from council.core.errors import InvalidStateError, ignoring
-from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.rooms.channel_records import message_from_record
 from council.core.rooms.channels import Message
@@ -133,14 +132,20 @@ def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tai
         reaches = after < 0 or 0 < first_known <= after + 1 <= last_id + 1
         enough = len(messages) >= count and reaches
         if start == 0 or (enough and first_known):
-            kept = [one for one in messages if one.id > after] if after >= 0 else []
-            shown = messages[-max(count, len(kept)) :] if count or kept else []
+            shown = wanted(messages, count, after)
             return Tail(
                 messages=shown, last_id=last_id, said_id=said_id, torn=torn, open_line=open_line
             )
         if span >= _NEAR_BYTES and count < MOST:
             return None
         span *= 4
+
+
+def wanted(messages: list[Message], count: int, after: int) -> list[Message]:
+    """Return the newest messages, `count` at least and all after a number; -1 asks for none."""
+    newer = sum(one.id > after for one in messages) if after >= 0 else 0
+    most = max(count, newer)
+    return messages[-most:] if most else []
 
 
 def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
@@ -207,16 +212,7 @@ def is_torn(rest: bytes) -> bool:
     if b"\x00" in rest:
         return True
     ours = rest.startswith(_OURS) or _OURS.startswith(rest)
-    return ours and parsed(rest) is None
-
-
-def parsed(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that a line is, None for none."""
-    try:
-        value = read_json(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+    return ours and files.json_object(rest) is None
 
 
 def own_number(record: dict[str, Any], number: int) -> int:
@@ -238,7 +234,7 @@ def numbered(
     for line in lines:
         if not line.strip():
             continue
-        record = parsed(line)
+        record = files.json_object(line)
         own = own_number(record, number) if record is not None else 0
         if not own and not first:
             continue

@@ -20,7 +20,7 @@ from hashlib import sha256
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
-from council.store import notes
+from council.store import files, notes
 from council.store.rooms import channel_messages as log
 
 TYPE_CHECKING = False
@@ -101,9 +101,8 @@ class _Counting:
         messages, last_id, said_id, _ = log.numbered(
             [line for *_, line in lines], at, whole=True, number=number, said_id=said
         )
-        kept = [one for one in messages if one.id > self._after] if self._after >= 0 else []
         return log.Tail(
-            messages=messages[-max(self._count, len(kept)) :] if self._count or kept else [],
+            messages=log.wanted(messages, self._count, self._after),
             last_id=last_id,
             said_id=said_id,
             torn=torn,
@@ -169,7 +168,7 @@ def _may_tell(line: bytes) -> bool:
 
 def _facts(line: bytes, number: int, at: datetime) -> tuple[int, datetime]:
     """Return the number that a line says of itself, 0 for none, and the time that holds with it."""
-    record = log.parsed(line) or {}
+    record = files.json_object(line) or {}
     return log.own_number(record, number), _time_of(record.get("at")) or at
 
 
@@ -208,7 +207,7 @@ def _sure_in(block: bytes, place: int, begun_at: datetime, after: int) -> Start 
         end = block.find(b"\n", hit)
         if end < 0:
             return None
-        own = log.own_number(log.parsed(block[begin:end]) or {}, 0)
+        own = log.own_number(files.json_object(block[begin:end]) or {}, 0)
         if own:
             early = after < 0 or own - 1 <= after
             found = Start(offset=place + begin, number=own - 1, said=0, at=begun_at)
