@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import NotFoundError
 from council.core.ids import checked_name, is_name
 from council.store import files
 from council.store.documents.journal import FILE
@@ -54,3 +55,10 @@ def channel_ids(workspace: Workspace) -> list[str]:
     names = files.names_in(channels_folder(workspace))
     ids = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
     return sorted(one for one in ids if is_name(one))
+
+
+def unknown_channel(channel_id: str) -> NotFoundError:
+    """Return the error of who names a channel that there is not."""
+    return NotFoundError(
+        f"no channel {channel_id!r}", "see: council channel list; council channel create"
+    )

@@ -29,7 +29,7 @@ from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_messages import Tail
-from council.store.rooms.channel_places import ChannelPlaces
+from council.store.rooms.channel_places import ChannelPlaces, unknown_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -325,10 +325,7 @@ class ChannelSession(Document):
             ConflictError: It is a copy of another channel's.
         """
         if self.reading is None:
-            raise NotFoundError(
-                f"no channel {self.channel_id!r}",
-                "see: council channel list; council channel create",
-            )
+            raise unknown_channel(self.channel_id)
         data = self.reading.data
         page = channel_page.parse(decoded(data))
         if page.record is None:
