@@ -158,6 +158,16 @@ def _unseen(
     return fresh, end
 
 
+def holding(workspace: Workspace, *words: str, since: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the events in whose lines all of some words stand, from the day `since` on."""
+    wanted = [one.encode() for one in words]
+    for day in days(workspace, since):
+        for line in lines_from(f"{workspace.events}/{day}", 0)[0]:
+            record = parsed(line) if all(one in line for one in wanted) else None
+            if record is not None:
+                yield record
+
+
 def days(workspace: Workspace, since: str = "") -> list[str]:
     """Return the names of the files of the log, oldest first, from the day `since` on."""
     names = files.names_in(workspace.events)

@@ -67,14 +67,11 @@ def find_root(start: str, env: Mapping[str, str]) -> str:
         if os.path.isdir(named):
             return os.path.abspath(named)
         raise NotFoundError(f"COUNCIL_ROOT names no folder: {named}", "run: council init " + named)
-    folder = os.path.abspath(start)
-    while True:
+    folder, below = os.path.abspath(start), ""
+    while folder != below:
         if is_workspace(folder):
             return folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
+        folder, below = os.path.dirname(folder), folder
     personal = personal_root(env)
     if personal and is_workspace(personal):
         return personal
@@ -129,11 +126,9 @@ def record_names(files: Iterable[str], forms: tuple[str, ...] = (".jsonl", ".jso
 def _named_inside(root: str, path: str) -> str:
     """Do what `resolve_inside` does, without a look at the disk."""
     base = os.path.abspath(root)
-    if "\x00" in path or ".." in path.split("/"):
-        raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
     whole = os.path.normpath(os.path.join(base, path))
-    above = base.rstrip("/") + "/"
-    if whole != base and not whole.startswith(above):
+    leads_out = "\x00" in path or ".." in path.split("/")
+    if leads_out or (whole != base and not whole.startswith(base.rstrip("/") + "/")):
         raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
     return whole
 
@@ -300,10 +295,8 @@ class Workspace:
         """Return what lies below a place, after one look at all of its components."""
         folder = self._name_of(key)
         whole = _named_inside(folder, path)
-        if whole.startswith(self.root.rstrip("/") + "/"):
-            self._refuse_links(self.root, whole)
-        else:
-            self._refuse_links(folder, whole)
+        is_inside = whole.startswith(self.root.rstrip("/") + "/")
+        self._refuse_links(self.root if is_inside else folder, whole)
         return whole
 
     def _below_control(self, path: str) -> str:

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 LANGUAGES = ("en", "fr")
 
-_VARIABLE_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
-_VARIABLE_REST = _VARIABLE_START | frozenset("0123456789")
-
 
 class Settings(Record):
     """Everything `council.toml` may say; each field has the value that holds without it.
@@ -188,7 +185,7 @@ def _agents(read: _Reader) -> dict[str, AgentSettings]:
 def _agent(read: _Reader) -> AgentSettings:
     settings = AgentSettings(**read.fields(AgentSettings(), _AGENT))
     for name in settings.env:
-        if not name or name[0] not in _VARIABLE_START or set(name) - _VARIABLE_REST:
+        if not (name.isascii() and name.isidentifier()):
             read.fail("env", f"a list of names of variables (it has {name!r})")
     if settings.argv and not settings.argv[0]:
         read.fail("argv", "a command and its arguments (the command is empty)")

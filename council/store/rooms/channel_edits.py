@@ -38,13 +38,14 @@ class _Wishes(Record):
     events: list[Event] = []
     refused: bool = False
 
+    def note(self, kind: str, **data: object) -> None:
+        self.events.append(Event(type=kind, data=data))
+
     def accept(self, field: str, old: object, new: object) -> None:
-        data = {"field": field, "from": old, "to": new}
-        self.events.append(Event(type="edit.accepted", data=data))
+        self.note("edit.accepted", **{"field": field, "from": old, "to": new})
 
     def refuse(self, field: str, value: object, reason: str) -> None:
-        data = {"field": field, "value": value, "reason": reason}
-        self.events.append(Event(type="edit.refused", data=data))
+        self.note("edit.refused", field=field, value=value, reason=reason)
         self.refused = True
 
     def take(self, step: ChannelStep) -> None:
@@ -105,12 +106,11 @@ def _wish(wishes: _Wishes, base: Page, theirs: Page, key: str) -> Any:
     """Return the value that a person gave a field, None when they left it alone."""
     old, new = (base.record or {}).get(key), (theirs.record or {}).get(key)
     was, said = base.lines.get(key), theirs.lines.get(key, base.lines.get(key))
-    if new != old:
-        if said not in (was, new):
-            data = {"field": key, "block": new, "line": said}
-            wishes.events.append(Event(type="edit.conflict", data=data))
-        return "" if new is None else new
-    return said if said != was else None
+    if new == old:
+        return said if said != was else None
+    if said not in (was, new):
+        wishes.note("edit.conflict", field=key, block=new, line=said)
+    return "" if new is None else new
 
 
 def _apply_topic(wishes: _Wishes, base: Page, theirs: Page) -> None:
