@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _CRON_BEGIN = "# >>> council schedule: "
 _CRON_END = "# <<< council schedule: "
+# Periods of one minute, one hour and one day, in minutes.
+_USUAL_WHEN = {1: "* * * * *", 60: "0 * * * *", 24 * 60: "0 0 * * *"}
 
 
 def cron_when(every: timedelta) -> str:
@@ -45,14 +47,12 @@ def cron_when(every: timedelta) -> str:
     """
     minutes, seconds = divmod(int(every.total_seconds()), 60)
     hours, odd = divmod(minutes, 60)
-    if not seconds and minutes == 1:
-        return "* * * * *"
+    if not seconds and minutes in _USUAL_WHEN:
+        return _USUAL_WHEN[minutes]
     if not seconds and 0 < minutes < 60 and 60 % minutes == 0:
         return f"*/{minutes} * * * *"
     if not seconds and not odd and 0 < hours < 24 and 24 % hours == 0:
-        return "0 * * * *" if hours == 1 else f"0 */{hours} * * *"
-    if not seconds and not odd and hours == 24:
-        return "0 0 * * *"
+        return f"0 */{hours} * * *"
     raise UsageError(
         "cron cannot keep that interval",
         "choose one that divides an hour or a day (1m, 5m, 10m, 15m, 30m, 1h, 6h), or --systemd",

@@ -128,19 +128,16 @@ def _at_once(path: str, flags: int) -> int:
 
 def parse_script(text: str) -> list[ScriptedAnswer]:
     """Read a file of answers; text before the first heading is a comment."""
-    script: list[ScriptedAnswer] = []
+    script: list[tuple[ScriptedAnswer, list[str]]] = []
     lines: list[str] = []
-    for line in [*text.replace("\r\n", "\n").split("\n"), None]:
-        heading = None if line is None else _heading(line)
-        if line is not None and heading is None:
+    for line in text.replace("\r\n", "\n").split("\n"):
+        heading = _heading(line)
+        if heading is None:
             lines.append(line)
-            continue
-        if script:
-            script[-1].text = "\n".join(lines).strip("\n")
-        lines = []
-        if heading is not None:
-            script.append(heading)
-    return script
+        else:
+            lines = []
+            script.append((heading, lines))
+    return [one.copy(text="\n".join(own).strip("\n")) for one, own in script]
 
 
 def _heading(line: str) -> ScriptedAnswer | None:
@@ -165,12 +162,9 @@ def _heading(line: str) -> ScriptedAnswer | None:
 
 
 def _due(script: list[ScriptedAnswer], run: Run) -> ScriptedAnswer | None:
-    for agent in (run.agent, EVERYBODY):
-        for due in (str(run.tour), run.phase):
-            for one in script:
-                if one.agent == agent and one.due == due:
-                    return one
-    return None
+    ways = [(who, due) for who in (run.agent, EVERYBODY) for due in (str(run.tour), run.phase)]
+    found = (one for way in ways for one in script if (one.agent, one.due) == way)
+    return next(found, None)
 
 
 def _worker_answer(run: Run, script: str | None, estimate: int) -> Answer:

@@ -44,14 +44,18 @@ class Standing(Record):
 
 
 class Mark(Record):
-    """The mark of a call that stands in line, and the descriptor that holds it."""
+    """A file that stands for a call that waits or is under way, and what holds it open."""
 
     path: str
     descriptor: int
 
     def end(self) -> None:
-        """Stand in line no more."""
+        """Take the mark away: the call waits no more, or nothing is left to be done."""
         files.remove(self.path)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leave the mark to the next process that looks."""
         os.close(self.descriptor)
 
 
@@ -68,13 +72,17 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
     Raises:
         CouncilError: The system refuses.
     """
-    return _marked(f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.", f".{agent}")
+    return marked(f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.", f".{agent}")
 
 
-def _marked(start: str, end: str = "") -> Mark:
-    """Hold a new mark whose name begins and ends so."""
-    while True:
-        path = f"{start}{os.urandom(4).hex()}{end}"
+def marked(start: str, end: str = "") -> Mark:
+    """Hold a new mark whose name begins and ends so, and is drawn in between.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    while True:  # somebody who only looks may have had it for a moment
+        path = f"{start}{os.urandom(8).hex()}{end}"
         descriptor = try_lock(path)
         if descriptor is not None:
             return Mark(path=path, descriptor=descriptor)
@@ -113,7 +121,7 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
         circle = _circle(_waits(directory), waiter, target)
         if circle:
             return circle
-        return _marked(f"{directory}/{_WAIT}{waiter}.{target}.")
+        return marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
 def _waits(directory: str) -> dict[str, list[str]]:

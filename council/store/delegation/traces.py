@@ -26,8 +26,8 @@ from council.core.delegation.delegation_records import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
-from council.core.record import Record
 from council.store import files
+from council.store.delegation.line import Mark, marked
 from council.store.documents.stored import Stored, lock_path
 from council.store.lock import try_lock
 from council.store.paths import record_files, record_names, resolve_inside
@@ -132,27 +132,16 @@ def edit_sent(
         return result
 
 
-class Note(Record):
+class Note(Mark):
     """Something that is under way, or was when its process died; we hold its lock."""
 
-    path: str
     record: dict[str, Any]
-    descriptor: int
-
-    def end(self) -> None:
-        """Take the note away: nothing is left to be done."""
-        files.remove(self.path)
-        self.let_go()
 
     def set_aside(self) -> None:
         """Keep a note that cannot be understood, out of the way; `doctor` names it."""
         with files.explaining("set aside", self.path):
             os.rename(self.path, self.path + _DAMAGED)
         self.let_go()
-
-    def let_go(self) -> None:
-        """Leave the note to whoever comes next."""
-        os.close(self.descriptor)
 
 
 def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
@@ -163,21 +152,17 @@ def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
     """
     folder = _notes(workspace)
     files.make_folder(folder, mode=0o700)
-    path, descriptor = "", None
-    while descriptor is None:  # somebody who only looks may have had it for a moment
-        path = f"{folder}/{os.urandom(8).hex()}{_END}"
-        descriptor = try_lock(path)
+    mark = marked(f"{folder}/", _END)
     try:
-        with files.explaining("write", path):
+        with files.explaining("write", mark.path):
             data = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-            files.write_all(descriptor, data)
-            files.sync(descriptor)
+            files.write_all(mark.descriptor, data)
+            files.sync(mark.descriptor)
             files.sync_folder(folder)
     except BaseException:
-        files.remove(path)
-        os.close(descriptor)
+        mark.end()
         raise
-    return Note(path=path, record=record, descriptor=descriptor)
+    return Note(path=mark.path, record=record, descriptor=mark.descriptor)
 
 
 def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
