@@ -14,7 +14,7 @@ import errno
 import os
 
 from council.core.agents import ANSWER_TOOL, Agent, is_line
-from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
+from council.core.errors import CouncilError, InvalidInputError, InvalidStateError, ignoring
 from council.core.ids import checked_name, is_name
 from council.core.nesting import TooDeepError
 from council.store import files
@@ -120,14 +120,11 @@ def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
 
 def known_agents(root: str, settings: Settings) -> list[str]:
     """Return the ids of all agents that have settings or a folder, in order."""
-    try:
-        with os.scandir(Workspace(root, settings.paths).agents) as found:
-            folders = {
-                one.name for one in found if is_name(one.name) and one.is_dir(follow_symlinks=False)
-            }
-    except OSError:
-        folders = set()
-    return sorted(folders | set(settings.agents))
+    known = set(settings.agents)
+    with ignoring(OSError), os.scandir(Workspace(root, settings.paths).agents) as found:
+        ours = (one for one in found if is_name(one.name))
+        known.update([one.name for one in ours if one.is_dir(follow_symlinks=False)])
+    return sorted(known)
 
 
 def agent_of_directory(root: str, settings: Settings, cwd: str) -> str | None:

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 SETTINGS = "council.toml"
 SHARED = "memory/shared"
 DEFAULT_NAME = "active"
+_OTHERS = "council-{name}-conversation.md"
 _DEFAULTS = {
     "shared": SHARED,
-    "conversation": "{shared}/council-{name}-conversation.md",
+    "conversation": f"{{shared}}/{_OTHERS}",
     "agents": "memory/agents",
     "minutes": "conseils",
     "identities": "{shared}/identities.json",
@@ -360,7 +361,7 @@ class Workspace:
             return pattern.replace("{name}", name)
         if name == DEFAULT_NAME:
             return pattern
-        return os.path.join(os.path.dirname(pattern), f"council-{name}-conversation.md")
+        return os.path.join(os.path.dirname(pattern), _OTHERS.replace("{name}", name))
 
     def live_file_parts(self) -> tuple[str, str] | None:
         """Return what stands before and after the name in the name of a live file.
@@ -376,7 +377,7 @@ class Workspace:
         if "{name}" not in pattern:
             if file_name == pattern:
                 return DEFAULT_NAME
-            pattern = "council-{name}-conversation.md"
+            pattern = _OTHERS
         before, _, after = pattern.partition("{name}")
         if not file_name.startswith(before) or not file_name.endswith(after):
             return ""

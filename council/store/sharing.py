@@ -42,10 +42,8 @@ class Misfit(Record):
 
 def group_of(workspace: Workspace) -> int | None:
     """Return the group that shares a workspace, None where one user has it alone."""
-    for folder in (workspace.root, workspace.shared):
-        if files.is_shared(folder):
-            return os.stat(folder).st_gid
-    return None
+    shared = filter(files.is_shared, (workspace.root, workspace.shared))
+    return next((os.stat(folder).st_gid for folder in shared), None)
 
 
 def misfits(workspace: Workspace, group: int) -> list[Misfit]:

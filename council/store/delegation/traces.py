@@ -195,8 +195,7 @@ def damaged_notes(workspace: Workspace) -> list[str]:
 
 
 def _note_files(workspace: Workspace, end: str) -> list[str]:
-    folder = _notes(workspace)
-    return [f"{folder}/{one}" for one in files.names_in(folder) if one.endswith(end)]
+    return [path for path in files.paths_in(_notes(workspace)) if path.endswith(end)]
 
 
 def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:

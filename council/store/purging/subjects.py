@@ -56,8 +56,8 @@ class Purged(Record):
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing of it, nor of a purge of it that was cut off."""
-        lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
-        return not any((*lists, self.history, self.events, self.begun))
+        beside = ("conversation_id", "size_bytes", "left")
+        return not any(getattr(self, one) for one in self._fields if one not in beside)
 
     def count_history(self, folder: str) -> None:
         """Count the files in a folder that is about to be taken away."""

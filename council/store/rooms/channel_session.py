@@ -131,16 +131,14 @@ class ChannelSession(Document):
 
     def find(self, key: str, author: str) -> Message | None:
         """Return the message that stands for `key`, None when it is not among the newest."""
-        found = log.read_tail(
-            self.files.messages,
-            self.channel.created_at,
-            count=_LOOKED_THROUGH,
-            note=self.files.counted,
-        )
-        for one in reversed(found.messages):
-            if one.extra.get("key") == key and one.author == author:
-                return one
-        return None
+        latest = reversed(self._end_of_log(_LOOKED_THROUGH).messages)
+        own = (one for one in latest if one.extra.get("key") == key and one.author == author)
+        return next(own, None)
+
+    def _end_of_log(self, count: int, after: int = -1) -> Tail:
+        """Return so many of the newest messages, and all after one; -1 asks for none."""
+        path, begun_at = self.files.messages, self.channel.created_at
+        return log.read_tail(path, begun_at, count=count, after=after, note=self.files.counted)
 
     def said_in(self, runs: Iterable[str], after: int) -> list[Message]:
         """Return what some runs said after a message, oldest first."""
@@ -150,13 +148,7 @@ class ChannelSession(Document):
     def messages_after(self, after: int) -> Iterator[Message]:
         """Yield what was said after a message, oldest first."""
         while True:
-            found = log.read_tail(
-                self.files.messages,
-                self.channel.created_at,
-                count=0,
-                after=after,
-                note=self.files.counted,
-            )
+            found = self._end_of_log(0, after)
             yield from (one for one in found.messages if one.id > after)
             if not found.more:
                 return
