@@ -406,7 +406,9 @@ def link(existing: str, new: str) -> bool:
     return True
 
 
-def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> None:
+def replace(
+    path: str, data: bytes, *, mode: int = 0o666, like: str = "", at_ns: int | None = None
+) -> None:
     """Write a file whole and durable in the place of what is there, keeping mode and owner.
 
     Args:
@@ -414,6 +416,8 @@ def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> Non
         data: The content.
         mode: Permissions of a new file, before the umask.
         like: The file whose mode and owner it has, "" for the one that is there.
+        at_ns: What it is dated, None for now. One that is dated may be lost: its name is not
+            brought to the disk.
 
     Raises:
         CouncilError: The system refuses; the old file is untouched.
@@ -423,11 +427,14 @@ def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> Non
         folder = os.path.dirname(path)
         temporary = write_temporary(folder, data, mode=mode, like=standing)
         try:
+            if at_ns is not None:
+                os.utime(temporary, ns=(at_ns, at_ns))
             os.rename(temporary, path)
         except BaseException:
             remove(temporary)
             raise
-        sync_folder(folder)
+        if at_ns is None:
+            sync_folder(folder)
 
 
 def ready_to_exchange() -> None:

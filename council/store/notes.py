@@ -103,14 +103,6 @@ def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
             pass  # only its owner may set a time: in its place comes a file of ours
         except OSError:
             return False  # it stays as old as it looks
-    folder = os.path.dirname(path)
-    files.make_folder(folder)
-    with files.explaining("write", path):
-        temporary = files.write_temporary(folder, data, like=standing)
-        try:
-            os.utime(temporary, ns=(at_ns, at_ns))
-            os.rename(temporary, path)
-        except BaseException:
-            files.remove(temporary)
-            raise
+    files.make_folder(os.path.dirname(path))
+    files.replace(path, data, at_ns=at_ns)
     return True

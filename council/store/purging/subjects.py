@@ -61,9 +61,9 @@ class Purged(Record):
 
     def count_history(self, folder: str) -> None:
         """Count the files in a folder that is about to be taken away."""
-        for within, _, names in os.walk(folder):
-            self.history += len(names)
-            self.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
+        for path in files_below(folder):
+            self.history += 1
+            self.size_bytes += os.lstat(path).st_size
 
 
 class Subject:
@@ -317,9 +317,14 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
 def walked(workspace: Workspace, apart: Container[str] = ()) -> Iterator[str]:
     """Yield every file of the workspace, those in some folders left out."""
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
-        for within, inner, names in os.walk(top):
-            inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
-            yield from (f"{within}/{one}" for one in names)
+        yield from files_below(top, apart)
+
+
+def files_below(top: str, apart: Container[str] = ()) -> Iterator[str]:
+    """Yield every file below a folder, those in some folders left out."""
+    for within, inner, names in os.walk(top):
+        inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
+        yield from (f"{within}/{one}" for one in names)
 
 
 def contains(path: str, marks: tuple[bytes, ...]) -> bool:
