@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
@@ -236,10 +236,8 @@ def end_of_events(workspace: Workspace) -> dict[str, int]:
     """Return the sizes of the newest files, as offsets for a mark."""
     sizes = {}
     for day in days(workspace)[-_DAYS:]:
-        try:
+        with ignoring(OSError):
             sizes[day] = os.stat(f"{workspace.events}/{day}").st_size
-        except OSError:
-            continue
     return sizes
 
 

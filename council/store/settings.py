@@ -237,7 +237,7 @@ class _Reader:
 
 def _is_duration(value: object) -> bool:
     try:
-        return bool(parse_duration(value)) if isinstance(value, str) else False
+        return isinstance(value, str) and bool(parse_duration(value))
     except CouncilError:
         return False
 

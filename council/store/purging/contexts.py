@@ -22,7 +22,7 @@ from council.store.purging.subjects import Subject, note_path, walked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from council.core.protocol.exchange import Exchange
     from council.store.paths import Workspace
@@ -125,15 +125,13 @@ class Context(Subject):
         for path in self._marks():
             slots.blot_mark(path, self.scope.owners)
 
-    def _mentions(self) -> Iterator[str]:
-        """Yield the files that name it; logs of all say only that it was."""
+    def _mentions(self) -> Iterable[str]:
+        """Return the files that name it; logs of all say only that it was."""
         workspace = self.workspace
         names = "|".join(map(re.escape, (*self.scope.owners, *self.scope.traces)))
         word = re.compile(rf"(?<![\w.#-])(?:{names})(?![\w-])".encode())
         apart = {workspace.events, f"{workspace.protocol}/log", f"{workspace.control}/channels"}
-        for path in walked(workspace, apart):
-            if word.search(files.content_of(path)):
-                yield path
+        return (path for path in walked(workspace, apart) if word.search(files.content_of(path)))
 
 
 def find(workspace: Workspace, wanted: str) -> str:
