@@ -2,7 +2,8 @@
 
 Values and rules only. A cap that is reached and an agent that rests keep a
 run from being started; the phase then goes on by its deadline. What was
-counted is kept by the store.
+counted is kept by the store. Beside them stands what may be chosen of the message
+protocol: every command reads it with the settings.
 
 Source: `trust.md` (bounds).
 """
@@ -190,3 +191,32 @@ def failure(
 def success(tally: Tally, agent: str) -> Lapse | None:
     """Forget the failures of an agent that has answered; return them. Changes `tally`."""
     return tally.lapses.pop(agent, None)
+
+
+# --- What may be chosen of the message protocol: the table `[protocol]` of the settings
+
+V4, V5 = "V4", "V5"
+VERSIONS = (V5, V4)
+
+
+class ProtocolRules(Record):
+    """What may be chosen of the message protocol.
+
+    Args:
+        threshold: From 0 to 1, the least share of the required capabilities that a worker
+            must have to be chosen (PR-561).
+        liveness_cycle: Of the liveness messages of one agent within this time only the
+            first counts (PR-414).
+        liveness_timeout: Who must show signs of life and showed none for that long is
+            unavailable (PR-422).
+        versions: The versions that the orchestrator speaks, the one it prefers first.
+        signed: Whether lines that are not sent from a run must be signed (PR-590).
+
+    Source: PR-414, PR-422, PR-561, PR-590, PR-591.
+    """
+
+    threshold: float = 0.5
+    liveness_cycle: timedelta = timedelta(seconds=60)
+    liveness_timeout: timedelta = timedelta(minutes=15)
+    versions: tuple[str, ...] = VERSIONS
+    signed: bool = False

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _CRON_BEGIN = "# >>> council schedule: "
 _CRON_END = "# <<< council schedule: "
+# Periods of one minute, one hour and one day, in minutes.
+_USUAL_WHEN = {1: "* * * * *", 60: "0 * * * *", 24 * 60: "0 0 * * *"}
 
 
 def cron_when(every: timedelta) -> str:
@@ -45,14 +47,12 @@ def cron_when(every: timedelta) -> str:
     """
     minutes, seconds = divmod(int(every.total_seconds()), 60)
     hours, odd = divmod(minutes, 60)
-    if not seconds and minutes == 1:
-        return "* * * * *"
+    if not seconds and minutes in _USUAL_WHEN:
+        return _USUAL_WHEN[minutes]
     if not seconds and 0 < minutes < 60 and 60 % minutes == 0:
         return f"*/{minutes} * * * *"
     if not seconds and not odd and 0 < hours < 24 and 24 % hours == 0:
-        return "0 * * * *" if hours == 1 else f"0 */{hours} * * *"
-    if not seconds and not odd and hours == 24:
-        return "0 0 * * *"
+        return f"0 */{hours} * * *"
     raise UsageError(
         "cron cannot keep that interval",
         "choose one that divides an hour or a day (1m, 5m, 10m, 15m, 30m, 1h, 6h), or --systemd",
@@ -103,16 +103,14 @@ def without_lines(text: str, root: str) -> str:
         InvalidStateError: A marker has lost its other half: what is between is unknown.
     """
     kept: list[str] = []
-    inside = False
+    awaited, inside = (f"{_CRON_BEGIN}{root}", f"{_CRON_END}{root}"), False
     for line in text.splitlines(keepends=True):
         marker = line.rstrip("\r\n")
-        if marker == f"{_CRON_BEGIN}{root}" and not inside:
-            inside = True
-        elif marker == f"{_CRON_END}{root}" and inside:
-            inside = False
-        elif marker in (f"{_CRON_BEGIN}{root}", f"{_CRON_END}{root}"):
-            inside = True
-            break
+        if marker in awaited:
+            in_turn = marker == awaited[inside]
+            inside = not inside or not in_turn
+            if not in_turn:
+                break
         elif not inside:
             kept.append(line)
     if inside:
@@ -304,17 +302,10 @@ def _lines_of(path: str) -> list[str]:
 
 def units_serve(folder: str, root: str) -> bool:
     """Tell whether a service in a folder of units beats for the workspace, by a timer there."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    for name in names:
-        if not name.endswith(".service") or f"{name[:-8]}.timer" not in names:
-            continue
-        text = "\n".join(_lines_of(f"{folder}/{name}"))
-        if "heartbeat" in text and root in text.replace("%%", "%"):
-            return True
-    return False
+    services = glob.glob(f"{glob.escape(folder)}/*.service")
+    timed = [one for one in services if os.path.lexists(f"{one[:-8]}.timer")]
+    texts = ("\n".join(_lines_of(one)) for one in timed)
+    return any("heartbeat" in text and root in text.replace("%%", "%") for text in texts)
 
 
 def _systemctl(arguments: list[str], environ: Mapping[str, str]) -> None:
@@ -398,8 +389,7 @@ def openclaw(argv: list[str], environ: Mapping[str, str]) -> str:
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
-        for inner in value.values():
-            yield from _objects(inner)
-    elif isinstance(value, list):
+        value = [*value.values()]
+    if isinstance(value, list):
         for inner in value:
             yield from _objects(inner)

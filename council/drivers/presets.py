@@ -41,71 +41,59 @@ class Preset(Record):
         return [*self.argv, *asked, *self.tail]
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 PRESETS: dict[str, Preset] = {
     "claude": Preset(
         # Only tools that read exist, and whatever else would ask is denied.
-        argv=(
-            "claude",
-            "--print",
-            "--output-format=text",
-            "--no-session-persistence",
-            "--permission-mode=dontAsk",
-            "--tools=Read,Grep,Glob",
+        argv=_words(
+            "claude --print --output-format=text --no-session-persistence "
+            "--permission-mode=dontAsk --tools=Read,Grep,Glob"
         ),
-        env=(
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "ANTHROPIC_BASE_URL",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CONFIG_DIR",
+        env=_words(
+            "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL "
+            "CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CONFIG_DIR"
         ),
         version="2.1.330",
     ),
     "codex": Preset(
         # A council need not lie in a git repository, and nothing is written there.
-        argv=(
-            "codex",
-            "exec",
-            "--sandbox=read-only",
-            "--skip-git-repo-check",
-            "--ephemeral",
-            "--color=never",
+        argv=_words(
+            "codex exec --sandbox=read-only --skip-git-repo-check --ephemeral --color=never"
         ),
-        tail=("-",),
-        env=("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
+        tail=_words("-"),
+        env=_words("OPENAI_API_KEY CODEX_API_KEY CODEX_HOME"),
         version="0.169.0",
     ),
     "gemini": Preset(
         # Not `plan`: without a person that mode approves its own plan and carries it out.
         # In `default` every tool that would ask is denied. An untrusted folder ends the run.
-        argv=("gemini", "--skip-trust", "--approval-mode=default", "--output-format=text"),
-        env=(
-            "GEMINI_API_KEY",
-            "GOOGLE_API_KEY",
-            "GOOGLE_CLOUD_PROJECT",
-            "GOOGLE_CLOUD_LOCATION",
-            "GOOGLE_GENAI_USE_VERTEXAI",
-            "GOOGLE_GENAI_USE_GCA",
+        argv=_words("gemini --skip-trust --approval-mode=default --output-format=text"),
+        env=_words(
+            "GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION "
+            "GOOGLE_GENAI_USE_VERTEXAI GOOGLE_GENAI_USE_GCA"
         ),
         version="0.61.0",
     ),
     "opencode": Preset(
-        argv=("opencode", "run", "--agent=plan"),
-        env=("OPENCODE_CONFIG", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+        argv=_words("opencode run --agent=plan"),
+        env=_words("OPENCODE_CONFIG XDG_CONFIG_HOME XDG_DATA_HOME"),
         version="1.18.33",
         note="keys of providers are read from its own store; others are added in the settings",
     ),
     "ollama": Preset(
-        argv=("ollama", "run", "--hidethinking", "--nowordwrap"),
-        model=("{model}",),
+        argv=_words("ollama run --hidethinking --nowordwrap"),
+        model=_words("{model}"),
         needs_model=True,
-        env=("OLLAMA_HOST",),
+        env=_words("OLLAMA_HOST"),
         version="0.33",
         note="a bare model: it has no tools",
     ),
     "llm": Preset(
-        argv=("llm", "prompt", "--no-stream", "--no-log"),
-        env=("LLM_USER_PATH", "OPENAI_API_KEY"),
+        argv=_words("llm prompt --no-stream --no-log"),
+        env=_words("LLM_USER_PATH OPENAI_API_KEY"),
         version="0.36",
         note="a bare model: it has no tools",
     ),

@@ -34,6 +34,8 @@ _CHUNK_BYTES = 64 * 1024
 _CHUNKS_AFTER_END = 64
 _LOOK_AGAIN_S = 0.05
 _LOOK_FOR_REPORTS_S = 0.1
+# The kernel waits for 24 days at most; after an hour the pipes are waited for anew.
+_LONGEST_WAIT_S = 3600.0
 
 
 class Finished(Record):
@@ -89,7 +91,7 @@ def run_process(
     """
     started = time.monotonic()
     timed_out = stopped = False
-    longest = _LOOK_FOR_REPORTS_S if stops is not None else timeout_s
+    longest = _LOOK_FOR_REPORTS_S if stops is not None else _LONGEST_WAIT_S
     with begin_keeper(timeout_s, keep) as keeper:
         process = subprocess.Popen(
             argv,

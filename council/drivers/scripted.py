@@ -34,6 +34,7 @@ Source: XC-011, C0-082, PR-558, PR-559, PR-583, P8-055, `cli.md` section 5.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from datetime import timedelta
@@ -64,7 +65,10 @@ EVERYBODY = "*"
 
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 _USUAL_DEPTH = "4"
-_STATUSES = ("responded", "agreed", "done")
+_HEADING = re.compile(
+    r"## \s*(\S+)\s+([0-9]+|[A-Z]+)(?:\s+(responded|agreed|done))?(?:\s+needs\s+([0-9]+))?"
+    r"(?:\s+after\s+(\S+))?(?:\s+using\s+(\d+)\s+tools)?\s*"
+)
 
 
 class ScriptedAnswer(Record):
@@ -124,53 +128,43 @@ def _at_once(path: str, flags: int) -> int:
 
 def parse_script(text: str) -> list[ScriptedAnswer]:
     """Read a file of answers; text before the first heading is a comment."""
-    script: list[ScriptedAnswer] = []
+    script: list[tuple[ScriptedAnswer, list[str]]] = []
     lines: list[str] = []
-    for line in [*text.replace("\r\n", "\n").split("\n"), None]:
-        heading = None if line is None else _heading(line)
-        if line is not None and heading is None:
+    for line in text.replace("\r\n", "\n").split("\n"):
+        heading = _heading(line)
+        if heading is None:
             lines.append(line)
-            continue
-        if script:
-            script[-1].text = "\n".join(lines).strip("\n")
-        lines = []
-        if heading is not None:
-            script.append(heading)
-    return script
+        else:
+            lines = []
+            script.append((heading, lines))
+    return [one.copy(text="\n".join(own).strip("\n")) for one, own in script]
 
 
 def _heading(line: str) -> ScriptedAnswer | None:
-    if not line.startswith("## "):
+    found = _HEADING.fullmatch(line)
+    if found is None:
         return None
-    agent, due, *rest = [*line[3:].split(), "", ""]
-    words = [word for word in rest if word]
-    number = due.isascii() and due.isdigit()
-    phase = due.isascii() and due.isalpha() and due.isupper()
-    if not (number or phase) or not (agent == EVERYBODY or is_name(agent)):
+    agent, due, status, needs, after, tools = found.groups()
+    try:
+        pause = parse_duration(after) if after else timedelta()
+    except UsageError:
         return None
-    answer = ScriptedAnswer(agent=agent, due=due)
-    if words and words[0] in _STATUSES:
-        answer.status = words.pop(0)
-    if len(words) >= 2 and words[0] == "needs" and words[1].isascii() and words[1].isdigit():
-        answer.needs, words = int(words[1]), words[2:]
-    if len(words) >= 2 and words[0] == "after":
-        try:
-            answer.after = parse_duration(words[1])
-        except UsageError:
-            return None
-        words = words[2:]
-    if len(words) == 3 and words[::2] == ["using", "tools"] and words[1].isdecimal():
-        answer.tools, words = int(words[1]), []
-    return None if words else answer
+    if agent != EVERYBODY and not is_name(agent):
+        return None
+    return ScriptedAnswer(
+        agent=agent,
+        due=due,
+        status=status or "",
+        needs=int(needs or 0),
+        after=pause,
+        tools=int(tools or 0),
+    )
 
 
 def _due(script: list[ScriptedAnswer], run: Run) -> ScriptedAnswer | None:
-    for agent in (run.agent, EVERYBODY):
-        for due in (str(run.tour), run.phase):
-            for one in script:
-                if one.agent == agent and one.due == due:
-                    return one
-    return None
+    ways = [(who, due) for who in (run.agent, EVERYBODY) for due in (str(run.tour), run.phase)]
+    found = (one for way in ways for one in script if (one.agent, one.due) == way)
+    return next(found, None)
 
 
 def _worker_answer(run: Run, script: str | None, estimate: int) -> Answer:

@@ -12,14 +12,12 @@ Source: XC-001, XC-008, `store.md` section 2.
 from __future__ import annotations
 
 import os
-import stat
 
-from council.core.errors import InvalidStateError
 from council.store import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -52,52 +50,38 @@ def add(
     Raises:
         CouncilError: The system refuses.
     """
-
-    def left(descriptor: int, size: int) -> Sequence[bytes]:
-        if since is None:
-            return lines
-        start = since if since <= size else 0
-        os.lseek(descriptor, start, os.SEEK_SET)
-        standing = files.read_all(descriptor, size - start).split(b"\n")[:-1]
-        missing = []
-        for line in lines:
-            if line in standing:
-                standing.remove(line)
-            else:
-                missing.append(line)
-        return missing
-
-    if lines:
-        with files.explaining("write", path):
-            _add(path, left, durably)
-
-
-def _add(path: str, chosen: Callable[[int, int], Sequence[bytes]], durably: bool) -> None:
-    descriptor = _opened(path)
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise InvalidStateError(f"{path} is not a regular file", "remove it: a new one is made")
-        data = b"".join(line + b"\n" for line in chosen(descriptor, facts.st_size))
-        if data and facts.st_size and os.pread(descriptor, 1, facts.st_size - 1) != b"\n":
-            data = b"\n" + data  # somebody died in the middle of a line: leave it alone
-        if data:
-            files.write_all(descriptor, data)
+    if not lines:
+        return
+    with files.explaining("write", path), files.closing(_opened(path)) as descriptor:
+        missing = lines if since is None else _missing(descriptor, lines, since)
+        files.add_lines(descriptor, b"".join(line + b"\n" for line in missing))
         if durably:
             files.sync(descriptor)
-    finally:
-        os.close(descriptor)
+
+
+def _missing(descriptor: int, lines: Sequence[bytes], since: int) -> list[bytes]:
+    size = os.fstat(descriptor).st_size
+    start = since if since <= size else 0
+    os.lseek(descriptor, start, os.SEEK_SET)
+    standing = files.read_all(descriptor, size - start).split(b"\n")[:-1]
+    missing = []
+    for line in lines:
+        if line in standing:
+            standing.remove(line)
+        else:
+            missing.append(line)
+    return missing
 
 
 def _opened(path: str) -> int:
     try:
-        return os.open(path, _FLAGS)
+        descriptor = os.open(path, _FLAGS)
     except FileNotFoundError:
         folder = os.path.dirname(path)
         files.make_folder(folder)
         descriptor = files.opened(path, _FLAGS)
         files.sync_folder(folder)
-        return descriptor
+    return files.regular(descriptor, path, "remove it: a new one is made")
 
 
 def read_lines(path: str) -> list[bytes]:

@@ -14,7 +14,7 @@ import errno
 import os
 
 from council.core.agents import ANSWER_TOOL, Agent, is_line
-from council.core.errors import CouncilError, InvalidInputError, InvalidStateError
+from council.core.errors import CouncilError, InvalidInputError, InvalidStateError, ignoring
 from council.core.ids import checked_name, is_name
 from council.core.nesting import TooDeepError
 from council.store import files
@@ -76,14 +76,7 @@ def persona_of(root: str, settings: Settings, agent_id: str) -> str:
     for too often to load a parser for it.
     """
     checked_name(agent_id, "agent id")
-    try:
-        text = _soul_text(soul_path(root, settings, agent_id), root, settings)
-    except (OSError, CouncilError):
-        return settings.agent(agent_id).persona
-    if text.startswith("---\n"):
-        end = text.find("\n---\n", 3)
-        text = text[end + 5 :] if end >= 0 else ""
-    return text.strip() or settings.agent(agent_id).persona
+    return _halves(root, settings, agent_id)[1].strip() or settings.agent(agent_id).persona
 
 
 def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
@@ -94,12 +87,20 @@ def is_woken(root: str, settings: Settings, agent_id: str) -> bool:
     driver = settings.agent(agent_id).implied_driver
     if driver or not is_name(agent_id):
         return driver not in ("", "manual")
+    front = _halves(root, settings, agent_id)[0]
+    return "driver" in front or "preset" in front
+
+
+def _halves(root: str, settings: Settings, agent_id: str) -> tuple[str, str]:
+    """Return front matter and body of a `SOUL.md` as they stand, "" where it cannot be read."""
     try:
         text = _soul_text(soul_path(root, settings, agent_id), root, settings)
     except (OSError, CouncilError):
-        return False
-    front = text[: text.find("\n---\n", 3)] if text.startswith("---\n") else ""
-    return "driver" in front or "preset" in front
+        return "", ""
+    if not text.startswith("---\n"):
+        return "", text
+    end = text.find("\n---\n", 3)
+    return text[:end], text[end + 5 :] if end >= 0 else ""
 
 
 def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
@@ -119,14 +120,11 @@ def prints_answer(root: str, settings: Settings, agent_id: str) -> bool:
 
 def known_agents(root: str, settings: Settings) -> list[str]:
     """Return the ids of all agents that have settings or a folder, in order."""
-    try:
-        with os.scandir(Workspace(root, settings.paths).agents) as found:
-            folders = {
-                one.name for one in found if is_name(one.name) and one.is_dir(follow_symlinks=False)
-            }
-    except OSError:
-        folders = set()
-    return sorted(folders | set(settings.agents))
+    known = set(settings.agents)
+    with ignoring(OSError), os.scandir(Workspace(root, settings.paths).agents) as found:
+        ours = (one for one in found if is_name(one.name))
+        known.update([one.name for one in ours if one.is_dir(follow_symlinks=False)])
+    return sorted(known)
 
 
 def agent_of_directory(root: str, settings: Settings, cwd: str) -> str | None:

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
-from council.core.errors import CouncilError, InvalidStateError
+from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.store.paths import Workspace
+
+_FIX = "remove it: a new one is begun"
 
 
 def revision_records(
@@ -106,27 +107,17 @@ def append_lines(workspace: Workspace, by_day: dict[str, list[bytes]]) -> None:
     """
     if not by_day:
         return
-    folder = workspace.events
+    folder, flags = workspace.events, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK
     for day, lines in by_day.items():
         path = f"{folder}/{day}.jsonl"
         with files.explaining("write", path):
-            _append_lines(folder, path, b"".join(lines))
-
-
-def _append_lines(folder: str, path: str, data: bytes) -> None:
-    flags = os.O_RDWR | os.O_APPEND | os.O_NONBLOCK
-    try:
-        descriptor = files.opened(path, flags)
-    except FileNotFoundError:
-        files.make_folder(folder)
-        descriptor = files.opened(path, flags)
-    try:
-        size = _size_of(descriptor, path)
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            data = b"\n" + data  # somebody died in the middle of a line: leave it alone
-        files.write_all(descriptor, data)
-    finally:
-        os.close(descriptor)
+            try:
+                descriptor = files.opened(path, flags)
+            except FileNotFoundError:
+                files.make_folder(folder)
+                descriptor = files.opened(path, flags)
+            with files.closing(files.regular(descriptor, path, _FIX)):
+                files.add_lines(descriptor, b"".join(lines))
 
 
 def tail(
@@ -147,15 +138,34 @@ def tail(
     offsets: dict[str, int] = {}
     while True:
         for day in days(workspace, since):
-            path = f"{workspace.events}/{day}"
-            lines, offsets[day] = lines_from(path, offsets.get(day, 0))
-            for line in lines:
-                record = parsed(line)
-                if record is not None and record["eventId"] not in seen:
-                    seen.add(record["eventId"])
-                    yield record
+            fresh, offsets[day] = _unseen(workspace, day, offsets.get(day, 0), seen)
+            yield from fresh
         if more is None or not more():
             return
+
+
+def _unseen(
+    workspace: Workspace, day: str, offset: int, seen: set[str]
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the events of a day that were not seen yet, which they are then, and their end."""
+    lines, end = lines_from(f"{workspace.events}/{day}", offset)
+    fresh = []
+    for line in lines:
+        record = parsed(line)
+        if record is not None and record["eventId"] not in seen:
+            seen.add(record["eventId"])
+            fresh.append(record)
+    return fresh, end
+
+
+def holding(workspace: Workspace, *words: str, since: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the events in whose lines all of some words stand, from the day `since` on."""
+    wanted = [one.encode() for one in words]
+    for day in days(workspace, since):
+        for line in lines_from(f"{workspace.events}/{day}", 0)[0]:
+            record = parsed(line) if all(one in line for one in wanted) else None
+            if record is not None:
+                yield record
 
 
 def days(workspace: Workspace, since: str = "") -> list[str]:
@@ -168,35 +178,21 @@ def lines_from(path: str, offset: int) -> tuple[list[bytes], int]:
     """Return the whole lines after `offset` and where they end."""
     with files.explaining("read", path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = files.open_regular(path, hint=_FIX)
         except FileNotFoundError:
             return [], offset
-        try:
-            size = _size_of(descriptor, path)
+        with files.closing(descriptor):
+            size = os.lseek(descriptor, 0, os.SEEK_END)
             os.lseek(descriptor, offset, os.SEEK_SET)
             data = files.read_all(descriptor, max(0, size - offset))
-        finally:
-            os.close(descriptor)
     whole = data[: data.rfind(b"\n") + 1]
     return whole.split(b"\n"), offset + len(whole)
 
 
-def _size_of(descriptor: int, path: str) -> int:
-    facts = os.fstat(descriptor)
-    if not stat.S_ISREG(facts.st_mode):
-        raise InvalidStateError(f"{path} is not a regular file", "remove it: a new one is begun")
-    return facts.st_size
-
-
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, None when it is torn or none."""
-    try:
-        record = read_json(line)
-    except ValueError:
-        return None
-    if isinstance(record, dict) and isinstance(record.get("eventId"), str):
-        return record
-    return None
+    record = files.json_object(line)
+    return record if record and isinstance(record.get("eventId"), str) else None
 
 
 _DAYS = 3
@@ -240,10 +236,8 @@ def end_of_events(workspace: Workspace) -> dict[str, int]:
     """Return the sizes of the newest files, as offsets for a mark."""
     sizes = {}
     for day in days(workspace)[-_DAYS:]:
-        try:
+        with ignoring(OSError):
             sizes[day] = os.stat(f"{workspace.events}/{day}").st_size
-        except OSError:
-            continue
     return sizes
 
 
@@ -257,10 +251,6 @@ def news(workspace: Workspace, mark: Mark) -> tuple[list[dict[str, Any]], dict[s
     fresh: list[dict[str, Any]] = []
     offsets = {}
     for day in days(workspace)[-_DAYS:]:
-        lines, offsets[day] = lines_from(f"{workspace.events}/{day}", mark.offsets.get(day, 0))
-        for line in lines:
-            record = parsed(line)
-            if record is not None and record["eventId"] not in known:
-                known.add(record["eventId"])
-                fresh.append(record)
+        found, offsets[day] = _unseen(workspace, day, mark.offsets.get(day, 0), known)
+        fresh += found
     return fresh, offsets

@@ -22,7 +22,12 @@ from council.core.errors import (
     ignoring,
 )
 from council.core.ids import sha256_hex
+from council.core.nesting import read_json
 from council.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 SETTLE_TRIES = 15
@@ -37,7 +42,10 @@ _NOT_A_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV})
 _NO_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINK = frozenset({errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
 TO_SHARE = "council init --shared"
+_FIX = "put the regular file back in its place"
 _SHARED = stat.S_ISGID | stat.S_IWGRP
+# How a file is opened that is only read: no link is followed, and no pipe is waited for.
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Reading(Record):
@@ -111,6 +119,19 @@ class explaining:  # noqa: N801 - reads as a statement: with explaining("write",
             raise explained(error, self._doing, self._path) from error
 
 
+class closing:  # noqa: N801 - reads as a statement: with closing(os.open(path, READ))
+    """Close an open file at the end of the block."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __enter__(self) -> int:
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
 def write_all(descriptor: int, data: bytes, offset: int | None = None) -> None:
     """Write all of `data`; the system may take it in pieces."""
     left = memoryview(data)
@@ -121,6 +142,17 @@ def write_all(descriptor: int, data: bytes, offset: int | None = None) -> None:
             done = os.pwrite(descriptor, left, offset)
             offset += done
         left = left[done:]
+
+
+def add_lines(descriptor: int, data: bytes) -> None:
+    """Add whole lines to an open file in one write; a line that was left torn is closed before.
+
+    Who left it died in the middle of it, so it is left alone.
+    """
+    size = os.fstat(descriptor).st_size
+    if data and size and os.pread(descriptor, 1, size - 1) != b"\n":
+        data = b"\n" + data
+    write_all(descriptor, data)
 
 
 def sync(descriptor: int) -> None:
@@ -143,11 +175,8 @@ def sync_data(descriptor: int) -> None:
 
 def sync_folder(path: str) -> None:
     """Bring the names in a folder to the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with closing(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def names_in(folder: str) -> list[str]:
@@ -248,37 +277,29 @@ def make_folder(path: str, mode: int = 0o777) -> None:
     Raises:
         CouncilError: The system refuses.
     """
+    above = os.path.dirname(path)
     with explaining("make", path):
+        if above and not os.path.lexists(above):
+            make_folder(above)
         try:
             make_one_folder(path, mode)
         except FileExistsError:
             return
-        except FileNotFoundError:
-            if not os.path.dirname(path):
-                raise
-            make_folder(os.path.dirname(path))
-            try:
-                make_one_folder(path, mode)  # /proc never takes a folder
-            except FileExistsError:
-                return
-        sync_folder(os.path.dirname(path))
+        sync_folder(above)
 
 
-def write_temporary(
-    folder: str, data: bytes, *, mode: int = 0o666, prefix: str = TEMPORARY, like: Reading | None
-) -> str:
+def write_temporary(folder: str, data: bytes, *, mode: int = 0o666, like: Reading | None) -> str:
     """Write `data` durably under a new random name in `folder` and return its path.
 
     The arguments are those of `open_temporary`.
     """
-    path, descriptor = open_temporary(folder, data, mode=mode, prefix=prefix, like=like)
+    path, descriptor = open_temporary(folder, data, mode=mode, like=like)
     try:
-        sync(descriptor)
+        with closing(descriptor):
+            sync(descriptor)
     except BaseException:
-        os.close(descriptor)
         remove(path)
         raise
-    os.close(descriptor)
     return path
 
 
@@ -385,7 +406,9 @@ def link(existing: str, new: str) -> bool:
     return True
 
 
-def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> None:
+def replace(
+    path: str, data: bytes, *, mode: int = 0o666, like: str = "", at_ns: int | None = None
+) -> None:
     """Write a file whole and durable in the place of what is there, keeping mode and owner.
 
     Args:
@@ -393,6 +416,8 @@ def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> Non
         data: The content.
         mode: Permissions of a new file, before the umask.
         like: The file whose mode and owner it has, "" for the one that is there.
+        at_ns: What it is dated, None for now. One that is dated may be lost: its name is not
+            brought to the disk.
 
     Raises:
         CouncilError: The system refuses; the old file is untouched.
@@ -402,11 +427,14 @@ def replace(path: str, data: bytes, *, mode: int = 0o666, like: str = "") -> Non
         folder = os.path.dirname(path)
         temporary = write_temporary(folder, data, mode=mode, like=standing)
         try:
+            if at_ns is not None:
+                os.utime(temporary, ns=(at_ns, at_ns))
             os.rename(temporary, path)
         except BaseException:
             remove(temporary)
             raise
-        sync_folder(folder)
+        if at_ns is None:
+            sync_folder(folder)
 
 
 def ready_to_exchange() -> None:
@@ -466,24 +494,39 @@ def content_of(path: str) -> bytes:
     return b"" if reading is None else reading.data
 
 
-def open_regular(path: str, *, follow: bool = False) -> int:
+def json_object(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that some bytes are, None where they are none."""
+    try:
+        value = read_json(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def open_regular(path: str, *, follow: bool = False, hint: str = _FIX) -> int:
     """Open a regular file for reading, and wait for nobody; return the open file.
 
     Args:
         path: Which.
         follow: Whether a link will do, since it was a person who named it.
+        hint: What to do about one that is not regular.
 
     Raises:
         InvalidStateError: It is a pipe, a device or a folder.
         OSError: It is a link, or the system refuses.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    descriptor = os.open(path, flags)
+    return regular(os.open(path, READ & ~os.O_NOFOLLOW if follow else READ), path, hint)
+
+
+def regular(descriptor: int, path: str, hint: str) -> int:
+    """Return an open file that is a regular one.
+
+    Raises:
+        InvalidStateError: It is none, and closed; `hint` says what to do.
+    """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise InvalidStateError(
-            f"{path} is not a regular file", "put the regular file back in its place"
-        )
+        raise InvalidStateError(f"{path} is not a regular file", hint)
     return descriptor
 
 
@@ -501,8 +544,7 @@ def is_also_in(folder: str, descriptor: int) -> bool:
 
 
 def _read_once(path: str) -> Reading:
-    descriptor = open_regular(path)
-    try:
+    with closing(open_regular(path)) as descriptor:
         before = os.fstat(descriptor)
         if before.st_size > MAX_FILE_BYTES:
             raise InvalidStateError(
@@ -510,8 +552,6 @@ def _read_once(path: str) -> Reading:
             )
         data = read_all(descriptor, before.st_size)
         after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
     is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     return Reading(data=data, facts=after, settled=is_same and len(data) == after.st_size)
 

@@ -25,12 +25,7 @@ def run_key(workspace: Workspace) -> bytes:
         CouncilError: It can be neither read nor made.
     """
     path = workspace.key
-    standing = files.read_stable(path)
-    if standing is None:
-        with files.explaining("make", path):
-            files.make_folder(os.path.dirname(path))
-        files.write_new(path, os.urandom(_KEY_BYTES).hex().encode() + b"\n", mode=0o600)
-        standing = files.read_stable(path)
+    standing = made(path)
     text = b"" if standing is None else standing.data.strip()
     try:
         key = bytes.fromhex(text.decode("ascii"))
@@ -41,3 +36,17 @@ def run_key(workspace: Workspace) -> bytes:
             f"{path} does not hold a key", "remove it: a new one is made; running tasks lose trust"
         )
     return key
+
+
+def made(path: str) -> files.Reading | None:
+    """Return what a file with a key holds; the first who asks makes it, for all who ask at once.
+
+    Raises:
+        CouncilError: It can be neither read nor made.
+    """
+    standing = files.read_stable(path)
+    if standing is None:
+        files.make_folder(os.path.dirname(path))
+        files.write_new(path, os.urandom(_KEY_BYTES).hex().encode() + b"\n", mode=0o600)
+        standing = files.read_stable(path)
+    return standing

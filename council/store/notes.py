@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import ignoring
 from council.store import files
 from council.store.paths import record_files
 
@@ -33,15 +34,10 @@ _NEVER = "-"
 def text_in(path: str) -> str:
     """Return what a note holds, "" when there is none that can be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with files.closing(os.open(path, files.READ)) as descriptor:
+            return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
     except OSError:
         return ""
-    try:
-        return os.read(descriptor, _MOST_BYTES).decode("ascii", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
 
 
 def boot() -> str:
@@ -51,16 +47,9 @@ def boot() -> str:
 
 def write_text(path: str, text: str) -> None:
     """Write a note; one that is lost is found out again."""
-    try:
-        descriptor = files.opened(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK)
-    except OSError:
-        return
-    try:
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK
+    with ignoring(OSError), files.closing(files.opened(path, flags)) as descriptor:
         os.write(descriptor, text.encode("ascii"))
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
 
 
 def registry_facts(folder: str) -> str | None:
@@ -114,14 +103,6 @@ def replace_dated(path: str, data: bytes, at_ns: int) -> bool:
             pass  # only its owner may set a time: in its place comes a file of ours
         except OSError:
             return False  # it stays as old as it looks
-    folder = os.path.dirname(path)
-    files.make_folder(folder)
-    with files.explaining("write", path):
-        temporary = files.write_temporary(folder, data, like=standing)
-        try:
-            os.utime(temporary, ns=(at_ns, at_ns))
-            os.rename(temporary, path)
-        except BaseException:
-            files.remove(temporary)
-            raise
+    files.make_folder(os.path.dirname(path))
+    files.replace(path, data, at_ns=at_ns)
     return True

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 SETTINGS = "council.toml"
 SHARED = "memory/shared"
 DEFAULT_NAME = "active"
+_OTHERS = "council-{name}-conversation.md"
 _DEFAULTS = {
     "shared": SHARED,
-    "conversation": "{shared}/council-{name}-conversation.md",
+    "conversation": f"{{shared}}/{_OTHERS}",
     "agents": "memory/agents",
     "minutes": "conseils",
     "identities": "{shared}/identities.json",
@@ -42,6 +43,8 @@ _KEPT = (SETTINGS, "memory", "skills", ".council")
 # this is short enough for a program that keeps its workspace open to see it with the next command.
 _ONE_COMMAND_S = 0.05
 _MOST_FOLDERS = 64
+# The folder in which the files of conversations lie, as a place beside those of `_DEFAULTS`.
+_BESIDE = "beside"
 # What lies in `.council` and is no folder of a conversation.
 OWN_FOLDERS = frozenset(
     (
@@ -65,14 +68,11 @@ def find_root(start: str, env: Mapping[str, str]) -> str:
         if os.path.isdir(named):
             return os.path.abspath(named)
         raise NotFoundError(f"COUNCIL_ROOT names no folder: {named}", "run: council init " + named)
-    folder = os.path.abspath(start)
-    while True:
+    folder, below = os.path.abspath(start), ""
+    while folder != below:
         if is_workspace(folder):
             return folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
+        folder, below = os.path.dirname(folder), folder
     personal = personal_root(env)
     if personal and is_workspace(personal):
         return personal
@@ -127,11 +127,9 @@ def record_names(files: Iterable[str], forms: tuple[str, ...] = (".jsonl", ".jso
 def _named_inside(root: str, path: str) -> str:
     """Do what `resolve_inside` does, without a look at the disk."""
     base = os.path.abspath(root)
-    if "\x00" in path or ".." in path.split("/"):
-        raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
     whole = os.path.normpath(os.path.join(base, path))
-    above = base.rstrip("/") + "/"
-    if whole != base and not whole.startswith(above):
+    leads_out = "\x00" in path or ".." in path.split("/")
+    if leads_out or (whole != base and not whole.startswith(base.rstrip("/") + "/")):
         raise RefusedError(f"the path {path!r} leads out of {base}", "name a path inside it")
     return whole
 
@@ -154,6 +152,18 @@ def _refuse_links(base: str, whole: str) -> bool:
     return True
 
 
+class _Place:
+    """A place of a workspace: one of those in `[paths]`, or what lies below it."""
+
+    def __init__(self, key: str, path: str = "") -> None:
+        self._key, self._path = key, path
+
+    def __get__(self, workspace: Workspace, _: type[Workspace]) -> str:
+        if self._path:
+            return workspace._below(self._key, self._path)
+        return workspace._place(self._key)
+
+
 class Workspace:
     """The places of one workspace.
 
@@ -165,6 +175,67 @@ class Workspace:
             (with `{agent}` in it); relative to the root, or absolute, or from `~`.
         strict: Whether only those count as speaking who show who they are (XC-014).
     """
+
+    # The folder of everything that is shared.
+    shared = _Place("shared")
+    # The folder of the minutes of finished conversations.
+    minutes = _Place("minutes")
+    # The folder with one folder for each agent.
+    agents = _Place("agents")
+    # The file of the identity registry.
+    identities = _Place("identities")
+    # The folder of published bytes, each named by its digest (P8-032).
+    artifacts = _Place("artifacts")
+    # The lock under which artifacts come and go.
+    artifacts_lock = _Place(_BESIDE, ".council/artifacts.lock")
+    # The folder of the briefs of hand-offs (P8-036).
+    briefs = _Place("briefs")
+    # The page that shows what is open and who owes an answer (P8-006).
+    board = _Place("board")
+    # The file of another program from which identities may be taken over (DG-017).
+    ego = _Place("ego")
+    # The folder of templates that replace the built-in ones.
+    prompts = _Place("prompts")
+    # The folder of what an agent reads to take part.
+    skills = _Place("skills")
+    # The folder of the event log, one file a day.
+    events = _Place("shared", "events")
+    # The folder of the documents and message logs of channels.
+    channels = _Place("shared", "channels")
+    # The folder of document 002: registry, contexts, inboxes, log, answers.
+    protocol = _Place("shared", "protocol")
+    # The folder `.council`, beside the conversations and so on their file system.
+    control = _Place(_BESIDE, ".council")
+    # The folder of the logs of agent runs.
+    runs = _Place(_BESIDE, ".council/runs")
+    # The folder of the kernel locks that bound how many runs there are.
+    places = _Place(_BESIDE, ".council/runs/places")
+    # The lock under which one heartbeat at a time claims runs.
+    heartbeat_lock = _Place(_BESIDE, ".council/heartbeat.lock")
+    # The lock of the one process that keeps the workspace going.
+    duty_lock = _Place(_BESIDE, ".council/duty.lock")
+    # The empty file whose time stamp says when the last heartbeat ran.
+    beat_mark = _Place(_BESIDE, ".council/last-heartbeat")
+    # The file in which detached work that failed leaves its trace.
+    failure_log = _Place(_BESIDE, ".council/failures.log")
+    # The record of what runs have used up and which agents rest.
+    tally = _Place(_BESIDE, ".council/tally.jsonl")
+    # The note which state of the identity source was taken over last.
+    scan_mark = _Place(_BESIDE, ".council/scanned.json")
+    # The note of the heartbeat: until when it need not open which conversation.
+    deadlines = _Place(_BESIDE, ".council/deadlines.json")
+    # The same note for channels.
+    room_deadlines = _Place(_BESIDE, ".council/room-deadlines.json")
+    # The folder that notes what was asked while its caller does not know how it ended.
+    outbox = _Place(_BESIDE, ".council/outbox")
+    # The file that halts all starting of runs by being there.
+    halt_mark = _Place(_BESIDE, ".council/halted")
+    # The file that says up to where the events have been given to the hooks.
+    hook_mark = _Place(_BESIDE, ".council/hooks.json")
+    # The file of the key that run tokens are made with.
+    key = _Place(_BESIDE, ".council/key")
+    # The folder that says which conversation each open name stands for.
+    open_names = _Place(_BESIDE, ".council/open")
 
     def __init__(
         self, root: str, paths: Mapping[str, str] | None = None, *, strict: bool = False
@@ -183,15 +254,15 @@ class Workspace:
         """Return a place as it is configured: a person may lead it out of the root, a link not."""
         return self._checked(self._name_of(key))
 
-    def _placed(self, path: str) -> str:
-        return self._checked(self._name_at(path))
-
     def _name_of(self, key: str) -> str:
         """Return the path of a place; on the disk nothing is looked at."""
-        known = self._named.get(key)
-        if known is None:
-            known = self._named[key] = self._name_at(self._moved.get(key) or _DEFAULTS[key])
-        return known
+        if key not in self._named:
+            self._named[key] = (
+                os.path.dirname(self._name_of("conversation"))
+                if key == _BESIDE
+                else self._name_at(self._moved.get(key) or _DEFAULTS[key])
+            )
+        return self._named[key]
 
     def _name_at(self, path: str) -> str:
         if "{shared}" in path:
@@ -225,175 +296,21 @@ class Workspace:
         """Return what lies below a place, after one look at all of its components."""
         folder = self._name_of(key)
         whole = _named_inside(folder, path)
-        if whole.startswith(self.root.rstrip("/") + "/"):
-            self._refuse_links(self.root, whole)
-        else:
-            self._refuse_links(folder, whole)
+        is_inside = whole.startswith(self.root.rstrip("/") + "/")
+        self._refuse_links(self.root if is_inside else folder, whole)
         return whole
 
     def _below_control(self, path: str) -> str:
-        beside = os.path.dirname(self._name_of("conversation"))
-        self._named.setdefault("beside", beside)
-        return self._below("beside", f".council/{path}" if path else ".council")
+        return self._below(_BESIDE, f".council/{path}")
 
     @property
     def settings(self) -> str:
         """The file of the settings."""
         return os.path.join(self.root, SETTINGS)
 
-    @property
-    def shared(self) -> str:
-        """The folder of everything that is shared."""
-        return self._place("shared")
-
-    @property
-    def minutes(self) -> str:
-        """The folder of the minutes of finished conversations."""
-        return self._place("minutes")
-
-    @property
-    def agents(self) -> str:
-        """The folder with one folder for each agent."""
-        return self._place("agents")
-
-    @property
-    def identities(self) -> str:
-        """The file of the identity registry."""
-        return self._place("identities")
-
-    @property
-    def artifacts(self) -> str:
-        """The folder of published bytes, each named by its digest (P8-032)."""
-        return self._place("artifacts")
-
-    @property
-    def artifacts_lock(self) -> str:
-        """The lock under which artifacts come and go."""
-        return self._below_control("artifacts.lock")
-
-    @property
-    def briefs(self) -> str:
-        """The folder of the briefs of hand-offs (P8-036)."""
-        return self._place("briefs")
-
-    @property
-    def board(self) -> str:
-        """The page that shows what is open and who owes an answer (P8-006)."""
-        return self._place("board")
-
-    @property
-    def ego(self) -> str:
-        """The file of another program from which identities may be taken over (DG-017)."""
-        return self._place("ego")
-
-    @property
-    def prompts(self) -> str:
-        """The folder of templates that replace the built-in ones."""
-        return self._place("prompts")
-
-    @property
-    def skills(self) -> str:
-        """The folder of what an agent reads to take part."""
-        return self._place("skills")
-
-    @property
-    def events(self) -> str:
-        """The folder of the event log, one file a day."""
-        return self._below("shared", "events")
-
-    @property
-    def channels(self) -> str:
-        """The folder of the documents and message logs of channels."""
-        return self._below("shared", "channels")
-
-    @property
-    def protocol(self) -> str:
-        """The folder of document 002: registry, contexts, inboxes, log, answers."""
-        return self._below("shared", "protocol")
-
-    @property
-    def control(self) -> str:
-        """The folder `.council`, beside the conversations and so on their file system."""
-        return self._below_control("")
-
-    @property
-    def runs(self) -> str:
-        """The folder of the logs of agent runs."""
-        return self._below_control("runs")
-
-    @property
-    def places(self) -> str:
-        """The folder of the kernel locks that bound how many runs there are."""
-        return self._below_control("runs/places")
-
-    @property
-    def heartbeat_lock(self) -> str:
-        """The lock under which one heartbeat at a time claims runs."""
-        return self._below_control("heartbeat.lock")
-
-    @property
-    def duty_lock(self) -> str:
-        """The lock of the one process that keeps the workspace going."""
-        return self._below_control("duty.lock")
-
-    @property
-    def beat_mark(self) -> str:
-        """The empty file whose time stamp says when the last heartbeat ran."""
-        return self._below_control("last-heartbeat")
-
-    @property
-    def failure_log(self) -> str:
-        """The file in which detached work that failed leaves its trace."""
-        return self._below_control("failures.log")
-
-    @property
-    def tally(self) -> str:
-        """The record of what runs have used up and which agents rest."""
-        return self._below_control("tally.jsonl")
-
-    @property
-    def scan_mark(self) -> str:
-        """The note which state of the identity source was taken over last."""
-        return self._below_control("scanned.json")
-
-    @property
-    def deadlines(self) -> str:
-        """The note of the heartbeat: until when it need not open which conversation."""
-        return self._below_control("deadlines.json")
-
-    @property
-    def room_deadlines(self) -> str:
-        """The same note for channels."""
-        return self._below_control("room-deadlines.json")
-
-    @property
-    def outbox(self) -> str:
-        """The folder that notes what was asked while its caller does not know how it ended."""
-        return self._below_control("outbox")
-
-    @property
-    def halt_mark(self) -> str:
-        """The file that halts all starting of runs by being there."""
-        return self._below_control("halted")
-
-    @property
-    def hook_mark(self) -> str:
-        """The file that says up to where the events have been given to the hooks."""
-        return self._below_control("hooks.json")
-
     def run_file(self, task: str, kind: str) -> str:
         """Return the file of one run: its `prompt.md` or its `log`."""
         return self._below_control(f"runs/{task}.{kind}")
-
-    @property
-    def key(self) -> str:
-        """The file of the key that run tokens are made with."""
-        return self._below_control("key")
-
-    @property
-    def open_names(self) -> str:
-        """The folder that says which conversation each open name stands for."""
-        return self._below_control("open")
 
     def keeps(self, path: str) -> bool:
         """Return true if a path without links is council's own, or lies below one that is.
@@ -401,9 +318,7 @@ class Workspace:
         Source: SC-002.
         """
         folder, name = os.path.split(path)
-        if self.conversation_name(name) and folder == os.path.realpath(
-            os.path.dirname(self._name_of("conversation"))
-        ):
+        if self.conversation_name(name) and folder == os.path.realpath(self._name_of(_BESIDE)):
             return True
         places = [*_KEPT, *(self._name_of(one) for one in _DEFAULTS), self.control]
         real = [os.path.realpath(os.path.join(self.root, one)) for one in places]
@@ -426,7 +341,9 @@ class Workspace:
         if not pattern:
             return self.agent(agent)
         whole = pattern if "{agent}" in pattern else f"{pattern}/{{agent}}"
-        return self._placed(whole.replace("{agent}", checked_name(agent, "agent id")))
+        return self._checked(
+            self._name_at(whole.replace("{agent}", checked_name(agent, "agent id")))
+        )
 
     def tasks(self, agent: str) -> str:
         """Return the folder in which an agent finds prompts and notices."""
@@ -444,7 +361,7 @@ class Workspace:
             return pattern.replace("{name}", name)
         if name == DEFAULT_NAME:
             return pattern
-        return os.path.join(os.path.dirname(pattern), f"council-{name}-conversation.md")
+        return os.path.join(os.path.dirname(pattern), _OTHERS.replace("{name}", name))
 
     def live_file_parts(self) -> tuple[str, str] | None:
         """Return what stands before and after the name in the name of a live file.
@@ -460,7 +377,7 @@ class Workspace:
         if "{name}" not in pattern:
             if file_name == pattern:
                 return DEFAULT_NAME
-            pattern = "council-{name}-conversation.md"
+            pattern = _OTHERS
         before, _, after = pattern.partition("{name}")
         if not file_name.startswith(before) or not file_name.endswith(after):
             return ""

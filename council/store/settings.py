@@ -19,11 +19,11 @@ import time
 from datetime import timedelta
 
 from council.core.agents import AgentSettings, is_line
+from council.core.bounds import VERSIONS, ProtocolRules
 from council.core.conversations.procedures import EARLY_STOPS, MAX_ROUNDS, Rules
 from council.core.errors import CouncilError, InvalidInputError, UsageError
 from council.core.ids import is_name
 from council.core.nesting import bounded_toml, read_json
-from council.core.protocol.protocol_rules import VERSIONS, ProtocolRules
 from council.core.record import Record
 from council.core.times import parse_duration
 from council.store import files
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 LANGUAGES = ("en", "fr")
-
-_VARIABLE_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
-_VARIABLE_REST = _VARIABLE_START | frozenset("0123456789")
 
 
 class Settings(Record):
@@ -126,10 +123,10 @@ def settings_of(document: dict[str, Any]) -> Settings:
     """
     read = _Reader(document, "")
     settings = Settings(
-        schema_version=read.take("schemaVersion", _whole(1), SCHEMA_VERSION),
+        schema_version=read.take("schemaVersion", whole(1), SCHEMA_VERSION),
         **read.fields(Settings(), _SETTINGS),
         paths=read.inner("paths").each(_TEXT, ""),
-        limits=read.inner("limits").each(_whole(0), 0),
+        limits=read.inner("limits").each(whole(0), 0),
         deliberation=_rules(read),
         protocol=_protocol(read),
         agents=_agents(read),
@@ -188,7 +185,7 @@ def _agents(read: _Reader) -> dict[str, AgentSettings]:
 def _agent(read: _Reader) -> AgentSettings:
     settings = AgentSettings(**read.fields(AgentSettings(), _AGENT))
     for name in settings.env:
-        if not name or name[0] not in _VARIABLE_START or set(name) - _VARIABLE_REST:
+        if not (name.isascii() and name.isidentifier()):
             read.fail("env", f"a list of names of variables (it has {name!r})")
     if settings.argv and not settings.argv[0]:
         read.fail("argv", "a command and its arguments (the command is empty)")
@@ -240,7 +237,7 @@ class _Reader:
 
 def _is_duration(value: object) -> bool:
     try:
-        return bool(parse_duration(value)) if isinstance(value, str) else False
+        return isinstance(value, str) and bool(parse_duration(value))
     except CouncilError:
         return False
 
@@ -249,7 +246,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _whole(least: int, most: int = 2**53 - 1) -> _Kind:
+def whole(least: int, most: int = 2**53 - 1) -> _Kind:
+    """Return the kind of a whole number within bounds."""
     bounds = f"from {least}" + (f" to {most}" if most < 2**53 - 1 else "")
     return (
         f"a whole number {bounds}",
@@ -266,7 +264,8 @@ def _number(most: float) -> _Kind:
     )
 
 
-def _one_of(*allowed: str) -> _Kind:
+def one_of(*allowed: str) -> _Kind:
+    """Return the kind of one of some words."""
     return f"one of {', '.join(allowed)}", lambda one: one in allowed, _same
 
 
@@ -280,21 +279,21 @@ _LINE: _Kind = ("a text of one line", lambda one: isinstance(one, str) and is_li
 _NAME: _Kind = ("a name", lambda one: isinstance(one, str) and (not one or is_name(one)), _same)
 _FLAG: _Kind = ("true or false", lambda one: isinstance(one, bool), _same)
 _TABLE: _Kind = ("a table", lambda one: isinstance(one, dict), dict)
-_DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
+DURATION: _Kind = ("a duration like 90s, 15m or 1h", _is_duration, parse_duration)
 _TEXTS = _list_of("a list of texts", _TEXT, list)
 
 _SETTINGS = {
-    "language": _one_of(*LANGUAGES),
+    "language": one_of(*LANGUAGES),
     "coordinator": _NAME,
-    "trust": _one_of("open", "strict"),
-    "max_runs": _whole(1),
-    "run_timeout": _DURATION,
-    "preset_timeout": _DURATION,
-    "phase_timeout": _DURATION,
+    "trust": one_of("open", "strict"),
+    "max_runs": whole(1),
+    "run_timeout": DURATION,
+    "preset_timeout": DURATION,
+    "phase_timeout": DURATION,
     "retry_backoff": _list_of(
-        "a list of durations like 10s", _DURATION, lambda many: tuple(map(parse_duration, many))
+        "a list of durations like 10s", DURATION, lambda many: tuple(map(parse_duration, many))
     ),
-    "max_text_bytes": _whole(1),
+    "max_text_bytes": whole(1),
     "force_network_fs": _FLAG,
     "hooks": _TABLE,
     "channels": _TABLE,
@@ -303,28 +302,28 @@ _SETTINGS = {
     "tasks": _TABLE,
 }
 _RULES = {
-    "max_rounds": _whole(1, MAX_ROUNDS),
-    "threshold": _whole(0),
-    "early_stop": _one_of(*EARLY_STOPS),
+    "max_rounds": whole(1, MAX_ROUNDS),
+    "threshold": whole(0),
+    "early_stop": one_of(*EARLY_STOPS),
     "alike": _number(1),
     "domination": _number(1000),
-    "confidence_floor": _whole(0, 5),
+    "confidence_floor": whole(0, 5),
     "anonymous": _FLAG,
     "search": _FLAG,
     "verify": _FLAG,
 }
 _PROTOCOL = {
     "threshold": _number(1),
-    "liveness_cycle": _DURATION,
-    "liveness_timeout": _DURATION,
+    "liveness_cycle": DURATION,
+    "liveness_timeout": DURATION,
     "signed": _FLAG,
 }
 _AGENT = {
     "driver": _NAME,
     "argv": _TEXTS,
     "preset": _NAME,
-    "answer": _one_of("stdout", "tool"),
-    "timeout": _DURATION,
+    "answer": one_of("stdout", "tool"),
+    "timeout": DURATION,
     "env": _TEXTS,
     **dict.fromkeys(("answers", "workspace"), _TEXT),
     **dict.fromkeys(("name", "emoji", "role", "model"), _LINE),

@@ -42,10 +42,8 @@ class Misfit(Record):
 
 def group_of(workspace: Workspace) -> int | None:
     """Return the group that shares a workspace, None where one user has it alone."""
-    for folder in (workspace.root, workspace.shared):
-        if files.is_shared(folder):
-            return os.stat(folder).st_gid
-    return None
+    shared = filter(files.is_shared, (workspace.root, workspace.shared))
+    return next((os.stat(folder).st_gid for folder in shared), None)
 
 
 def misfits(workspace: Workspace, group: int) -> list[Misfit]:
@@ -170,15 +168,11 @@ _NETWORK_IN_USER_SPACE = frozenset({"fuse.rclone", "fuse.s3fs", "fuse.sshfs"})
 
 def file_system_of(path: str) -> str:
     """Return the type of the file system that `path` lies on, "" when it cannot be told."""
-    reading = None
     try:
-        descriptor = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        with files.closing(os.open("/proc/self/mountinfo", files.READ)) as descriptor:
+            reading = files.read_all(descriptor, 64 * 1024)
     except OSError:
         return ""
-    try:
-        reading = files.read_all(descriptor, 64 * 1024)
-    finally:
-        os.close(descriptor)
     return type_in(reading.decode("utf-8", "replace"), os.path.realpath(path))
 
 

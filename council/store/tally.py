@@ -87,9 +87,7 @@ def _read(stored: Stored) -> tuple[Tally, bool]:
 def _to_record(tally: Tally) -> dict[str, Any]:
     return {
         "schemaVersion": SCHEMA_VERSION,
-        "day": tally.day,
-        "today": tally.today.to_record(),
-        "councils": {key: one.to_record() for key, one in tally.councils.items()},
+        **tally.as_json("day today councils"),
         "agents": {agent: one.as_json(_LAPSE) for agent, one in tally.lapses.items()},
     }
 

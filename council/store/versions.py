@@ -14,7 +14,6 @@ import os
 from council.core import events
 from council.core.conversations import conversation
 from council.core.errors import CouncilError
-from council.core.nesting import read_json
 from council.core.record import Record
 from council.store import files, settings
 from council.store.conversations.minutes import minutes_head
@@ -152,11 +151,7 @@ def _of_events(path: str) -> int | None:
     reading = files.read_stable(path)
     found = set()
     for line in [] if reading is None else reading.data.split(b"\n"):
-        try:
-            record = read_json(line)
-        except ValueError:
-            continue
-        number = _number(record.get("schemaVersion")) if isinstance(record, dict) else None
+        number = _number((files.json_object(line) or {}).get("schemaVersion"))
         if number is not None:
             found.add(number)
     if not found:

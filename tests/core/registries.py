@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from council.core.protocol.protocol_rules import ProtocolRules
+from council.core.bounds import ProtocolRules
 from council.core.protocol.registry import Registry, RegistryStep
 from council.core.protocol.registry_messages import receive
 from council.wire.carried import message_of, reply_line

@@ -106,6 +106,12 @@ def test_an_unknown_preset_is_a_failed_attempt_that_names_the_known_ones(tmp_pat
     assert answer.reason.startswith("no preset 'clod', only claude, ")
 
 
+def test_a_run_may_have_more_time_than_the_kernel_waits_for_at_once(tmp_path):
+    run = turn(tmp_path, timeout=timedelta(days=3650))
+    answer = run_command(run, program("echo"), BASE)
+    assert answer.ok, answer.reason
+
+
 def test_a_folder_that_is_missing_is_a_failed_attempt(tmp_path):
     run = turn(tmp_path, cwd=str(tmp_path / "gone"))
     assert run_command(run, program("echo"), BASE).reason == f"no such folder: {tmp_path}/gone"

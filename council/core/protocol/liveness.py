@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import ProtocolRules
 from council.core.protocol.messages import (
     COORDINATOR,
     REGISTRY_CONTEXT,
@@ -19,7 +20,6 @@ from council.core.protocol.messages import (
     Message,
     compose,
 )
-from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registry import (
     FULL_LOAD,
     Entry,

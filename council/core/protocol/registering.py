@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import V4, V5, ProtocolRules
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.protocol.messages import COORDINATOR, Message, compose, inline
 from council.core.protocol.protocol_ids import GROUP, ROLES, WORKER, is_protocol_id, role_of
-from council.core.protocol.protocol_rules import V4, V5, ProtocolRules
 from council.core.protocol.registry import (
     HIGHEST_DEPTH,
     Entry,

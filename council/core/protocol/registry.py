@@ -17,6 +17,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from council.core.bounds import V5
 from council.core.events import Event
 from council.core.protocol.messages import (
     COORDINATOR,
@@ -27,7 +28,6 @@ from council.core.protocol.messages import (
     inline,
 )
 from council.core.protocol.protocol_ids import ROLES, in_order, role_of
-from council.core.protocol.protocol_rules import V5
 from council.core.record import Record
 
 TYPE_CHECKING = False

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import V5, ProtocolRules
 from council.core.protocol import grouping, liveness
 from council.core.protocol.messages import DATA_CHARS, Message
 from council.core.protocol.protocol_ids import fits, is_filter, is_protocol_id, role_of
-from council.core.protocol.protocol_rules import V5, ProtocolRules
 from council.core.protocol.registering import (
     ID_CONFLICT,
     capabilities_of,

@@ -8,10 +8,10 @@ Source: XC-013, PR-507, `cli.md` section 5.
 
 from __future__ import annotations
 
+from council.core.bounds import V5, VERSIONS
 from council.core.errors import NewerVersionError
 from council.core.ids import is_name
 from council.core.protocol.protocol_ids import GROUP, is_protocol_id, role_of, role_word
-from council.core.protocol.protocol_rules import V5, VERSIONS
 from council.core.protocol.registry import (
     FULL_LOAD,
     HIGHEST_DEPTH,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import ProtocolRules
 from council.core.protocol.protocol_ids import WORKER, in_order, role_of
-from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registry import (
     UNDECLARED_DEPTH,
     Entry,

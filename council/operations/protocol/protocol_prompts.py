@@ -9,11 +9,11 @@ Source: PR-593 to PR-596, `trust.md` (text of others is data).
 
 from __future__ import annotations
 
+from council.core.bounds import V5
 from council.core.errors import UsageError
 from council.core.protocol.exchange import BUDGETS
 from council.core.protocol.messages import COORDINATOR
 from council.core.protocol.protocol_ids import ROUTER, WORKER, is_protocol_id, role_of
-from council.core.protocol.protocol_rules import V5
 from council.core.protocol.registry import Entry, Registry, capabilities_in
 from council.core.protocol.selection import candidates_of, select
 from council.operations.conversations.prompts import boundary, render_prompt

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import V5
 from council.core.errors import (
     IdConflictError,
     NotFoundError,
@@ -25,7 +26,6 @@ from council.core.protocol.messages import (
     compose,
 )
 from council.core.protocol.protocol_ids import is_protocol_id, role_of
-from council.core.protocol.protocol_rules import V5
 from council.core.protocol.registering import Joining, capabilities_of, change_capabilities
 from council.core.protocol.registering import leave as leaving
 from council.core.protocol.registry import REFUSED, Registry, RegistryStep, capabilities_in

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.bounds import V5
 from council.core.errors import NotFoundError
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
 from council.core.protocol.messages import COORDINATOR, USER, Message
-from council.core.protocol.protocol_rules import V5
 from council.core.protocol.registry import (
     Entry,
     EntryStatus,

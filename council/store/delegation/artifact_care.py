@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ABANDONED_S = 3600.0
 _ID_CHARS = len(PREFIX) + 64
 _USES = frozenset(("artifact.publish", "artifact.fetch"))
-_MARK = b'"artifact.'
+_MARK = '"artifact.'
 
 
 class Remains(Record):
@@ -146,7 +146,7 @@ def ids_in_file(path: str) -> set[str]:
     """Return the ids of artifacts in a file of any size; none where there is no plain file."""
     with files.explaining("read", path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(path, files.READ)
         except OSError:
             if not os.path.lexists(path) or not stat.S_ISREG(os.lstat(path).st_mode):
                 return set()
@@ -174,12 +174,8 @@ def used_since(workspace: Workspace, since: datetime) -> set[str]:
     """Return the artifacts that were published or fetched at or after an instant."""
     first = render_instant(since)
     found: set[str] = set()
-    for day in events.days(workspace, first):
-        lines, _ = events.lines_from(f"{workspace.events}/{day}", 0)
-        for line in lines:
-            record = events.parsed(line) if _MARK in line else None
-            if record is None or record.get("type") not in _USES or str(record["at"]) < first:
-                continue
+    for record in events.holding(workspace, _MARK, since=first):
+        if record.get("type") in _USES and str(record["at"]) >= first:
             found.update(record.get("artifactIds") or ())
     return found
 

@@ -364,11 +364,7 @@ def read(
 
 
 def _opened(path: str) -> int:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InvalidStateError(f"{path} is not a regular file", "remove it, then publish it again")
-    return descriptor
+    return files.open_regular(path, hint="remove it, then publish it again")
 
 
 def published_if_long(

@@ -55,24 +55,25 @@ def write(workspace: Workspace, brief: Brief) -> Kept:
 
 def briefs(workspace: Workspace, trace: str = "") -> Iterator[Kept]:
     """Yield the briefs of a trace, or all, in the order of their names; others are passed over."""
-    for name in _names(workspace):
-        try:
-            found = _read(workspace, name)
-        except CouncilError:
-            continue  # not ours, or damaged: `doctor` names it
-        if not trace or found.brief.trace == trace:
+    for _, found in _all(workspace):  # of those that are damaged `doctor` says so
+        if found is not None and (not trace or found.brief.trace == trace):
             yield found
 
 
 def damaged(workspace: Workspace) -> list[str]:
     """Return the files in the folder that are no briefs."""
-    found = []
-    for name in _names(workspace):
-        try:
-            _read(workspace, name)
-        except CouncilError:
-            found.append(os.path.join(workspace.briefs, name))
-    return found
+    return [path for path, found in _all(workspace) if found is None]
+
+
+def _all(workspace: Workspace) -> Iterator[tuple[str, Kept | None]]:
+    """Yield the files in the folder, each with its brief, None for one that is none."""
+    for path in files.paths_in(workspace.briefs):
+        name = os.path.basename(path)
+        if name.endswith(SUFFIX) and not name.startswith("."):
+            try:
+                yield path, _read(workspace, name)
+            except CouncilError:
+                yield path, None
 
 
 def find(workspace: Workspace, wanted: str) -> list[Kept]:
@@ -91,11 +92,6 @@ def find(workspace: Workspace, wanted: str) -> list[Kept]:
     if not found:
         raise NotFoundError(f"no brief {wanted[:80]!r}", "see: council brief show")
     return found
-
-
-def _names(workspace: Workspace) -> list[str]:
-    names = files.names_in(workspace.briefs)
-    return [one for one in names if one.endswith(SUFFIX) and not one.startswith(".")]
 
 
 def _read(workspace: Workspace, name: str) -> Kept:

@@ -44,14 +44,18 @@ class Standing(Record):
 
 
 class Mark(Record):
-    """The mark of a call that stands in line, and the descriptor that holds it."""
+    """A file that stands for a call that waits or is under way, and what holds it open."""
 
     path: str
     descriptor: int
 
     def end(self) -> None:
-        """Stand in line no more."""
+        """Take the mark away: the call waits no more, or nothing is left to be done."""
         files.remove(self.path)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leave the mark to the next process that looks."""
         os.close(self.descriptor)
 
 
@@ -68,9 +72,17 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
     Raises:
         CouncilError: The system refuses.
     """
-    while True:
-        chance = os.urandom(4).hex()
-        path = f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.{chance}.{agent}"
+    return marked(f"{directory}/{_PREFIX}{since}.{until}.{int(has_place)}.", f".{agent}")
+
+
+def marked(start: str, end: str = "") -> Mark:
+    """Hold a new mark whose name begins and ends so, and is drawn in between.
+
+    Raises:
+        CouncilError: The system refuses.
+    """
+    while True:  # somebody who only looks may have had it for a moment
+        path = f"{start}{os.urandom(8).hex()}{end}"
         descriptor = try_lock(path)
         if descriptor is not None:
             return Mark(path=path, descriptor=descriptor)
@@ -79,7 +91,7 @@ def stand_in_line(directory: str, agent: str, *, since: int, until: int, has_pla
 def in_line(directory: str, now: int) -> list[Standing]:
     """Return the calls that wait at `now`, in seconds since the epoch, the oldest first."""
     found: list[Standing] = []
-    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+    for name in files.names_in(directory):
         parts = name.removeprefix(_PREFIX).split(".", _PARTS - 1)
         if not name.startswith(_PREFIX) or len(parts) != _PARTS or not parts[1].isdecimal():
             continue
@@ -109,23 +121,17 @@ def begin_wait(directory: str, waiter: str, target: str) -> Mark | list[str]:
         circle = _circle(_waits(directory), waiter, target)
         if circle:
             return circle
-        path, descriptor = "", None
-        while descriptor is None:
-            path = f"{directory}/{_WAIT}{waiter}.{target}.{os.urandom(4).hex()}"
-            descriptor = try_lock(path)
-        return Mark(path=path, descriptor=descriptor)
+        return marked(f"{directory}/{_WAIT}{waiter}.{target}.")
 
 
 def _waits(directory: str) -> dict[str, list[str]]:
     """Return who waits for whom; marks of the dead are taken away."""
     found: dict[str, list[str]] = {}
-    for name in sorted(os.listdir(directory)):
-        if not name.startswith(_WAIT):
+    for path in files.paths_in(directory, _WAIT):
+        if not is_held(path):
+            files.remove(path)
             continue
-        if not is_held(f"{directory}/{name}"):
-            files.remove(f"{directory}/{name}")
-            continue
-        waiter, _, rest = name.removeprefix(_WAIT).partition(".")
+        waiter, _, rest = os.path.basename(path).removeprefix(_WAIT).partition(".")
         found.setdefault(waiter, []).append(rest.partition(".")[0])
     return found
 

@@ -26,9 +26,8 @@ from council.core.delegation.delegation_records import (
     trace_to_record,
 )
 from council.core.errors import CouncilError
-from council.core.nesting import read_json
-from council.core.record import Record
 from council.store import files
+from council.store.delegation.line import Mark, marked
 from council.store.documents.stored import Stored, lock_path
 from council.store.lock import try_lock
 from council.store.paths import record_files, record_names, resolve_inside
@@ -133,31 +132,16 @@ def edit_sent(
         return result
 
 
-def _as_json(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-class Note(Record):
+class Note(Mark):
     """Something that is under way, or was when its process died; we hold its lock."""
 
-    path: str
     record: dict[str, Any]
-    descriptor: int
-
-    def end(self) -> None:
-        """Take the note away: nothing is left to be done."""
-        files.remove(self.path)
-        self.let_go()
 
     def set_aside(self) -> None:
         """Keep a note that cannot be understood, out of the way; `doctor` names it."""
         with files.explaining("set aside", self.path):
             os.rename(self.path, self.path + _DAMAGED)
         self.let_go()
-
-    def let_go(self) -> None:
-        """Leave the note to whoever comes next."""
-        os.close(self.descriptor)
 
 
 def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
@@ -168,20 +152,17 @@ def begin_note(workspace: Workspace, record: dict[str, Any]) -> Note:
     """
     folder = _notes(workspace)
     files.make_folder(folder, mode=0o700)
-    path, descriptor = "", None
-    while descriptor is None:  # somebody who only looks may have had it for a moment
-        path = f"{folder}/{os.urandom(8).hex()}{_END}"
-        descriptor = try_lock(path)
+    mark = marked(f"{folder}/", _END)
     try:
-        with files.explaining("write", path):
-            files.write_all(descriptor, _as_json(record))
-            files.sync(descriptor)
+        with files.explaining("write", mark.path):
+            data = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+            files.write_all(mark.descriptor, data)
+            files.sync(mark.descriptor)
             files.sync_folder(folder)
     except BaseException:
-        files.remove(path)
-        os.close(descriptor)
+        mark.end()
         raise
-    return Note(path=path, record=record, descriptor=descriptor)
+    return Note(path=mark.path, record=record, descriptor=mark.descriptor)
 
 
 def notes_left_behind(workspace: Workspace) -> Iterator[Note]:
@@ -203,12 +184,8 @@ def held_notes(workspace: Workspace, *, held: bool = True) -> Iterator[dict[str,
     With `held` false it yields instead what was left behind.
     """
     for path in _note_files(workspace, _END):
-        try:
-            standing = files.read_stable(path) if is_held(path) == held else None
-            record = read_json(standing.data) if standing is not None else None
-        except (ValueError, CouncilError):
-            continue
-        if isinstance(record, dict):
+        record = files.json_object(files.content_of(path)) if is_held(path) == held else None
+        if record is not None:
             yield record
 
 
@@ -218,8 +195,7 @@ def damaged_notes(workspace: Workspace) -> list[str]:
 
 
 def _note_files(workspace: Workspace, end: str) -> list[str]:
-    folder = _notes(workspace)
-    return [f"{folder}/{one}" for one in files.names_in(folder) if one.endswith(end)]
+    return [path for path in files.paths_in(_notes(workspace)) if path.endswith(end)]
 
 
 def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:
@@ -229,16 +205,12 @@ def _record_of(path: str, descriptor: int) -> dict[str, Any] | None:
         named = os.lstat(path)
     except FileNotFoundError:
         return None
-    if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino):
+    if not os.path.samestat(ours, named):
         return None
     os.lseek(descriptor, 0, os.SEEK_SET)
-    try:
-        record = read_json(files.read_all(descriptor, ours.st_size))
-    except ValueError:
-        record = None
-    if not isinstance(record, dict):
+    record = files.json_object(files.read_all(descriptor, ours.st_size))
+    if record is None:
         files.remove(path)
-        return None
     return record
 
 

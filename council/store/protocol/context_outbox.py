@@ -17,6 +17,7 @@ from council.core.record import Record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
+from council.store.added_lines import size_of
 from council.store.protocol import inboxes, protocol_log
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def outbox_of(
             context=context,
             task=post.task,
             trace=trace,
-        ).to_record()
+        )
         for number, post in enumerate(change.posts)
     ]
     return {
@@ -100,14 +101,14 @@ def outbox_of(
         "day": at[:10],
         "log": change.log,
         "letters": [
-            {"inbox": post.inbox, "letter": letter}
+            {"inbox": post.inbox, "letter": letter.to_record()}
             for post, letter in zip(change.posts, letters, strict=True)
         ],
         "answer": change.answer,
         "takenBack": change.taken_back,
         # From where on a copy can stand that a process made before it died.
         "since": {
-            "log": protocol_log.log_size(workspace, at[:10]) if change.log else 0,
+            "log": size_of(protocol_log.log_path(workspace, at[:10])) if change.log else 0,
             "inbox": {
                 one: inboxes.inbox_size(workspace, one)
                 for one in sorted({post.inbox for post in change.posts})

@@ -107,30 +107,13 @@ class Contexts:
                 return stored, _kept(value, stored, is_closed=path == closed)
         raise self._unknown(context)
 
-    def done_by(self, op_id: str) -> str:
-        """Return the context that an operation has made or changed, "" for none.
-
-        All of them are looked through: it is asked after an attempt that was cut off.
-        """
-        both = ((one, self._paths(one)) for one in (*self.ids(), *self.closed_ids()))
-        found = (one for one, paths in both for path in paths if Stored(path, _FIX).has(op_id))
-        return next(found, "")
-
-    def open(
-        self,
-        make: Callable[[str], Change],
-        now: datetime,
-        *,
-        context: str = "",
-        op_id: str = "",
-    ) -> Kept:
+    def open(self, make: Callable[[str], Change], now: datetime, *, context: str = "") -> Kept:
         """Make a new context.
 
         Args:
             make: Makes its first revision, given its id.
             now: The present.
             context: The id it is to have, "" for the next free number.
-            op_id: The operation that makes it, by which `done_by` finds it; "" for none.
 
         Raises:
             InvalidStateError: There is one with that id.
@@ -142,14 +125,12 @@ class Contexts:
             with self._lock(chosen) as lock:
                 if not self._was_given(chosen):
                     stored = Stored(self._paths(chosen)[0], _FIX, lock=lock)
-                    return self._commit(stored, make(chosen), 1, now, op_id)
+                    return self._commit(stored, make(chosen), 1, now)
             if context:
                 raise InvalidStateError(f"there is a context {context}", "choose another id")
 
-    def edit(self, context: str, rule: Rule, now: datetime, *, op_id: str = "") -> Kept:
+    def edit(self, context: str, rule: Rule, now: datetime) -> Kept:
         """Change a context while no other process does; what stays the same is not written.
-
-        An operation that has changed it already changes nothing.
 
         Raises:
             NotFoundError: There is no such context.
@@ -161,13 +142,11 @@ class Contexts:
         with self._lock(context) as lock:
             stored, kept = self._found(context, lock)
             self._tell(kept, context)
-            if stored.has(op_id):
-                return self._put_away(kept, context)
             change = rule(kept.exchange)
             follows = change.events or change.log or change.posts or change.answer
             if not follows and change.exchange == kept.exchange:
                 return self._put_away(kept, context)
-            return self._commit(stored, change, kept.exchange.rev + 1, now, op_id)
+            return self._commit(stored, change, kept.exchange.rev + 1, now)
 
     def is_told(self, kept: Kept) -> bool:
         """Tell whether everything that follows from a revision is known to be done."""
@@ -186,7 +165,7 @@ class Contexts:
             self._tell(kept, context)
             self._put_away(kept, context)
 
-    def _commit(self, stored: Stored, change: Change, rev: int, now: datetime, op_id: str) -> Kept:
+    def _commit(self, stored: Stored, change: Change, rev: int, now: datetime) -> Kept:
         """Write a revision, then tell of it."""
         context, trace = change.exchange.context, change.exchange.trace_id
         stamp = f"{context}:{rev}-{text_digest(trace)[:8]}"
@@ -203,7 +182,7 @@ class Contexts:
         # A line that is added changes nothing in the look of the folder, by which `ContextSurvey`
         # knows that nothing has changed: so before, for a process that is killed, and after it.
         os.utime(self.folder)
-        stored.write(value, op_id=op_id)
+        stored.write(value)
         os.utime(self.folder)
         self._tell(kept, context, is_fresh=True)
         return self._put_away(kept, context)

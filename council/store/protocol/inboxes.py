@@ -15,7 +15,7 @@ import os
 from council.core.errors import InvalidInputError
 from council.core.ids import is_name
 from council.core.nesting import read_json
-from council.core.record import Record
+from council.core.record import Record, json_form
 from council.store import added_lines
 from council.store.paths import resolve_inside
 from council.wire.identifiers import USER, is_agent
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
-_DEFAULT_PRIORITY = "P1"
 
 
 class Letter(Record):
@@ -53,7 +52,7 @@ class Letter(Record):
     at: str
     sender: str
     receiver: str
-    priority: str = _DEFAULT_PRIORITY
+    priority: str = "P1"
     context: str = ""
     task: str = ""
     trace: str = ""
@@ -135,19 +134,12 @@ def letter_of(record: object) -> Letter:
         ValueError: It stands for none.
     """
     given = record if isinstance(record, dict) else {}
-    texts = {key: value for key, value in given.items() if isinstance(value, str)}
-    if not {"id", "at", "from", "to", "text"} <= texts.keys():
+    said: dict[str, Any] = {
+        name: given[key]
+        for name, key in json_form(Letter)[0]
+        if isinstance(given.get(key), str) and name != "refs"
+    }
+    if not {"id", "at", "sender", "receiver", "text"} <= said.keys():
         raise ValueError("this is no letter")
     refs = given.get("artifactRefs")
-    return Letter(
-        id=texts["id"],
-        at=texts["at"],
-        sender=texts["from"],
-        receiver=texts["to"],
-        text=texts["text"],
-        priority=texts.get("priority", _DEFAULT_PRIORITY),
-        context=texts.get("context", ""),
-        task=texts.get("task", ""),
-        trace=texts.get("traceId", ""),
-        refs=tuple(str(one) for one in refs) if isinstance(refs, list) else (),
-    )
+    return Letter(refs=tuple(map(str, refs)) if isinstance(refs, list) else (), **said)

@@ -26,11 +26,6 @@ def log_path(workspace: Workspace, day: str) -> str:
     return resolve_inside(os.path.join(workspace.protocol, "log"), f"{day}{_SUFFIX}")
 
 
-def log_size(workspace: Workspace, day: str) -> int:
-    """Return how long the file of a day is."""
-    return added_lines.size_of(log_path(workspace, day))
-
-
 def log(workspace: Workspace, day: str, lines: Sequence[str], *, since: int | None = None) -> None:
     """Add lines to the log of a day.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from council.core.protocol.protocol_rules import ProtocolRules
+    from council.core.bounds import ProtocolRules
     from council.store.paths import Workspace
 
 _OWNER = "registry"

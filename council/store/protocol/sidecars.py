@@ -61,11 +61,6 @@ def add_to_sidecar(path: str, records: Iterable[dict[str, Any]]) -> None:
         CouncilError: The system refuses.
     """
     data = b"".join(json.dumps(one, ensure_ascii=True).encode() + b"\n" for one in records)
-    with files.explaining("write", path):
-        descriptor = files.opened(path, os.O_RDWR | os.O_APPEND)
-        try:
-            size = os.fstat(descriptor).st_size
-            is_torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
-            files.write_all(descriptor, b"\n" + data if is_torn else data)
-        finally:
-            os.close(descriptor)
+    flags = os.O_RDWR | os.O_APPEND
+    with files.explaining("write", path), files.closing(files.opened(path, flags)) as descriptor:
+        files.add_lines(descriptor, data)

@@ -11,10 +11,8 @@ Source: PR-589, A-68, XC-013.
 
 from __future__ import annotations
 
-import os
-
 from council.core.errors import InvalidStateError, NotFoundError
-from council.store import files
+from council.store import files, keys
 from council.store.documents.stored import Stored
 from council.store.paths import resolve_inside
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from council.store.paths import Workspace
 
 SCHEMA_VERSION = 1
-_KEY_BYTES = 32
 _LAST_NONCE = 0xFFFF
 
 
@@ -58,9 +55,7 @@ def make_key(path: str) -> bytes:
     Raises:
         CouncilError: It can be neither read nor made.
     """
-    if files.read_stable(path) is None:
-        files.make_folder(os.path.dirname(path))
-        files.write_new(path, os.urandom(_KEY_BYTES).hex().encode() + b"\n", mode=0o600)
+    keys.made(path)
     return read_key(path)
 
 

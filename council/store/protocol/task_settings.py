@@ -8,11 +8,9 @@ Source: PR-555, PR-564, PR-575, PR-576, PR-580, PR-584, `cli.md` section 4.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from council.core.errors import InvalidInputError, UsageError
+from council.core.errors import InvalidInputError
 from council.core.protocol.exchange import TaskRules
-from council.core.times import parse_duration
+from council.store.settings import DURATION, one_of, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,16 +18,17 @@ if TYPE_CHECKING:
 
     from council.store.settings import Settings
 
-_DURATIONS = ("task_timeout", "worker_timeout", "choice_timeout")
 _CHOICES = {
     "choice_policy": ("wait", "first", "abandon"),
     "budget_policy": ("raise-once", "simpler", "give-up"),
 }
-_NUMBERS = {
-    "max_depth": (1, 5),
-    "max_clarifications": (0, 20),
-    "max_retries": (0, 20),
-    "parallel": (1, 9),
+_KINDS = {
+    **dict.fromkeys(("task_timeout", "worker_timeout", "choice_timeout"), DURATION),
+    **{name: one_of(*words) for name, words in _CHOICES.items()},
+    "max_depth": whole(1, 5),
+    "max_clarifications": whole(0, 20),
+    "max_retries": whole(0, 20),
+    "parallel": whole(1, 9),
 }
 
 
@@ -44,28 +43,14 @@ def task_rules(settings: Settings) -> TaskRules:
         "backoff": settings.retry_backoff,
     }
     for name, value in settings.tasks.items():
-        if name in _DURATIONS:
-            told[name] = _duration(name, value)
-        elif name in _CHOICES:
-            if value not in _CHOICES[name]:
-                raise _wrong(name, value, f"choose: {', '.join(_CHOICES[name])}")
-            told[name] = value
-        elif name in _NUMBERS:
-            least, most = _NUMBERS[name]
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise _wrong(name, value, f"write a whole number from {least} to {most}")
-            told[name] = value
-        else:
-            known = sorted((*_DURATIONS, *_CHOICES, *_NUMBERS))
-            raise _wrong(name, value, f"what may be set: {', '.join(known)}")
+        if name not in _KINDS:
+            raise _wrong(name, value, f"what may be set: {', '.join(sorted(_KINDS))}")
+        expected, is_good, made = _KINDS[name]
+        if not is_good(value):
+            choices = ", ".join(_CHOICES.get(name, ()))
+            raise _wrong(name, value, f"choose: {choices}" if choices else f"write {expected}")
+        told[name] = made(value)
     return TaskRules(**told)
-
-
-def _duration(name: str, value: object) -> timedelta:
-    try:
-        return parse_duration(value if isinstance(value, str) else "")
-    except UsageError:
-        raise _wrong(name, value, "write a duration like 90s, 15m or 1h") from None
 
 
 def _wrong(name: str, value: object, hint: str) -> InvalidInputError:

@@ -54,11 +54,16 @@ def _lent(workspace: Workspace, scope: Scope) -> Iterator[tuple[str, Call]]:
     for trace in traces(workspace):
         if trace in scope.traces:
             continue
-        try:
-            calls = read_trace(workspace, trace).calls
-        except CouncilError:
-            continue  # `doctor` names it
+        calls = _calls_of(workspace, trace) or ()
         yield from ((trace, one) for one in calls if one.owner in scope.owners)
+
+
+def _calls_of(workspace: Workspace, trace: str) -> list[Call] | None:
+    """Return the calls in a ledger, None where it cannot be read: `doctor` names it."""
+    try:
+        return read_trace(workspace, trace).calls
+    except CouncilError:
+        return None
 
 
 def ledgers_of(workspace: Workspace, scope: Scope) -> list[str]:
@@ -132,14 +137,11 @@ def old_ledgers(workspace: Workspace, before_s: float) -> list[tuple[str, int]]:
         own = [(path, os.lstat(path)) for path in trace_files(workspace, trace)]
         if not own or own[0][1].st_mtime >= before_s:
             continue
-        try:
-            calls = read_trace(workspace, trace).calls
-        except CouncilError:
-            continue  # `doctor` names it
-        owners = {one.owner for one in calls if one.owner}
-        if any(os.path.isdir(f"{workspace.control}/{owner}") for owner in owners):
-            continue
-        found += [(path, facts.st_size) for path, facts in own]
+        calls = _calls_of(workspace, trace)
+        owners = {one.owner for one in calls or () if one.owner}
+        is_used = any(os.path.isdir(f"{workspace.control}/{owner}") for owner in owners)
+        if calls is not None and not is_used:
+            found += [(path, facts.st_size) for path, facts in own]
     return found
 
 

@@ -18,7 +18,7 @@ from council.store import files
 from council.store.conversations.minutes import read_minutes_head
 from council.store.lock import Lock
 from council.store.purging.erasing import Scope
-from council.store.purging.subjects import Subject, contains, note_path, remove
+from council.store.purging.subjects import Subject, contains, files_below, note_path, remove
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
@@ -57,9 +57,7 @@ class Channel(Subject):
 
     def _sources(self) -> list[str]:
         """Return its document, its log, its minutes and its history."""
-        history = [
-            f"{within}/{name}" for within, _, all_ in os.walk(self._places.folder) for name in all_
-        ]
+        history = files_below(self._places.folder)
         return [self._places.live, self._places.messages, *self._minutes, *history]
 
     def _take_away(self) -> None:

@@ -22,8 +22,7 @@ from council.store.purging.subjects import Subject, note_path, walked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterable
 
     from council.core.protocol.exchange import Exchange
     from council.store.paths import Workspace
@@ -49,7 +48,7 @@ class Context(Subject):
     def _found(self) -> Scope:
         """Return all that it went on in, and their trace if it is theirs."""
         linked: dict[str, set[str]] = {}
-        for record in _events_naming(self.workspace, self.name, '"context.continued"'):
+        for record in events.holding(self.workspace, self.name, '"context.continued"'):
             data = record.get("data")
             if isinstance(data, dict) and is_context(str(data.get("next"))):
                 one, other = str(data.get("ctx")), str(data["next"])
@@ -69,7 +68,7 @@ class Context(Subject):
                 ahead += [exchange.successor, str(exchange.values.get(_PREVIOUS, ""))]
         if not traces:  # their documents are pruned
             wanted = f'"conversationId":"{self.name}"'
-            found = _events_naming(self.workspace, self.name, wanted)
+            found = events.holding(self.workspace, self.name, wanted)
             traces = [str(one["traceId"]) for one in found]
         own = [one for one in dict.fromkeys(traces) if not self._is_shared(one, owners)]
         # Somebody may have named a trace after the context, such as `--trace S1`.
@@ -78,7 +77,7 @@ class Context(Subject):
     def _is_shared(self, trace: str, owners: list[str]) -> bool:
         """Return true if a trace, one a caller had, holds something besides these contexts."""
         mine = {"", *owners}
-        for record in _events_naming(self.workspace, trace, f'"traceId":"{trace}"'):
+        for record in events.holding(self.workspace, trace, f'"traceId":"{trace}"'):
             if record.get("conversationId") not in mine:
                 return True
         for one in (*self._contexts.ids(), *self._contexts.closed_ids()):
@@ -126,15 +125,13 @@ class Context(Subject):
         for path in self._marks():
             slots.blot_mark(path, self.scope.owners)
 
-    def _mentions(self) -> Iterator[str]:
-        """Yield the files that name it; logs of all say only that it was."""
+    def _mentions(self) -> Iterable[str]:
+        """Return the files that name it; logs of all say only that it was."""
         workspace = self.workspace
         names = "|".join(map(re.escape, (*self.scope.owners, *self.scope.traces)))
         word = re.compile(rf"(?<![\w.#-])(?:{names})(?![\w-])".encode())
         apart = {workspace.events, f"{workspace.protocol}/log", f"{workspace.control}/channels"}
-        for path in walked(workspace, apart):
-            if word.search(files.content_of(path)):
-                yield path
+        return (path for path in walked(workspace, apart) if word.search(files.content_of(path)))
 
 
 def find(workspace: Workspace, wanted: str) -> str:
@@ -148,7 +145,7 @@ def find(workspace: Workspace, wanted: str) -> str:
         contexts.exists(wanted)
         or os.path.lexists(contexts.answer_path(wanted))
         or os.path.lexists(note_path(workspace, Context.kind, wanted))
-        or any(_events_naming(workspace, wanted, f'"conversationId":"{wanted}"'))
+        or any(events.holding(workspace, wanted, f'"conversationId":"{wanted}"'))
     )
     if not known:
         raise NotFoundError(f"no context {wanted}", Context.hint)
@@ -159,17 +156,6 @@ def topic_of(workspace: Workspace, context: str) -> str:
     """Return what people know a context by: its first request, "" when nothing says."""
     exchange = _exchange(Contexts(workspace), context)
     return next((one.text for one in exchange.tasks.values()), "") if exchange else ""
-
-
-def _events_naming(workspace: Workspace, name: str, words: str) -> Iterator[dict[str, Any]]:
-    """Yield the events that hold a name and some words of JSON."""
-    needles = (name.encode(), words.encode())
-    for day in events.days(workspace):
-        lines, _ = events.lines_from(f"{workspace.events}/{day}", 0)
-        for line in lines:
-            record = events.parsed(line) if all(one in line for one in needles) else None
-            if record is not None:
-                yield record
 
 
 def _exchange(contexts: Contexts, context: str) -> Exchange | None:

@@ -33,7 +33,7 @@ from council.store.purging.subjects import SET_ASIDE, Subject, contains, remove,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from council.store.paths import Workspace
     from council.store.purging.erasing import Scope
@@ -106,13 +106,12 @@ class Conversation(Subject):
         if os.path.isdir(self._place()):
             shutil.rmtree(self._place())
 
-    def _mentions(self) -> Iterator[str]:
-        """Yield the files that name it, histories of other conversations left out."""
+    def _mentions(self) -> Iterable[str]:
+        """Return the files that name it, histories of other conversations left out."""
         own = files.paths_in(self.workspace.control)
         others = {path for path in own if os.path.basename(path) not in OWN_FOLDERS}
-        for path in walked(self.workspace, others):
-            if contains(path, self.scope.marks):
-                yield path
+        marks = self.scope.marks
+        return (path for path in walked(self.workspace, others) if contains(path, marks))
 
 
 def leftovers(workspace: Workspace) -> list[str]:

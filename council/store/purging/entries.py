@@ -62,6 +62,7 @@ _HOLES = {
     "fr": "[effacée le {at} par {by} : cette contribution a été retirée]",
 }
 _LINE_CHARS = 8
+_NEVER = "(?!)"
 _WORD = re.compile(r"[^\W_]{4,}")
 # What an event may hold of a text, by the names of its data.
 _TELLING = frozenset({"text", "old", "new", "value", "line", "json", "block", "message", "stated"})
@@ -74,37 +75,34 @@ class Trail:
         olds: The contribution; several where another text had its id after a step back.
         new: The same with the hole.
         left: The conversation file without the text: what stands there is not looked for.
+
+    Attributes:
+        said: The longer lines of the text.
+        lines: Those of them that are looked for.
     """
 
     def __init__(self, olds: list[Entry], new: Entry, left: str) -> None:
         self.olds, self.new = olds, new
         known = set(_WORD.findall(left))
-        self.lines = sorted(
-            {
-                line
-                for old in olds
-                for one in old.text.splitlines()
-                if len(line := one.strip()) >= _LINE_CHARS and line not in left
-            }
-        )
+        stripped = (one.strip() for old in olds for one in old.text.splitlines())
+        self.said = {one for one in stripped if len(one) >= _LINE_CHARS}
+        self.lines = sorted(one for one in self.said if one not in left)
         words = {word for old in olds for word in _WORD.findall(old.text)} - known
         forms = [*self.lines, *(json.dumps(one)[1:-1] for one in (*self.lines, *words))]
         forms += [json.dumps(one, ensure_ascii=False)[1:-1] for one in self.lines]
         parts = [re.escape(one) for one in sorted({*forms, *words}, key=len, reverse=True)]
         # Before a word may stand what JSON writes for the end of a line.
         begin, end = r"(?:(?<![^\W_])|(?<=\\[nrt]))", r"(?![^\W_])"
-        self._pattern = re.compile(f"{begin}(?:{'|'.join(parts)}){end}") if parts else None
+        self._pattern = re.compile(f"{begin}(?:{'|'.join(parts) or _NEVER}){end}")
 
     def is_in(self, data: bytes) -> bool:
         """Return true if something of the text stands in a file."""
         if any(old.digest[:16].encode() in data for old in self.olds):
             return True  # as a contribution, however short
-        return self._pattern is not None and self._pattern.search(decoded(data)) is not None
+        return self._pattern.search(decoded(data)) is not None
 
     def masked(self, text: str) -> str:
         """Return a text with signs of the same number in the place of what is looked for."""
-        if self._pattern is None:
-            return text
         return self._pattern.sub(lambda found: "x" * len(found[0]), text)
 
     def cleaned(self, data: bytes) -> bytes:
@@ -370,16 +368,10 @@ def _event_line(line: bytes, owner: str, trail: Trail) -> tuple[bytes, bool] | N
 
 def _left(workspace: Workspace, state: Conversation, trail: Trail) -> list[str]:
     """Return what others wrote with a line of the text in it: contributions, and files."""
-    said = [
-        one.strip()
-        for old in trail.olds
-        for one in old.text.splitlines()
-        if len(one.strip()) >= _LINE_CHARS
-    ]
     found = [
         f"{one.id} of {one.agent}"
         for one in state.entries
-        if one.id != trail.new.id and any(line in one.text for line in said)
+        if one.id != trail.new.id and any(line in one.text for line in trail.said)
     ]
     wanted = tuple(line.encode() for line in trail.lines)
     return [*found, *(path for path in walked(workspace) if contains(path, wanted))]

@@ -13,6 +13,7 @@ import json
 import os
 import stat
 
+from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.reporting.trace_context import trace_of
@@ -99,8 +100,7 @@ def erase_lines(path: str, scope: Scope) -> int:
             return None
         if _is_about(line, scope):
             return _erased(line), True
-        masked = _masked(line, scope.marks)
-        return (masked, False) if masked != line else None
+        return _masked(line, scope.marks), False
 
     return overwrite_lines(path, instead)
 
@@ -121,26 +121,23 @@ def overwrite_lines(path: str, instead: Callable[[bytes], tuple[bytes, bool] | N
     """
     count = 0
     with files.explaining("write", path):
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            descriptor = os.open(path, flags)
+            descriptor = os.open(path, files.READ | os.O_RDWR)
         except FileNotFoundError:
             return 0
-        try:
+        with files.closing(descriptor):
             facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode):
                 return 0
             at, touched = 0, False
             for line in files.read_all(descriptor, facts.st_size).split(b"\n"):
                 other = instead(line)
-                if other is not None:
+                if other is not None and (other[1] or other[0] != line):
                     count, touched = count + other[1], True
                     files.write_all(descriptor, other[0], at)
                 at += len(line) + 1
             if touched:
                 files.sync_data(descriptor)
-        finally:
-            os.close(descriptor)
     return count
 
 
@@ -152,18 +149,8 @@ def mask_mentions(path: str, marks: tuple[bytes, ...]) -> None:
     """
     with files.explaining("write", path):
         reading = files.read_stable(path)
-        if reading is None or not any(mark in reading.data for mark in marks):
-            return
-        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            for mark in marks:
-                at = reading.data.find(mark)
-                while at >= 0:
-                    files.write_all(descriptor, b"x" * len(mark), at)
-                    at = reading.data.find(mark, at + 1)
-            files.sync_data(descriptor)
-        finally:
-            os.close(descriptor)
+    if reading is not None and any(mark in reading.data for mark in marks):
+        overwrite_lines(path, lambda line: (_masked(line, marks), False))
 
 
 def _is_about(line: bytes, scope: Scope) -> bool:
@@ -180,16 +167,7 @@ def _erased(line: bytes) -> bytes:
         at = str(read_json(line)["at"])[:20]
     except (ValueError, KeyError, TypeError):
         at = "1970-01-01T00:00:00Z"
-    record = {
-        "schemaVersion": 1,
-        "eventId": "erased",
-        "traceId": "erased",
-        "conversationId": "",
-        "agentId": None,
-        "type": ERASED,
-        "at": at,
-        "data": {},
-    }
+    record = Event(type=ERASED).to_line("erased", "erased", "", at)
     told = json.dumps(record, separators=(",", ":")).encode("ascii")
     return told.ljust(len(line)) if len(told) <= len(line) else b" " * len(line)
 

@@ -56,14 +56,14 @@ class Purged(Record):
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing of it, nor of a purge of it that was cut off."""
-        lists = (self.files, self.minutes, self.tasks, self.runs, self.calls, self.artifacts)
-        return not any((*lists, self.history, self.events, self.begun))
+        beside = ("conversation_id", "size_bytes", "left")
+        return not any(getattr(self, one) for one in self._fields if one not in beside)
 
     def count_history(self, folder: str) -> None:
         """Count the files in a folder that is about to be taken away."""
-        for within, _, names in os.walk(folder):
-            self.history += len(names)
-            self.size_bytes += sum(os.lstat(f"{within}/{name}").st_size for name in names)
+        for path in files_below(folder):
+            self.history += 1
+            self.size_bytes += os.lstat(path).st_size
 
 
 class Subject:
@@ -231,12 +231,11 @@ def _artifacts(workspace: Workspace, scope: Scope, sources: Iterable[str] | None
 
 def _sweep(workspace: Workspace, scope: Scope, doomed: list[str], done: Purged) -> None:
     """Take a scope out of everything that holds other things as well. Repeatable."""
-    for path in tasks_of(workspace):
-        if _is_of(path, scope):
-            remove(path, done.tasks, done)
-    for path in files.paths_in(workspace.runs):
-        if _is_of(path, scope):
-            remove(path, done.runs, done)
+    own = ((done.tasks, tasks_of(workspace)), (done.runs, files.paths_in(workspace.runs)))
+    for told, paths in own:
+        for path in paths:
+            if _is_of(path, scope):
+                remove(path, told, done)
     done.calls = forget_calls(workspace, scope)
     done.events = erase_events(workspace, scope)
     tally.forget(workspace, scope.owners)
@@ -318,9 +317,14 @@ def remove_torn(workspace: Workspace, marks: tuple[bytes, ...]) -> None:
 def walked(workspace: Workspace, apart: Container[str] = ()) -> Iterator[str]:
     """Yield every file of the workspace, those in some folders left out."""
     for top in dict.fromkeys((workspace.shared, workspace.minutes, workspace.agents)):
-        for within, inner, names in os.walk(top):
-            inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
-            yield from (f"{within}/{one}" for one in names)
+        yield from files_below(top, apart)
+
+
+def files_below(top: str, apart: Container[str] = ()) -> Iterator[str]:
+    """Yield every file below a folder, those in some folders left out."""
+    for within, inner, names in os.walk(top):
+        inner[:] = [one for one in inner if f"{within}/{one}" not in apart]
+        yield from (f"{within}/{one}" for one in names)
 
 
 def contains(path: str, marks: tuple[bytes, ...]) -> bool:

@@ -38,13 +38,14 @@ class _Wishes(Record):
     events: list[Event] = []
     refused: bool = False
 
+    def note(self, kind: str, **data: object) -> None:
+        self.events.append(Event(type=kind, data=data))
+
     def accept(self, field: str, old: object, new: object) -> None:
-        data = {"field": field, "from": old, "to": new}
-        self.events.append(Event(type="edit.accepted", data=data))
+        self.note("edit.accepted", **{"field": field, "from": old, "to": new})
 
     def refuse(self, field: str, value: object, reason: str) -> None:
-        data = {"field": field, "value": value, "reason": reason}
-        self.events.append(Event(type="edit.refused", data=data))
+        self.note("edit.refused", field=field, value=value, reason=reason)
         self.refused = True
 
     def take(self, step: ChannelStep) -> None:
@@ -105,12 +106,11 @@ def _wish(wishes: _Wishes, base: Page, theirs: Page, key: str) -> Any:
     """Return the value that a person gave a field, None when they left it alone."""
     old, new = (base.record or {}).get(key), (theirs.record or {}).get(key)
     was, said = base.lines.get(key), theirs.lines.get(key, base.lines.get(key))
-    if new != old:
-        if said not in (was, new):
-            data = {"field": key, "block": new, "line": said}
-            wishes.events.append(Event(type="edit.conflict", data=data))
-        return "" if new is None else new
-    return said if said != was else None
+    if new == old:
+        return said if said != was else None
+    if said not in (was, new):
+        wishes.note("edit.conflict", field=key, block=new, line=said)
+    return "" if new is None else new
 
 
 def _apply_topic(wishes: _Wishes, base: Page, theirs: Page) -> None:
@@ -180,25 +180,20 @@ def _changed_members(base: Page, theirs: Page) -> tuple[list[str], list[str]]:
     """Return the accounts that were taken out and those that were added, in lines or block."""
     gone: dict[str, None] = {}
     come: dict[str, None] = {}
-    for old, new in (
-        (
-            _accounts((base.record or {}).get("members")),
-            _accounts((theirs.record or {}).get("members")),
-        ),
-        (_lines_of(base), _lines_of(theirs)),
-    ):
-        if new is None or old is None:
-            continue
-        gone.update(dict.fromkeys(one for one in old if one not in new))
-        come.update(dict.fromkeys(one for one in new if one not in old))
+    for accounts_of in (_in_block, _in_lines):
+        old, new = accounts_of(base), accounts_of(theirs)
+        if old is not None and new is not None:
+            gone.update(dict.fromkeys(one for one in old if one not in new))
+            come.update(dict.fromkeys(one for one in new if one not in old))
     return list(gone), list(come)
 
 
-def _accounts(members: object) -> list[str] | None:
+def _in_block(page: Page) -> list[str] | None:
+    members = (page.record or {}).get("members")
     return list(members) if isinstance(members, dict) else None
 
 
-def _lines_of(page: Page) -> list[str] | None:
+def _in_lines(page: Page) -> list[str] | None:
     if "members" not in page.order:
         return None  # the whole section is gone: that says nothing of anybody
     return [key[2:] for key in page.order if key.startswith("m:")]

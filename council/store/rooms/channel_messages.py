@@ -19,10 +19,8 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
 from council.core.errors import InvalidStateError, ignoring
-from council.core.nesting import read_json
 from council.core.record import Record
 from council.core.rooms.channel_records import message_from_record
 from council.core.rooms.channels import Message
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOMEBODY = "somebody"
+_FIX = "put the message log back"
 DELETES = "deletes"
 MOST = 2**53
 NEWEST = 20
@@ -85,10 +84,10 @@ def read_tail(
     """
     with files.explaining("read", path):
         try:
-            descriptor = _opened(path)
+            descriptor = files.open_regular(path, hint=_FIX)
         except FileNotFoundError:
             return Tail()
-        try:
+        with files.closing(descriptor):
             near = _tail_of(descriptor, begun_at, count, after)
             if near is not None:
                 return near
@@ -97,8 +96,6 @@ def read_tail(
             return long_log.read(
                 descriptor, begun_at, count=count, after=after, note=note, keeps=keeps
             )
-        finally:
-            os.close(descriptor)
 
 
 def read_unseen(
@@ -135,14 +132,20 @@ def _tail_of(descriptor: int, begun_at: datetime, count: int, after: int) -> Tai
         reaches = after < 0 or 0 < first_known <= after + 1 <= last_id + 1
         enough = len(messages) >= count and reaches
         if start == 0 or (enough and first_known):
-            kept = [one for one in messages if one.id > after] if after >= 0 else []
-            shown = messages[-max(count, len(kept)) :] if count or kept else []
+            shown = wanted(messages, count, after)
             return Tail(
                 messages=shown, last_id=last_id, said_id=said_id, torn=torn, open_line=open_line
             )
         if span >= _NEAR_BYTES and count < MOST:
             return None
         span *= 4
+
+
+def wanted(messages: list[Message], count: int, after: int) -> list[Message]:
+    """Return the newest messages, `count` at least and all after a number; -1 asks for none."""
+    newer = sum(one.id > after for one in messages) if after >= 0 else 0
+    most = max(count, newer)
+    return messages[-most:] if most else []
 
 
 def _split(block: bytes) -> tuple[list[bytes], bytes, bool]:
@@ -172,8 +175,7 @@ def append(path: str, message: Message, tail: Tail) -> None:
     if tail.open_line:
         data = b"\n" + data
     flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK
-    descriptor = _regular(files.opened(path, flags), path)
-    try:
+    with files.closing(files.regular(files.opened(path, flags), path, _FIX)) as descriptor:
         before = os.fstat(descriptor).st_size - len(tail.torn)
         if tail.torn:
             os.ftruncate(descriptor, before)
@@ -186,22 +188,8 @@ def append(path: str, message: Message, tail: Tail) -> None:
             if isinstance(error, OSError):
                 error.filename = path
             raise
-    finally:
-        os.close(descriptor)
     if not before:
         files.sync_folder(os.path.dirname(path))
-
-
-def _opened(path: str) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return _regular(os.open(path, flags), path)
-
-
-def _regular(descriptor: int, path: str) -> int:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InvalidStateError(f"{path} is not a regular file", "put the message log back")
-    return descriptor
 
 
 # --- Lines: what each says, and how they are numbered
@@ -224,16 +212,7 @@ def is_torn(rest: bytes) -> bool:
     if b"\x00" in rest:
         return True
     ours = rest.startswith(_OURS) or _OURS.startswith(rest)
-    return ours and parsed(rest) is None
-
-
-def parsed(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that a line is, None for none."""
-    try:
-        value = read_json(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+    return ours and files.json_object(rest) is None
 
 
 def own_number(record: dict[str, Any], number: int) -> int:
@@ -255,7 +234,7 @@ def numbered(
     for line in lines:
         if not line.strip():
             continue
-        record = parsed(line)
+        record = files.json_object(line)
         own = own_number(record, number) if record is not None else 0
         if not own and not first:
             continue

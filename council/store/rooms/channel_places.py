@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from council.core.errors import NotFoundError
 from council.core.ids import checked_name, is_name
 from council.store import files
 from council.store.documents.journal import FILE
@@ -14,11 +15,6 @@ from council.store.paths import Workspace, resolve_inside
 
 SUFFIX = ".md"
 _PARTS = ("displaced", "conflicts")
-
-
-def channels_folder(workspace: Workspace) -> str:
-    """Return the folder of the state documents and message logs of all channels."""
-    return workspace.channels
 
 
 class ChannelPlaces:
@@ -31,7 +27,7 @@ class ChannelPlaces:
     def __init__(self, workspace: Workspace, channel_id: str) -> None:
         checked_name(channel_id, "channel id")
         self.strict = workspace.strict
-        self.public = channels_folder(workspace)
+        self.public = workspace.channels
         self.live = resolve_inside(self.public, channel_id + SUFFIX)
         self.messages = resolve_inside(self.public, f"{channel_id}.jsonl")
         self.signal = resolve_inside(self.public, f"{channel_id}.signal")
@@ -51,6 +47,13 @@ class ChannelPlaces:
 
 def channel_ids(workspace: Workspace) -> list[str]:
     """Return the ids of all channels that have a state document, sorted."""
-    names = files.names_in(channels_folder(workspace))
+    names = files.names_in(workspace.channels)
     ids = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
     return sorted(one for one in ids if is_name(one))
+
+
+def unknown_channel(channel_id: str) -> NotFoundError:
+    """Return the error of who names a channel that there is not."""
+    return NotFoundError(
+        f"no channel {channel_id!r}", "see: council channel list; council channel create"
+    )

@@ -29,7 +29,7 @@ from council.store.lock import DEFAULT_TIMEOUT_S
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
 from council.store.rooms.channel_messages import Tail
-from council.store.rooms.channel_places import ChannelPlaces
+from council.store.rooms.channel_places import ChannelPlaces, unknown_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ class ChannelSession(Document):
         now: The time of everything that is written.
         resolve: Tells of a name that a person added to the members who that is.
         rules: What may be chosen of the floor.
-        timeout_s: How long to wait for the lock.
     """
 
     channel: Channel
@@ -71,10 +70,9 @@ class ChannelSession(Document):
         now: datetime,
         resolve: Resolve,
         rules: FloorRules,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
         self.files = ChannelPlaces(workspace, channel_id)
-        super().__init__(workspace, self.files, channel_id, now, timeout_s)
+        super().__init__(workspace, self.files, channel_id, now, DEFAULT_TIMEOUT_S)
         self.channel_id = channel_id
         self.resolve = resolve
         self.rules = rules
@@ -133,16 +131,14 @@ class ChannelSession(Document):
 
     def find(self, key: str, author: str) -> Message | None:
         """Return the message that stands for `key`, None when it is not among the newest."""
-        found = log.read_tail(
-            self.files.messages,
-            self.channel.created_at,
-            count=_LOOKED_THROUGH,
-            note=self.files.counted,
-        )
-        for one in reversed(found.messages):
-            if one.extra.get("key") == key and one.author == author:
-                return one
-        return None
+        latest = reversed(self._end_of_log(_LOOKED_THROUGH).messages)
+        own = (one for one in latest if one.extra.get("key") == key and one.author == author)
+        return next(own, None)
+
+    def _end_of_log(self, count: int, after: int = -1) -> Tail:
+        """Return so many of the newest messages, and all after one; -1 asks for none."""
+        path, begun_at = self.files.messages, self.channel.created_at
+        return log.read_tail(path, begun_at, count=count, after=after, note=self.files.counted)
 
     def said_in(self, runs: Iterable[str], after: int) -> list[Message]:
         """Return what some runs said after a message, oldest first."""
@@ -152,13 +148,7 @@ class ChannelSession(Document):
     def messages_after(self, after: int) -> Iterator[Message]:
         """Yield what was said after a message, oldest first."""
         while True:
-            found = log.read_tail(
-                self.files.messages,
-                self.channel.created_at,
-                count=0,
-                after=after,
-                note=self.files.counted,
-            )
+            found = self._end_of_log(0, after)
             yield from (one for one in found.messages if one.id > after)
             if not found.more:
                 return
@@ -327,10 +317,7 @@ class ChannelSession(Document):
             ConflictError: It is a copy of another channel's.
         """
         if self.reading is None:
-            raise NotFoundError(
-                f"no channel {self.channel_id!r}",
-                "see: council channel list; council channel create",
-            )
+            raise unknown_channel(self.channel_id)
         data = self.reading.data
         page = channel_page.parse(decoded(data))
         if page.record is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.errors import ConflictError, NotFoundError
+from council.core.errors import ConflictError
 from council.core.record import Record
 from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import Channel
@@ -16,7 +16,7 @@ from council.store.conversations.naming import decoded
 from council.store.documents import journal, live
 from council.store.rooms import channel_messages as log
 from council.store.rooms import channel_page
-from council.store.rooms.channel_places import ChannelPlaces, channel_ids
+from council.store.rooms.channel_places import ChannelPlaces, channel_ids, unknown_channel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,10 +196,3 @@ class Channels:
 
                 refuse_network(self.workspace.control)
         return session
-
-
-def unknown_channel(channel_id: str) -> NotFoundError:
-    """Return the error of who names a channel that there is not."""
-    return NotFoundError(
-        f"no channel {channel_id!r}", "see: council channel list; council channel create"
-    )

@@ -60,11 +60,7 @@ def was_taken(workspace: Workspace, path: str, looks: list[int]) -> bool:
         note = read_json(standing.data) if standing is not None else None
     except (CouncilError, ValueError):
         return False
-    return note == [path, looks, os.path.lexists(workspace.identities)] or note == [
-        path,
-        looks,
-        False,
-    ]
+    return note in ([path, looks, os.path.lexists(workspace.identities)], [path, looks, False])
 
 
 def note_taken(workspace: Workspace, path: str, looks: list[int]) -> None:

@@ -20,7 +20,7 @@ from hashlib import sha256
 from council.core.errors import CouncilError
 from council.core.record import Record
 from council.core.times import parse_instant, render_instant
-from council.store import notes
+from council.store import files, notes
 from council.store.rooms import channel_messages as log
 
 TYPE_CHECKING = False
@@ -66,80 +66,72 @@ def read(
     """
     size = os.fstat(descriptor).st_size
     for start in _starts(descriptor, size, begun_at, after, note):
-        counting = _Counting(descriptor, start, size, count, after)
-        found = counting.tail()
+        found, mark = _counted(descriptor, start, size, count, after)
         enough = found.more or (len(found.messages) >= count and found.last_id >= after)
         if enough or not start.offset:
-            if keeps and note and counting.mark.offset - start.offset > _WORTH_A_NOTE_BYTES:
-                notes.write_text(note, _noted(descriptor, counting.mark))
+            if keeps and note and mark.offset - start.offset > _WORTH_A_NOTE_BYTES:
+                notes.write_text(note, _noted(descriptor, mark))
             return found
     raise AssertionError  # the last place is the beginning of the log
 
 
-class _Counting:
-    """One way through a log, from a place whose number is known."""
+def _counted(
+    descriptor: int, start: Start, size: int, count: int, after: int
+) -> tuple[log.Tail, Start]:
+    """Return what a log holds from a place whose number is known, and a place near its end."""
+    lines, rest, more, mark = _walked(descriptor, start, size, count, after)
+    last = rest[-1] if rest is not None else b""
+    torn = last if last and log.is_torn(last) else b""
+    if rest is not None and not torn:
+        lines.append(rest)
+    number, said, at, _ = lines[0] if lines else (start.number, start.said, start.at, b"")
+    messages, last_id, said_id, _ = log.numbered(
+        [line for *_, line in lines], at, whole=True, number=number, said_id=said
+    )
+    found = log.Tail(
+        messages=log.wanted(messages, count, after),
+        last_id=last_id,
+        said_id=said_id,
+        torn=torn,
+        open_line=bool(last) and not torn,
+        more=more,
+    )
+    return found, mark
 
-    def __init__(self, descriptor: int, start: Start, size: int, count: int, after: int) -> None:
-        self.mark = start
-        self._after = after
-        self._count = count
-        self._start = start
-        self._before: deque[_Line] = deque(maxlen=max(count, 1))
-        self._piece: list[_Line] = []
-        self._rest: _Line | None = None
-        self._more = self._walk(descriptor, size)
 
-    def tail(self) -> log.Tail:
-        """Return what was found."""
-        lines = [*self._before, *self._piece]
-        rest = self._rest[-1] if self._rest is not None else b""
-        torn = rest if rest and log.is_torn(rest) else b""
-        if self._rest is not None and not torn:
-            lines.append(self._rest)
-        start = self._start
-        number, said, at, _ = lines[0] if lines else (start.number, start.said, start.at, b"")
-        messages, last_id, said_id, _ = log.numbered(
-            [line for *_, line in lines], at, whole=True, number=number, said_id=said
-        )
-        kept = [one for one in messages if one.id > self._after] if self._after >= 0 else []
-        return log.Tail(
-            messages=messages[-max(self._count, len(kept)) :] if self._count or kept else [],
-            last_id=last_id,
-            said_id=said_id,
-            torn=torn,
-            open_line=bool(rest) and not torn,
-            more=self._more,
-        )
+def _walked(
+    descriptor: int, start: Start, size: int, count: int, after: int
+) -> tuple[list[_Line], _Line | None, bool, Start]:
+    """Count all lines, or until a piece is full.
 
-    def _walk(self, descriptor: int, size: int) -> bool:
-        """Count all lines, or until a piece is full; tell whether there are more."""
-        start, after = self._start, self._after
-        number, said, at = start.number, start.said, start.at
-        counted, room = 0, _PIECE_BYTES
-        marks = deque([start], maxlen=2)
-        for offset, line in _lines(descriptor, start.offset, size):
-            here = (number, said, at, line)
-            if offset < 0:
-                self._rest = here if line else None
-                break
-            if not line.strip():
-                continue
-            own, at = _facts(line, number, at) if _may_tell(line) else (0, at)
-            number, said = own or number + 1, own or said
-            if number <= after or after < 0:
-                self._before.append(here)
-            elif len(self._piece) < PIECE_LINES and room > 0:
-                self._piece.append(here)
-                room -= len(line)
-            else:
-                self.mark = marks[0]
-                return True
-            counted += 1
-            if counted % _MARK_EVERY == 0:
-                end = offset + len(line) + 1
-                marks.append(Start(offset=end, number=number, said=said, at=at))
-        self.mark = marks[0]
-        return False
+    Returns:
+        The lines that are of use, what has no end, whether there are more, and a place on the way.
+    """
+    number, said, at = start.number, start.said, start.at
+    counted, room = 0, _PIECE_BYTES
+    marks = deque([start], maxlen=2)
+    before: deque[_Line] = deque(maxlen=max(count, 1))
+    piece: list[_Line] = []
+    for offset, line in _lines(descriptor, start.offset, size):
+        here = (number, said, at, line)
+        if offset < 0:
+            return [*before, *piece], here if line else None, False, marks[0]
+        if not line.strip():
+            continue
+        own, at = _facts(line, number, at) if _may_tell(line) else (0, at)
+        number, said = own or number + 1, own or said
+        if number <= after or after < 0:
+            before.append(here)
+        elif len(piece) < PIECE_LINES and room > 0:
+            piece.append(here)
+            room -= len(line)
+        else:
+            break
+        counted += 1
+        if counted % _MARK_EVERY == 0:
+            end = offset + len(line) + 1
+            marks.append(Start(offset=end, number=number, said=said, at=at))
+    return [*before, *piece], None, True, marks[0]
 
 
 def _lines(descriptor: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
@@ -169,7 +161,7 @@ def _may_tell(line: bytes) -> bool:
 
 def _facts(line: bytes, number: int, at: datetime) -> tuple[int, datetime]:
     """Return the number that a line says of itself, 0 for none, and the time that holds with it."""
-    record = log.parsed(line) or {}
+    record = files.json_object(line) or {}
     return log.own_number(record, number), _time_of(record.get("at")) or at
 
 
@@ -208,7 +200,7 @@ def _sure_in(block: bytes, place: int, begun_at: datetime, after: int) -> Start 
         end = block.find(b"\n", hit)
         if end < 0:
             return None
-        own = log.own_number(log.parsed(block[begin:end]) or {}, 0)
+        own = log.own_number(files.json_object(block[begin:end]) or {}, 0)
         if own:
             early = after < 0 or own - 1 <= after
             found = Start(offset=place + begin, number=own - 1, said=0, at=begun_at)

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from council.core.bounds import ProtocolRules
 from council.core.protocol.liveness import expire, next_due, seen
-from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registry import EntryStatus
 from tests.core.registries import NOW, RULES, lines_of, team, told
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from council.core.bounds import ProtocolRules
 from council.core.protocol.liveness import expire
-from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registering import CONFLICT, REGISTERED, STANDS, Joining, join
 from council.core.protocol.registry import Registry
 from tests.core.registries import NOW, RULES, joined, lines_of, team, told

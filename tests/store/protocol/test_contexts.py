@@ -258,29 +258,6 @@ def test_a_document_that_takes_back_what_lies_elsewhere_is_broken(tmp_path: Path
         store.read("S1")
 
 
-@pytest.mark.req("OP-008")
-def test_an_operation_that_has_changed_a_context_changes_nothing_when_it_is_repeated(
-    tmp_path: Path,
-) -> None:
-    workspace = Workspace(str(tmp_path))
-    store = Contexts(workspace)
-    store.open(_first, NOW, op_id="op-1")
-    store.open(_first, NOW)
-    for _ in range(2):
-        store.edit("S2", lambda one: _told(one, "once"), NOW, op_id="op-2")
-        store.edit("S1", _closed, NOW, op_id="op-3")
-
-    assert [store.read(one).exchange.rev for one in ("S1", "S2")] == [2, 2]
-    assert _everything(workspace)["W1"] == ["once", "over"]
-    assert [store.done_by(one) for one in ("op-1", "op-2", "op-3", "op-4", "")] == [
-        "S1",
-        "S2",
-        "S1",
-        "",
-        "",
-    ]
-
-
 @pytest.mark.req("XC-001", "XC-013")
 def test_killed_while_a_context_of_version_1_is_closed_it_is_open_or_over_and_never_both(
     tmp_path: Path,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from council.core.bounds import ProtocolRules
 from council.core.errors import CouncilError, InvalidStateError, NewerVersionError
 from council.core.protocol.liveness import expire
-from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registering import Joining, join
 from council.core.protocol.registry import Registry
 from council.core.protocol.registry_records import registry_to_record
