@@ -20,9 +20,8 @@ from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
 from council.operations.heartbeat import launching
-from council.operations.heartbeat.beat import beat
+from council.operations.heartbeat.beat import ContextScan, beat
 from council.operations.heartbeat.gate import halt, note_failure, resume_all
-from council.operations.heartbeat.looks import ContextLook
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import contexts
@@ -77,8 +76,8 @@ class Queue(Hall):
 
     def look(self, *, contested: bool) -> list[str]:
         """Return the contexts that a heartbeat would serve."""
-        look = ContextLook(self.place, self.now, Report(now=self.now))
-        look.at_all(contested=contested)
+        look = ContextScan(self.place, self.now, Report(now=self.now))
+        look.each(contested=contested)
         return look.busy
 
     def let_go(self) -> list[str]:
