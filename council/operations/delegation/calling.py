@@ -31,7 +31,7 @@ from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
-from council.operations.heartbeat.launching import Launch, run_here
+from council.operations.heartbeat.queue import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs

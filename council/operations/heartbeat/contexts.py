@@ -25,8 +25,7 @@ from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
-from council.operations.heartbeat.launching import Settled
-from council.operations.heartbeat.queue import Owed, Served
+from council.operations.heartbeat.queue import Owed, Served, Settled
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (

@@ -27,8 +27,7 @@ from council.core.rooms.channels import Channel, ChannelStep, Message, account_o
 from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
 from council.drivers.runs import NO_ANSWER, Answer
-from council.operations.heartbeat.launching import Settled
-from council.operations.heartbeat.queue import Owed, Served
+from council.operations.heartbeat.queue import Owed, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import room_prompts, rooms
