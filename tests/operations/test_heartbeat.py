@@ -449,7 +449,7 @@ def test_heartbeat_leaves_no_descriptor_open(table: Table):
 
 
 def test_late_answer_that_comes_while_minutes_are_written_reaches_them(table: Table, monkeypatch):
-    from council.operations.conversations import archive as archiving
+    from council.operations.conversations import steer as archiving
 
     table.seat(BY_HAND, coordinator="maman").convene(phases=("collect", "synthesize"))
     task = f"{table.read().conversation_id}.1.blaise.1"

@@ -261,9 +261,9 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev
     if edited.state.finished_at is not None:
-        from council.operations.conversations import archive  # only at an end are there minutes
+        from council.operations.conversations.steer import close  # only an end has minutes
 
-        seen.archived = archive.archive(place, edited.state)
+        seen.archived = close(place, edited.state)
     return edited.state
 
 

@@ -8,8 +8,10 @@ spoke by `channel post` has said what it had to say, one that ended its turn by
 `turn end` has done so; neither is counted twice. Where no agent has the floor, what
 is printed is the summary that completes the discussion.
 
-Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-119, DG-123, DG-141 to DG-145, OP-014,
-XC-016, XC-109, `cli.md` section 5.
+An agent that answers by itself gets the same prompt in a file.
+
+Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-117, DG-119, DG-123, DG-141 to DG-145,
+OP-014, XC-010, XC-012, XC-016, XC-109, `cli.md` section 5, `trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
@@ -20,21 +22,28 @@ from datetime import datetime
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError
+from council.core.events import Event
 from council.core.reading_answers.cleaning import clean
 from council.core.reading_answers.contributions import is_pass
 from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
+from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
+from council.operations.conversations.prompts import boundary, render_prompt
 from council.operations.heartbeat.queue import Owed, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
-from council.operations.rooms import room_prompts, rooms
-from council.operations.rooms.authorship import prover
+from council.operations.rooms import rooms
+from council.operations.rooms.authorship import origins_of, prover
 from council.operations.rooms.discussing import checked_summary
+from council.store.agents import persona_of, prints_answer
+from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
+from council.store.keys import run_key
 from council.store.paths import resolve_inside
+from council.store.settings import language
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -122,7 +131,10 @@ class ServedRoom(Served):
         Raises:
             CouncilError: The prompt cannot be made or written.
         """
-        room_prompts.hand_over(self.place, self._channel, wake)
+        folder = self.place.paths.tasks(wake.agent)
+        make_folder(folder)
+        text = turn_prompt(self.place, self._channel, wake)
+        replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
 
     def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
         """Claim the run that has a place, hand over to who answers by hand, queue else.
@@ -158,7 +170,8 @@ class ServedRoom(Served):
         rooms.take_back(place, self._channel)
         for one in mine:
             if one.by_hand and one.wake.task not in self._channel.tasks:
-                room_prompts.withdraw(place, one.wake)  # the floor went on while we looked
+                # The floor went on while we looked.
+                remove(f"{place.paths.tasks(one.wake.agent)}/{one.wake.task}.md")
         return [one for one in started if not one.by_hand]
 
     def _ended_before(
@@ -177,7 +190,7 @@ class ServedRoom(Served):
 
     def prompt(self, one: Owed) -> str:
         """Return the prompt of the turn, or of the summary of an idle discussion."""
-        return room_prompts.turn_prompt(self.place, self._channel, one.wake)
+        return turn_prompt(self.place, self._channel, one.wake)
 
     def details(self, one: Owed) -> dict[str, Any]:  # noqa: ARG002
         """Return what names the turn, and the channel for commands of the run."""
@@ -236,6 +249,34 @@ class ServedRoom(Served):
         turn = tasks_of_turn(step.channel)
         failed_now = any(known.id == task and known.state is TaskState.F for known in turn)
         return self.again(reason, turn, is_owed=failed_now and not attempts_used_up(turn))
+
+
+def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
+    """Return the prompt of a turn in a room, or of the summary of an idle discussion.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+        CouncilError: The log cannot be read.
+    """
+    newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
+    origins = origins_of(place, channel.channel_id, newest)
+    seen = parts(channel, newest, wake.agent, wake.task, origins)
+    if seen["leftOut"]:
+        data = {"task": wake.task, "leftOut": seen["leftOut"]}
+        event = Event(type="prompt.shortened", agent=wake.agent, data=data)
+        append(place.paths, loose_records([event], channel.channel_id, place.now()))
+    persona = persona_of(place.root, place.settings, wake.agent)
+    return render_prompt(
+        "turn" if channel.speaker else "summary",
+        seen,
+        lang=language(place.settings, "", place.environ),
+        root=place.root,
+        checklist="",
+        persona=persona,
+        boundary=boundary(run_key(place.paths), seen, avoid=persona),
+        file=f"{place.paths.channels}/{channel.channel_id}.jsonl",
+        prints=prints_answer(place.root, place.settings, wake.agent),
+    )
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:

@@ -25,8 +25,7 @@ from council.core.rooms.channels import Channel, ChannelStep, Discussion, Messag
 from council.core.rooms.due import CallBack, pending
 from council.operations.rooms import rooms
 from council.operations.rooms.authorship import origins_of
-from council.operations.rooms.channels import channel_id_of, make_once
-from council.operations.rooms.members import members_of
+from council.operations.rooms.channels import channel_id_of, make_once, members_of
 from council.store import files
 from council.store.paths import resolve_inside
 

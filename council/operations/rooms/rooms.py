@@ -70,7 +70,7 @@ def channels(place: Place) -> Channels:
     """Return the channels of a workspace."""
 
     def resolve(name: str) -> Member:
-        from council.operations.rooms.members import member_of  # only where somebody joins
+        from council.operations.rooms.channels import member_of  # only where somebody joins
 
         return member_of(place, name, place.now())
 
@@ -143,7 +143,7 @@ def unknown(place: Place, channel_id: str) -> Channel:
     Raises:
         InvalidInputError: The id is no legal name.
     """
-    from council.operations.rooms.members import members_of
+    from council.operations.rooms.channels import members_of
 
     now = place.now()
     return Channel(

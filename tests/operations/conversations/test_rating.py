@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import NotFoundError, UsageError
-from council.operations.conversations.archive import archive
 from council.operations.conversations.metrics import rate
+from council.operations.conversations.steer import close
 from council.operations.place import Place
 from tests.core.debates import soft_debate
 
@@ -22,7 +22,7 @@ def place(workspace: Path) -> Place:
 def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
     debate = soft_debate()
     place.conversations.create(debate.state, now=debate.now)
-    path = archive(place, place.conversations.read("active"))
+    path = close(place, place.conversations.read("active"))
     assert rate(place, "active", 5, "ann").to_record() == {
         "path": path,
         "stars": 5,
