@@ -12,8 +12,8 @@ from datetime import datetime
 
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import sha256_hex
+from council.core.reading import Reader
 from council.core.record import Record
-from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,34 +47,19 @@ class Artifact(Record):
         return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
-_KNOWN = frozenset(
-    ("schemaVersion", "artifactId", "size", "contentType", "publisher", "traceId", "createdAt")
-)
-
-
-def artifact_of(record: dict[str, Any]) -> Artifact:
+def artifact_of(record: object) -> Artifact:
     """Return the artifact that metadata tell of.
 
     Raises:
-        ValueError, KeyError, TypeError, InvalidInputError: They do not have that form.
+        InvalidStateError: They do not have that form.
     """
-    size = record["size"]
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise ValueError("size")
-    texts = {name: record.get(name) or "" for name in ("contentType", "publisher", "traceId")}
-    if not is_artifact_id(record["artifactId"]) or not all(
-        isinstance(one, str) for one in texts.values()
-    ):
-        raise ValueError("artifactId")
-    return Artifact(
-        artifact_id=record["artifactId"],
-        size_bytes=size,
-        content_type=texts["contentType"] or DEFAULT_TYPE,
-        publisher=texts["publisher"],
-        trace=texts["traceId"],
-        created_at=parse_instant(record["createdAt"]),
-        extra={name: value for name, value in record.items() if name not in _KNOWN},
-    )
+    read = Reader(record, "metadata", nulls=True)
+    read.left.pop("schemaVersion", None)
+    artifact = read.make(Artifact)
+    if not is_artifact_id(artifact.artifact_id):
+        raise read.fail("artifactId", "the id of an artifact")
+    artifact.content_type = artifact.content_type or DEFAULT_TYPE
+    return artifact
 
 
 def artifact_id(digest: str) -> str:

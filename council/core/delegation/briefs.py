@@ -13,8 +13,8 @@ from datetime import datetime
 from council.core.delegation.artifacts import OVERSIZE_CHARS, checked_id
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import checked_name
+from council.core.reading import Reader
 from council.core.record import Record
-from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +24,6 @@ SCHEMA_VERSION = 1
 MAX_ITEMS = 50
 _TRACE_CHARS = 64
 _TRACE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-_KNOWN = frozenset(
-    (
-        *("schemaVersion", "traceId", "fromAgentId", "toAgentId", "createdAt"),
-        *("goal", "inputs", "constraints", "refs"),
-    )
-)
 
 
 class Brief(Record):
@@ -100,26 +94,12 @@ def file_name(brief: Brief, number: int = 1) -> str:
     return f"{brief.trace}-{brief.from_agent}-to-{brief.to_agent}{more}.json"
 
 
-def brief_of(record: dict[str, Any]) -> Brief:
+def brief_of(record: object) -> Brief:
     """Return the brief that a file holds.
 
     Raises:
-        ValueError, KeyError, TypeError, CouncilError: It does not have that form.
+        CouncilError: It does not have that form.
     """
-    lists = {name: record.get(name) or [] for name in ("inputs", "constraints", "refs")}
-    if not all(
-        isinstance(many, list) and all(isinstance(one, str) for one in many)
-        for many in lists.values()
-    ):
-        raise ValueError("a list of texts")
-    return checked_brief(
-        Brief(
-            trace=record["traceId"],
-            from_agent=record["fromAgentId"],
-            to_agent=record["toAgentId"],
-            goal=record["goal"],
-            created_at=parse_instant(record["createdAt"]),
-            extra={name: value for name, value in record.items() if name not in _KNOWN},
-            **lists,
-        )
-    )
+    read = Reader(record, "brief", nulls=True)
+    read.left.pop("schemaVersion", None)
+    return checked_brief(read.make(Brief))

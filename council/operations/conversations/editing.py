@@ -191,8 +191,17 @@ def sentences(events: list[dict[str, Any]]) -> list[str]:
         words = _SENTENCES.get(str(event["type"]))
         if words is not None:
             data = {key: _shown(value) for key, value in event.get("data", {}).items()}
-            told.append(words(str(event.get("agentId") or ""), data).strip())
+            wished = "taken out" if data.get("value") in (None, "nothing") else data["value"]
+            facts = _Facts(data, agent=str(event.get("agentId") or ""), wished=wished)
+            told.append(words.format_map(facts).strip())
     return told
+
+
+class _Facts(dict[str, str]):
+    """What a sentence may name; what an event does not hold is shown as None."""
+
+    def __missing__(self, _: str) -> str:
+        return "None"
 
 
 def _shown(value: object) -> str:
@@ -201,39 +210,24 @@ def _shown(value: object) -> str:
     return "nothing" if value in (None, "") else " ".join(str(value).split())
 
 
-def _wished(value: str | None) -> str:
-    return "taken out" if value in (None, "nothing") else str(value)
-
-
-_SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
-    "edit.accepted": lambda _, data: (
-        f"accepted: {data.get('field')}: {data.get('old')} → {data.get('new')}"
-    ),
-    "edit.refused": lambda _, data: (
-        f"refused: {data.get('field')} {_wished(data.get('value'))}: {data.get('reason')}"
-    ),
-    "edit.conflict": lambda _, data: (
-        f"two values: {data.get('field')} is {data.get('json')} in the state block and "
-        f"{data.get('line')} in its line; the block counts"
-    ),
-    "edit.reverted": lambda *_: (
-        "restored: the file was put back to an older text; to take it as it stands: council adopt"
-    ),
-    "file.restored": lambda *_: "restored: the file was missing",
-    "journal.behind": lambda *_: "taken up: a later revision than the journal knew",
-    "brief.restored": lambda *_: "restored: the brief; nobody changes it after the start",
-    "contribution.restored": lambda agent, data: (
-        f"restored: contribution {data.get('entry')} of {agent}, which was {data.get('reason')}"
-    ),
-    "block.restored": lambda _, data: f"restored: the state block ({data.get('reason')})",
-    "contribution.recorded": lambda agent, _: f"taken in: the contribution of {agent}",
-    "contribution.late": lambda agent, _: f"taken in as late: a text of {agent}",
-    "synthesis.written": lambda agent, _: f"taken in: the synthesis of {agent}",
-    "note.found": lambda agent, _: (
-        f"kept as a note: text in the section of {agent}, whose status did not change"
-    ),
-    "phase.changed": lambda _, data: f"the phase changed ({data.get('reason')})",
-    "round.changed": lambda _, data: f"round {data.get('tour')} began ({data.get('reason')})",
+_SENTENCES = {
+    "edit.accepted": "accepted: {field}: {old} → {new}",
+    "edit.refused": "refused: {field} {wished}: {reason}",
+    "edit.conflict": "two values: {field} is {json} in the state block and {line} in its line; "
+    "the block counts",
+    "edit.reverted": "restored: the file was put back to an older text; to take it as it stands: "
+    "council adopt",
+    "file.restored": "restored: the file was missing",
+    "journal.behind": "taken up: a later revision than the journal knew",
+    "brief.restored": "restored: the brief; nobody changes it after the start",
+    "contribution.restored": "restored: contribution {entry} of {agent}, which was {reason}",
+    "block.restored": "restored: the state block ({reason})",
+    "contribution.recorded": "taken in: the contribution of {agent}",
+    "contribution.late": "taken in as late: a text of {agent}",
+    "synthesis.written": "taken in: the synthesis of {agent}",
+    "note.found": "kept as a note: text in the section of {agent}, whose status did not change",
+    "phase.changed": "the phase changed ({reason})",
+    "round.changed": "round {tour} began ({reason})",
 }
 
 
@@ -281,12 +275,11 @@ def difference(
 
     known, revisions = history_of(place, name)
     told = {one.rev: f"revision {one.rev} ({one.at})" for one in revisions}
-    texts = [_plain(place.conversations.text_at(known, rev))]
-    texts.append(
-        _plain(
-            _live_text(place, name) if other is None else place.conversations.text_at(known, other)
-        )
-    )
+    found = [
+        _live_text(place, name) if one is None else place.conversations.text_at(known, one)
+        for one in (rev, other)
+    ]
+    texts = [text.removeprefix("\ufeff").replace("\r\n", "\n") for text in found]
     shown = texts if whole else [readable(text) for text in texts]
     names = [told[rev], LIVE if other is None else told[other]]
     lines = list(
@@ -299,10 +292,6 @@ def difference(
         lines=lines,
         hidden=not lines and texts[0] != texts[1],
     )
-
-
-def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _live_text(place: Place, name: str) -> str:
@@ -322,7 +311,7 @@ _STANDING = {
     "damaged": "the file was damaged; the next command restores it",
     "newer": "the file was written by a newer council; it is read and never written",
 }
-_LOOKS = 50
+_TRIES = 50
 _PAUSE_S = 0.02
 # What taking a file in brings and nobody has to worry about; anything else is a fault.
 _WELCOME = frozenset(
@@ -393,7 +382,7 @@ def _is_without_effect(view: View) -> bool:
 
 def _settled_view(place: Place, name: str) -> View:
     """Return the conversation as it stands when nobody is just about to show a change of it."""
-    for _ in range(_LOOKS):
+    for _ in range(_TRIES):
         view = place.conversations.page(name, place.now())
         if view.standing != "behind":
             break

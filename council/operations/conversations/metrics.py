@@ -43,29 +43,22 @@ _MIN_CHARS = 1
 _MAX_CHARS = 60
 
 
-class Bar(Record):
-    """One row of a plot: what it is, and how much."""
-
-    label: str
-    value: int
-
-
-def plotted(bars: Sequence[Bar], width: int) -> list[str]:
-    """Return one line for each bar: label, bar, value; none is longer than `width` allows.
+def plotted(bars: Sequence[tuple[str, int]], width: int) -> list[str]:
+    """Return one line for each (label, value), with a bar; none is longer than `width` allows.
 
     The longest bar takes what labels and values leave, at least one column;
     a value above 0 always shows.
 
-    >>> plotted([Bar(label="soft", value=4), Bar(label="none", value=1)], 11)
+    >>> plotted([("soft", 4), ("none", 1)], 11)
     ['soft ████ 4', 'none █ 1']
     """
     if not bars:
         return []
-    labels = max(len(bar.label) for bar in bars)
-    values = max(len(str(bar.value)) for bar in bars)
+    labels = max(len(label) for label, _ in bars)
+    values = max(len(str(value)) for _, value in bars)
     room = min(max(width - labels - values - 2, _MIN_CHARS), _MAX_CHARS)
-    most = max(bar.value for bar in bars)
-    return [f"{bar.label:<{labels}} {_bar(bar.value, most, room)}{bar.value}" for bar in bars]
+    most = max(value for _, value in bars)
+    return [f"{label:<{labels}} {_bar(value, most, room)}{value}" for label, value in bars]
 
 
 def _bar(value: int, most: int, room: int) -> str:
@@ -169,10 +162,9 @@ def _told(name: str, one: Figures, width: int) -> str:
     lines = [f"{name}: {one.complete} complete, {one.cancelled} cancelled"]
     lines += [f"  {label:<{longest}}  {value}" for label, value in facts]
     kinds = [kind for kind in (_AGREED, *VERDICTS, CANCELLED) if kind in one.consensus]
-    outcomes = [Bar(label=kind, value=one.consensus[kind]) for kind in kinds]
-    rounds = [Bar(label=str(number), value=times) for number, times in one.rounds.items()]
-    plots = [("outcomes", outcomes), ("rounds to consensus", rounds)]
-    for title, bars in plots:
+    outcomes = [(kind, one.consensus[kind]) for kind in kinds]
+    rounds = [(str(number), times) for number, times in one.rounds.items()]
+    for title, bars in (("outcomes", outcomes), ("rounds to consensus", rounds)):
         if bars:
             lines += ["", f"  {title}", *(f"  {line}" for line in plotted(bars, width - 2))]
     return "\n".join(lines)

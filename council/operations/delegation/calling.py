@@ -181,11 +181,7 @@ class _Calling:
 
     def _withdraw(self, refusal: Refusal) -> Answered:
         """Take a call that found no place out of the ledger again: it does not count."""
-
-        def change(ledger: Trace) -> None:
-            ledger.calls = [one for one in ledger.calls if one.number != self._call.number]
-
-        edit_trace(self._place.paths, self._chain.trace, change)
+        self._write(None)
         return self._reject(refusal)
 
     def _reject(self, refusal: Refusal) -> Answered:
@@ -203,7 +199,7 @@ class _Calling:
         prompt = self._prompt()
         charge(place, [counted_for])
         call.state, call.started_at = rules.RUNNING, place.now()
-        self._write()
+        self._write(call)
         handing_over.tell_of_start(place, trace, call)
         own = place.settings.timeout_of(agent.settings)
         wanted = Launch(
@@ -239,7 +235,7 @@ class _Calling:
         result = self._result(answer)
         call.tool_calls, call.ended_at = answer.tool_calls, place.now()
         call.state, call.result = result["status"], result
-        self._write()
+        self._write(call)
         if answer.too_many_tool_calls:
             most = call.limits[rules.TOOL_CALLS]
             said = f"{call.target} was ended at tool call {call.tool_calls} of at most {most}"
@@ -259,7 +255,7 @@ class _Calling:
         """
         place, call, agent, schema = self._place, self._call, self._agent, self._request.schema
 
-        def shown_path(path: str) -> str:
+        def within(path: str) -> str:
             return os.path.relpath(path, place.root)
 
         shown = "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
@@ -272,13 +268,10 @@ class _Calling:
             "caller": call.caller,
             "message": call.message,
             "refs": [
-                {
-                    "id": one,
-                    "path": os.path.relpath(artifacts.content_path(place.paths, one), place.root),
-                }
+                {"id": one, "path": within(artifacts.content_path(place.paths, one))}
                 for one in call.refs
             ],
-            "brief": os.path.relpath(f"{place.paths.briefs}/{call.brief}.json", place.root),
+            "brief": within(f"{place.paths.briefs}/{call.brief}.json"),
             "path": [*call.path, call.target],
             "depth": call.depth,
             "max_depth": call.limits[rules.DEPTH],
@@ -320,14 +313,13 @@ class _Calling:
         )
         return briefs.write(self._place.paths, brief).name
 
-    def _write(self) -> None:
-        """Let the ledger say how it stands with the call."""
-        call = self._call
+    def _write(self, call: Call | None) -> None:
+        """Let the ledger say how it stands with the call, or hold it no more."""
+        number = self._call.number
 
         def change(ledger: Trace) -> None:
-            ledger.calls = [
-                call.copy() if one.number == call.number else one for one in ledger.calls
-            ]
+            standing = [one if one.number != number else call for one in ledger.calls]
+            ledger.calls = [one.copy() for one in standing if one is not None]
 
         edit_trace(self._place.paths, self._chain.trace, change)
 

@@ -354,16 +354,9 @@ def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
     said = Utterance(**note["line"])
     receiver, session = said.receiver, str(note["session"])
     add_utterance(place.paths, receiver, session, said, since=int(note["since"]) if again else None)
-    letter = Letter(
-        id=said.id,
-        at=said.at,
-        sender=said.sender,
-        receiver=receiver,
-        text=said.text,
-        priority=said.priority,
-        trace=said.trace,
-        refs=tuple(said.refs),
-    )
+    common = ("id", "at", "sender", "receiver", "text", "priority", "trace")
+    facts = {name: getattr(said, name) for name in common}
+    letter = Letter(**facts, refs=tuple(said.refs))
     put_into(place.paths, receiver, [letter], since=int(note["inboxSince"]) if again else None)
     event = Event(
         type="agent.message",

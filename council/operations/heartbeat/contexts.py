@@ -202,15 +202,11 @@ class ServedContext(Served):
 
     # A claimed run, to what came of it.
 
-    def prompt(self, one: Owed) -> str:
-        """Return what the worker, or the orchestrator's agent, reads."""
-        due = self._dues[one.wake.task]
-        return task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent)
-
     def details(self, one: Owed) -> dict[str, Any]:
-        """Return what names the run, its variables, and the mark by which it may be ended."""
+        """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
+            "prompt": task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent),
             "phase": _phase_of(due),
             "tour": due.owed.number,
             "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
@@ -238,14 +234,19 @@ class ServedContext(Served):
 
 def _given_up(crew: Crew, found: UnderWay) -> Run | None:
     """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
-    store = contexts(crew.place)
     try:
-        exchange = store.read(found.owner).exchange
-        while exchange.successor:
-            exchange = store.read(exchange.successor).exchange
-    except CouncilError:  # who looks after that context reports it
+        return dropped(_latest(crew, found.owner)).get(found.task)
+    except CouncilError:  # the scan of that context reports it
         return None
-    return dropped(exchange).get(found.task)
+
+
+def _latest(crew: Crew, context: str) -> Exchange:
+    """Return the context in which one went on in the end, itself if it did not."""
+    store = contexts(crew.place)
+    exchange = store.read(context).exchange
+    while exchange.successor:
+        exchange = store.read(exchange.successor).exchange
+    return exchange
 
 
 def _phase_of(due: Due) -> str:
@@ -257,12 +258,9 @@ def _phase_of(due: Due) -> str:
 
 def _where_it_went_on(crew: Crew, due: Due) -> Due:
     """Return a run as it stands in the context in which that of its start went on, if it did."""
-    store = contexts(crew.place)
-    if not store.exists(due.context):
+    if not contexts(crew.place).exists(due.context):
         return due
-    exchange = store.read(due.context).exchange
-    while exchange.successor:
-        exchange = store.read(exchange.successor).exchange
+    exchange = _latest(crew, due.context)
     run = exchange.runs.get(due.owed.run)
     if exchange.context == due.context or run is None:
         return due

@@ -7,7 +7,6 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
 
 from council.core.bounds import NOT_STARTED
@@ -22,7 +21,7 @@ from council.core.conversations.conversation import (
 from council.core.conversations.owed import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.events import Event
 from council.core.reporting.trace_context import traceparent
 from council.drivers.runs import Answer
@@ -57,16 +56,6 @@ class ServedConversation(Served):
         self._report: Report
         self._state: Conversation
 
-    @property
-    def owner(self) -> str:
-        """The id of the conversation."""
-        return self._state.conversation_id
-
-    @property
-    def tour(self) -> int:
-        """The round."""
-        return self._state.tour
-
     def advance(self, report: Report) -> None:
         """Take the steps that are due, and archive the conversation when it has ended.
 
@@ -74,7 +63,10 @@ class ServedConversation(Served):
             CouncilError: It cannot be read or written.
         """
         self._report, self._seen.woken = report, []
-        self._state = _advance(self.place, self._seen, self.now)
+        self._take(_advance(self.place, self._seen, self.now))
+
+    def _take(self, state: Conversation) -> None:
+        self._state, self.owner, self.tour = state, state.conversation_id, state.tour
 
     def withdraw(self, report: Report) -> None:
         """Take it out of the report."""
@@ -99,7 +91,7 @@ class ServedConversation(Served):
         participant = self._state.participants.get(agent)
         return participant.last_action if participant is not None else None
 
-    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+    def goes_on_without_an_agent(self) -> bool:
         """Return true if the synthesis is handed on, or a turn skipped."""
         return self._state.phase == SYNTHESIZE or current_phase(self._state).skips
 
@@ -146,7 +138,7 @@ class ServedConversation(Served):
                 step = step.then(machine.advance(step.state, now))
             return step
 
-        self._state = place.conversations.edit(self.name, change, actor="heartbeat", now=now).state
+        self._take(place.conversations.edit(self.name, change, actor="heartbeat", now=now).state)
         if self._state.tour != state.tour:
             self._report.passed_over = True
         self._seen.woken = [one.wake.agent for one in started]
@@ -154,14 +146,11 @@ class ServedConversation(Served):
 
     # A claimed run, to its answer.
 
-    def prompt(self, one: Owed) -> str:
-        """Return the prompt of the round."""
-        return prompting.turn_prompt(self.place, self._state, one.agent.id)
-
     def details(self, one: Owed) -> dict[str, Any]:
-        """Return phase and round, and where the agent works."""
+        """Return the prompt of the round, phase and round, and where the agent works."""
         state = self._state
         return {
+            "prompt": prompting.turn_prompt(self.place, state, one.agent.id),
             "phase": state.phase,
             "tour": state.tour,
             "cwd": state.cwd,
@@ -225,7 +214,7 @@ class ServedConversation(Served):
         from council.core.plain_text import estimated_tokens
 
         tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
-        with suppress(NotFoundError):  # archived or cancelled meanwhile
+        with ignoring(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
                 lambda state: tasks.run_used(state, tokens, answer.usd),

@@ -116,24 +116,19 @@ class Served:
         place: The workspace.
         name: Its name, or the id of a channel or context.
         now: The time of the heartbeat.
+
+    Attributes:
+        owner: The id under which its runs are counted.
+        tour: The round, or the cycle, of which a run proves that it belongs to it.
     """
 
     def __init__(self, place: Place, name: str, now: datetime) -> None:
-        self.name = name
+        self.name = self.owner = name
         self.place = place
         self.now = now
+        self.tour = 0
 
     # What each of them says for itself.
-
-    @property
-    def owner(self) -> str:
-        """The id under which its runs are counted."""
-        return self.name
-
-    @property
-    def tour(self) -> int:
-        """The round, or the cycle, of which a run proves that it belongs to it."""
-        return 0
 
     def advance(self, report: Report) -> None:
         """Take the steps that are due; what is done is written down in the report.
@@ -159,7 +154,7 @@ class Served:
         """Return when an agent was last heard there, None where no account is kept of that."""
         return None
 
-    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+    def goes_on_without_an_agent(self) -> bool:
         """Return true if nothing waits there for an agent that rests."""
         return False
 
@@ -181,16 +176,12 @@ class Served:
         """
         raise NotImplementedError
 
-    def prompt(self, one: Owed) -> str:
-        """Return the prompt of a claimed run.
+    def details(self, one: Owed) -> dict[str, Any]:
+        """Return the fields of a launch in which the kinds differ, the prompt among them.
 
         Raises:
             CouncilError: A template of the workspace is broken, or the system refuses.
         """
-        raise NotImplementedError
-
-    def details(self, one: Owed) -> dict[str, Any]:
-        """Return the fields of a launch in which the kinds differ."""
         raise NotImplementedError
 
     def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
@@ -243,13 +234,13 @@ class Served:
         Returns:
             False when it could not be started: a failed attempt with its reason.
         """
-        prompt = ""
+        details: dict[str, Any] = {"prompt": ""}
 
         def settle(answer: Answer) -> Settled:
-            return self.settle(one, prompt, answer)
+            return self.settle(one, details["prompt"], answer)
 
         try:
-            prompt = self.prompt(one)
+            details = self.details(one)
         except CouncilError as error:  # a template of the workspace is broken
             slot.release()
             settle(failed(error.message))
@@ -259,10 +250,9 @@ class Served:
             owner=self.owner,
             name=self.name,
             task=one.wake.task,
-            prompt=prompt,
             token=self.token(one),
             slot=slot,
-            **self.details(one),
+            **details,
         )
         return launch(self.place, wanted, settle)
 
@@ -341,7 +331,7 @@ def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:
             agent = one.agent.id
             one.refusal = gate.admits(one.of.owner, agent, one.of.heard_at(agent))
             # The synthesis is handed on, a turn is skipped; another round waits for its deadline.
-            one.final = one.refusal.startswith(RESTS) and one.of.goes_on_without(agent)
+            one.final = one.refusal.startswith(RESTS) and one.of.goes_on_without_an_agent()
 
 
 def _claim_reporting(

@@ -71,11 +71,6 @@ class ServedRoom(Served):
         self._seen = seen
         self._channel: Channel
 
-    @property
-    def tour(self) -> int:
-        """The cycle."""
-        return self._channel.cycle
-
     def advance(self, report: Report) -> None:
         """Bring the room up to date, and do what the end of a discussion still owes.
 
@@ -85,7 +80,7 @@ class ServedRoom(Served):
         place, now = self.place, self.now
         self._seen.woken, self._seen.tended = [], False
         view = rooms.look(place, self.name, now)
-        self._channel = view.channel
+        self._channel, self.tour = view.channel, view.channel.cycle
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
@@ -100,7 +95,7 @@ class ServedRoom(Served):
 
     def _take(self, step: ChannelStep) -> None:
         self._seen.tended = self._seen.tended or step.channel.rev != self._seen.rev
-        self._channel = step.channel
+        self._channel, self.tour = step.channel, step.channel.cycle
 
     def _describe(self) -> None:
         seen, channel = self._seen, self._channel
@@ -121,7 +116,7 @@ class ServedRoom(Served):
         owed = rooms.pending_in(self.place, self._channel, self.now)
         return self.owed_to([one for one in owed if isinstance(one, Wake)])
 
-    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+    def goes_on_without_an_agent(self) -> bool:
         """Return true for a turn, which passes on; a summary waits."""
         return bool(self._channel.speaker)
 
@@ -188,13 +183,10 @@ class ServedRoom(Served):
 
     # A claimed run for the floor, to the end of the turn.
 
-    def prompt(self, one: Owed) -> str:
-        """Return the prompt of the turn, or of the summary of an idle discussion."""
-        return turn_prompt(self.place, self._channel, one.wake)
-
-    def details(self, one: Owed) -> dict[str, Any]:  # noqa: ARG002
-        """Return what names the turn, and the channel for commands of the run."""
+    def details(self, one: Owed) -> dict[str, Any]:
+        """Return the prompt, what names the turn, and the channel for commands of the run."""
         return {
+            "prompt": turn_prompt(self.place, self._channel, one.wake),
             "phase": PHASE,
             "tour": self._channel.cycle,
             "variables": {"COUNCIL_CHANNEL": self.name},

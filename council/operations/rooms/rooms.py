@@ -252,26 +252,26 @@ def change(
         with store.open(channel_id, now) as session:
             since = since or session.channel
             if not session.is_behind:
-                return _change(place, session, now, rule, actor, since)
+                return _change(place, session, rule, actor, since)
             # Very much was added at once. Whoever waits for the lock comes in between.
             with files.explaining("write", session.files.live):
-                step = _noticed(session, now)
+                step = _noticed(session)
                 session.commit(step.channel, page=session.page, events=step.events)
 
 
-def _noticed(session: ChannelSession, now: datetime) -> ChannelStep:
+def _noticed(session: ChannelSession) -> ChannelStep:
     """Return the channel once notice was taken of the messages that were read."""
     step = shortened(session.channel, session.newest, session.tail_of_log.said_id)
-    return step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
+    return _settled(session, step)
+
+
+def _settled(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+    settled = floor.settle(step.channel, session.messages, session.now, rules=session.rules)
+    return step.then(settled)
 
 
 def _change(
-    place: Place,
-    session: ChannelSession,
-    now: datetime,
-    rule: _Rule,
-    actor: str,
-    since: Channel,
+    place: Place, session: ChannelSession, rule: _Rule, actor: str, since: Channel
 ) -> ChannelStep:
     """Do what `change` says where notice can be taken of everything at once.
 
@@ -281,9 +281,7 @@ def _change(
     from council.store import files
 
     with files.explaining("write", session.files.live):
-        step = _noticed(session, now)
-        step = rule(session, step)
-        step = _follow_up(place, session, step, now)
+        step = _follow_up(place, session, rule(session, _noticed(session)))
         if step.channel != before:
             session.commit(step.channel, page=session.page, events=step.events, actor=actor)
         else:
@@ -322,10 +320,9 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
     folder = place.paths.tasks(about.initiator)
     holds = about.reminded_at is not None and about.completed_at is None
     kept = _reminder(channel) if holds else ""
-    try:
+    names: list[str] = []
+    with ignoring(OSError):
         names = os.listdir(folder)
-    except OSError:
-        return
     for name in names:
         if name.startswith(f"{channel.channel_id}.") and name.endswith(_IDLE) and name != kept:
             remove(f"{folder}/{name}")
@@ -336,13 +333,11 @@ def _reminder(channel: Channel) -> str:
     return f"{channel.channel_id}.{channel.cycle}{_IDLE}"
 
 
-def _follow_up(
-    place: Place, session: ChannelSession, step: ChannelStep, now: datetime
-) -> ChannelStep:
-    """Do what the room owes by itself: answers, guide, reminder; queue the run for a summary."""
+def _follow_up(place: Place, session: ChannelSession, step: ChannelStep) -> ChannelStep:
+    """Do what is due of the room itself: answers, guide, reminder; queue the run for a summary."""
+    now = session.now
     for _ in range(_MOST_ROUNDS):
-        step = step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
-        posted = False
+        step, posted = _settled(session, step), False
         for due in pending(step.channel, now):
             if isinstance(due, Reply | PostGuide):
                 session.post(_by_moderator(step.channel, due, now))
