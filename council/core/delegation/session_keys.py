@@ -8,7 +8,7 @@ Source: P8-012, P8-022, P8-058, A-97.
 
 from __future__ import annotations
 
-from council.core.delegation.briefs import checked_trace
+from council.core.delegation.artifacts import checked_trace
 from council.core.errors import InvalidInputError, RefusedError, UsageError
 from council.core.ids import is_uuid4, sha256_hex
 from council.core.reporting.trace_context import trace_of

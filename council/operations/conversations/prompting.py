@@ -81,22 +81,19 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
     except NotFoundError:
         if name:
             raise
+        wanted = wanted or "agent"
         spoken = language(place.settings, lang, place.environ)
-        state = sample(kind, wanted or "agent", place.now(), spoken)
-        return _rendered(place, state, wanted or "agent", lang, kind)
-    wanted = wanted or (owing(state) or tuple(state.participants))[0]
-    if is_under_way(state, kind):
-        return _rendered(place, state, wanted, lang, kind)
-    if phase_of(state, kind):
-        return _rendered(place, untouched(state, kind, wanted, place.now()), wanted, lang, kind)
-    return _rendered(place, sample(kind, wanted, place.now(), state.lang), wanted, lang, kind)
-
-
-def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: str) -> str:
-    """Return a prompt of a kind; who has nothing to do now is told so instead of being asked."""
-    seen = parts_of(state, agent, place.now())
+        state = sample(kind, wanted, place.now(), spoken)
+    else:
+        wanted = wanted or (owing(state) or tuple(state.participants))[0]
+        if not is_under_way(state, kind) and phase_of(state, kind):
+            state = untouched(state, kind, wanted, place.now())
+        elif not is_under_way(state, kind):
+            state = sample(kind, wanted, place.now(), state.lang)
+    seen = parts_of(state, wanted, place.now())
+    # One that has nothing to do now is told so instead of being asked.
     shown = kind if seen["mayAnswer"] else "turn"
-    return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
+    return _prompt(place, state, seen, wanted, lang, shown, keep=False)[0]
 
 
 _KEY_BYTES = 32

@@ -22,8 +22,7 @@ import time
 from datetime import timedelta
 
 from council.core.delegation import delegation as rules
-from council.core.delegation.artifacts import ids_in
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError, ignoring
 from council.drivers.runs import NO_ANSWER

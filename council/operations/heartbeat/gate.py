@@ -22,7 +22,7 @@ from datetime import datetime
 from council.core import bounds
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
@@ -165,14 +165,13 @@ def note_failure(
 
     What cannot be counted stops nobody. `trace` is "" for that of the conversation's id.
     """
-    now = place.now()
-    try:
-        lapse = edit_tally(
-            place.paths,
-            lambda tally: bounds.failure(
-                tally, agent, reason, now, place.settings.limits, conversation_id
-            ),
-        )
+    now, limits = place.now(), place.settings.limits
+
+    def failed(tally: Tally) -> Lapse | None:
+        return bounds.failure(tally, agent, reason, now, limits, conversation_id)
+
+    with ignoring(CouncilError):
+        lapse = edit_tally(place.paths, failed)
         if lapse is not None and lapse.until is not None:
             data = {
                 "until": render_instant(lapse.until),
@@ -181,23 +180,20 @@ def note_failure(
             }
             event = Event(type="agent.rested", agent=agent, data=data)
             append(place.paths, loose_records([event], conversation_id, now, trace))
-    except CouncilError:
-        return
 
 
 def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
     """Forget the failures of an agent that has answered; tell whether it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
-    try:
+    with ignoring(CouncilError):
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
         if lapse is None or not lapse.rests:
             return False
         event = Event(type="agent.recovered", agent=agent, data={"failures": lapse.failures})
         append(place.paths, loose_records([event], conversation_id, place.now(), trace))
-    except CouncilError:
-        return False
-    return True
+        return True
+    return False
 
 
 # --- Halting a workspace: no run is started anywhere until it is resumed

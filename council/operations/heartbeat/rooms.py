@@ -36,7 +36,6 @@ from council.operations.heartbeat.queue import Owed, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import origins_of, prover
 from council.operations.rooms.discussing import checked_summary
 from council.store.agents import persona_of, prints_answer
 from council.store.events import append, loose_records
@@ -224,7 +223,7 @@ class ServedRoom(Served):
             ended = floor.end(step.channel, agent, task, text, now, rules=rules)
             if ended.outcome == "awaiting-delivery" and not posted:
                 said = _message(step.channel, one, text, place.now())
-                session.post(said, prover(place, self.name))
+                session.post(said, rooms.prover(place, self.name))
             return step.then(ended)
 
         try:
@@ -251,7 +250,7 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         CouncilError: The log cannot be read.
     """
     newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
-    origins = origins_of(place, channel.channel_id, newest)
+    origins = rooms.origins_of(place, channel.channel_id, newest)
     seen = parts(channel, newest, wake.agent, wake.task, origins)
     if seen["leftOut"]:
         data = {"task": wake.task, "leftOut": seen["leftOut"]}

@@ -15,7 +15,6 @@ from council.core.rooms.channels import Channel, ChannelStep, Member, Message, M
 from council.core.rooms.identities import MODERATOR
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import check_shown, prover, report_refusal
 from council.store.agents import known_agents
 from council.store.rooms import identities
 
@@ -143,7 +142,7 @@ def post(
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         one = _author(place, step.channel, author)
         if one.agent:
-            check_shown(place, one.agent)
+            rooms.check_shown(place, one.agent)
             if is_pass(text):  # it would wake others
                 raise InvalidInputError(
                     f"{' '.join(text.split())} means that there is nothing to say, so it is not"
@@ -165,7 +164,7 @@ def post(
             extra={"key": wanted} if wanted else {},
         )
         proving = one.agent and is_shown_run(place, one.agent)
-        prove = prover(place, channel_id) if proving else None
+        prove = rooms.prover(place, channel_id) if proving else None
         said.append((session.post(message, prove), "posted"))
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))
 
@@ -174,7 +173,7 @@ def post(
     except CouncilError as error:
         if not said:
             if isinstance(error, RefusedError | InvalidInputError):
-                report_refusal(place, channel_id, author if is_name(author) else "", error)
+                rooms.report_refusal(place, channel_id, author if is_name(author) else "", error)
             raise
         # Others may have read it already, and who is told to post it again says it twice.
         channel = rooms.look(place, channel_id, now).channel

@@ -6,7 +6,7 @@ come or are out of time. Then follow the automatic answers, the guide and the
 reminder of a discussion, in the same revision. Waking a speaker is the matter
 of the heartbeat.
 
-Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007.
+Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007, XC-008, XC-014, `trust.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.owed import Wake
-from council.core.errors import ConflictError, CouncilError, ignoring
+from council.core.errors import ConflictError, CouncilError, RefusedError, ignoring
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import floor
@@ -30,11 +30,12 @@ from council.core.rooms.channels import (
 from council.core.rooms.cycles import shortened
 from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
+from council.operations.place import is_shown_run
 from council.store.rooms.channels import Channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from typing import Any, TypeVar
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from council.store.rooms.channel_session import ChannelSession
 
     _Found = TypeVar("_Found")
+    Prove = Callable[[Message], Message]
     _Rule = Callable[[ChannelSession, ChannelStep], ChannelStep]
 
 MODERATOR = "moderator"
@@ -384,3 +386,57 @@ def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
     files.make_folder(folder)
     files.replace(f"{folder}/{_reminder(channel)}", text.encode("utf-8", "replace"))
     return discussions.reminded(channel, now)
+
+
+# --- Who speaks: shown by the token of a run, or claimed; and what strict trust refuses
+
+
+def prover(place: Place, channel_id: str) -> Prove:
+    """Return what gives a word of a run the proof that it is of that run's agent."""
+    from council.core.rooms.channels import proved
+    from council.store.keys import run_key
+
+    key = run_key(place.paths)
+    return lambda message: proved(key, channel_id, message)
+
+
+def check_shown(place: Place, agent: str) -> None:
+    """Check that nothing has to be believed, where trust is strict.
+
+    Raises:
+        RefusedError: Nothing shows that it is `agent`.
+    """
+    if place.settings.trust == "strict" and not is_shown_run(place, agent):
+        raise RefusedError(
+            f"nothing shows that this is {agent}, and trust is strict",
+            'speak from the run that was started, or set trust = "open" in council.toml',
+        )
+
+
+def report_refusal(place: Place, channel_id: str, agent: str, error: CouncilError) -> None:
+    """Write the event of a refused word or turn; a disk that refuses that hides no refusal."""
+    from council.core.events import Event
+    from council.store.events import append, loose_records
+
+    data = {"name": channel_id, "code": error.code, "message": error.message}
+    event = Event(type="answer.refused", agent=agent, data=data)
+    with ignoring(CouncilError):
+        append(place.paths, loose_records([event], channel_id, place.now()))
+
+
+def origins_of(place: Place, channel_id: str, messages: Iterable[Message]) -> dict[int, str]:
+    """Return the origin of each message by its number; nothing is written.
+
+    Raises:
+        CouncilError: The key of the workspace cannot be read.
+    """
+    from council.core.rooms.channels import PROOF, origin_of
+    from council.store.keys import run_key
+
+    key: bytes | None = None
+    found: dict[int, str] = {}
+    for one in messages:
+        if key is None and PROOF in one.extra and os.path.lexists(place.paths.key):
+            key = run_key(place.paths)
+        found[one.id] = origin_of(key, channel_id, one)
+    return found

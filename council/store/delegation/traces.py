@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.delegation.briefs import checked_trace
+from council.core.delegation.artifacts import checked_trace
 from council.core.delegation.delegation import Trace
 from council.core.delegation.delegation_records import (
     SCHEMA_VERSION,
