@@ -73,10 +73,8 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
         return _at_work(place, agent, named) or Chain(trace=named, path=[agent])
     chain = _chain_of_run(place, agent)
     if isinstance(chain, Chain) and trace and named_trace(trace) != chain.trace:
-        return Refusal(
-            guard=CHAIN,
-            code="E13",
-            message=f"this run belongs to the trace {chain.trace} and cannot act in {trace}",
+        return _refused(
+            "E13", f"this run belongs to the trace {chain.trace} and cannot act in {trace}"
         )
     return chain
 
@@ -121,20 +119,18 @@ def _chain_of_task(place: Place, agent: str, task: str, context: str) -> Chain |
     return Chain(trace=exchange.trace_id, owner=context, depth=depth, path=[agent], in_run=True)
 
 
+def _refused(code: str, message: str) -> Refusal:
+    return Refusal(guard=CHAIN, code=code, message=message)
+
+
 def _over(task: str) -> Refusal:
-    return Refusal(
-        guard=CHAIN,
-        code="E15",
-        message=f"what this run was started for ({task[:80]}) is not under way any more",
-    )
+    said = f"what this run was started for ({task[:80]}) is not under way any more"
+    return _refused("E15", said)
 
 
 def _unknown_run(task: str) -> Refusal:
-    return Refusal(
-        guard=CHAIN,
-        code="E90",
-        message=f"nothing shows that this is the run {task[:80]}: its token does not fit",
-    )
+    said = f"nothing shows that this is the run {task[:80]}: its token does not fit"
+    return _refused("E90", said)
 
 
 def _trace_of_turn(place: Place, owner: str) -> str:

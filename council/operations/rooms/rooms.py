@@ -62,7 +62,6 @@ class Outlook(Record):
     """
 
     channel: Channel
-    messages: list[Message]
     newest: int
     owed: tuple[Owed, ...]
     due: bool
@@ -122,7 +121,6 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
     ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
     return Outlook(
         channel=step.channel,
-        messages=seen.messages,
         newest=seen.newest,
         owed=owed,
         due=not seen.settled or ours or step.channel != seen.channel,
