@@ -211,12 +211,8 @@ def agreed_limits(
         if name in allowed and is_looser(name, allowed[name], most):
             most = allowed[name]
         if is_looser(name, value, most):
-            return Refusal(
-                guard=LOOSER,
-                code="E17",
-                message=f"{name} = {value} is looser than {most}, and the target's policy.json"
-                " does not allow that",
-            )
+            said = f"{name} = {value} is looser than {most}, and the target's policy.json"
+            return Refusal(guard=LOOSER, code="E17", message=f"{said} does not allow that")
         limits[name] = value
     return limits
 
@@ -234,12 +230,8 @@ def refuse_cycle(path: list[str]) -> Refusal | None:
     target = path[-1]
     if target not in path[:-1]:
         return None
-    return Refusal(
-        guard=CYCLE,
-        code="E16",
-        message=f"a cycle: {shown_path(path)}; {target} itself waits for this answer",
-        path=path,
-    )
+    said = f"a cycle: {shown_path(path)}; {target} itself waits for this answer"
+    return Refusal(guard=CYCLE, code="E16", message=said, path=path)
 
 
 def refuse_depth(chain: Chain, target: str, limits: Mapping[str, int]) -> Refusal | None:
@@ -247,24 +239,16 @@ def refuse_depth(chain: Chain, target: str, limits: Mapping[str, int]) -> Refusa
     if chain.depth <= limits[DEPTH]:
         return None
     path = [*chain.path, target]
-    return Refusal(
-        guard=DEPTH,
-        code="E16",
-        message=f"depth {chain.depth} is over {DEPTH} = {limits[DEPTH]}: {shown_path(path)}",
-        path=path,
-    )
+    said = f"depth {chain.depth} is over {DEPTH} = {limits[DEPTH]}: {shown_path(path)}"
+    return Refusal(guard=DEPTH, code="E16", message=said, path=path)
 
 
 def refuse_calls(trace: Trace, limits: Mapping[str, int], path: list[str]) -> Refusal | None:
     """Refuse a call when the trace has had all of its calls (P8-054)."""
     if len(trace.calls) < limits[CALLS]:
         return None
-    return Refusal(
-        guard=CALLS,
-        code="E17",
-        message=f"the trace has had its {CALLS} = {limits[CALLS]} calls: {shown_path(path)}",
-        path=path,
-    )
+    said = f"the trace has had its {CALLS} = {limits[CALLS]} calls: {shown_path(path)}"
+    return Refusal(guard=CALLS, code="E17", message=said, path=path)
 
 
 def refuse_rate(
@@ -281,13 +265,9 @@ def refuse_rate(
         return None
     wait = RATE_WINDOW - (now - recent[-most]) if most else RATE_WINDOW
     wait_ms = max(1, int(wait.total_seconds() * 1000))
-    return Refusal(
-        guard=PAIR_RATE,
-        code="E31",
-        message=f"{sender} → {receiver} has had its {PAIR_RATE} = {most};"
-        f" wait {(wait_ms + 999) // 1000} s",
-        wait_ms=wait_ms,
-    )
+    wait_s = (wait_ms + 999) // 1000
+    said = f"{sender} → {receiver} has had its {PAIR_RATE} = {most}; wait {wait_s} s"
+    return Refusal(guard=PAIR_RATE, code="E31", message=said, wait_ms=wait_ms)
 
 
 def asked_before(
@@ -304,12 +284,9 @@ def asked_before(
 def refuse_repeat(earlier: Call, limits: Mapping[str, int], now: datetime) -> Refusal:
     """Refuse the task that somebody is working on at this moment (P8-057)."""
     left = timedelta(milliseconds=limits[DEDUPE]) - (now - earlier.at)
-    return Refusal(
-        guard=DEDUPE,
-        code="E31",
-        message=f"{earlier.target} is at work on the same task for {earlier.caller}",
-        wait_ms=max(1, int(left.total_seconds() * 1000)),
-    )
+    said = f"{earlier.target} is at work on the same task for {earlier.caller}"
+    wait_ms = max(1, int(left.total_seconds() * 1000))
+    return Refusal(guard=DEDUPE, code="E31", message=said, wait_ms=wait_ms)
 
 
 def still_matters(sent: Iterable[Sent], window_ms: int, now: datetime) -> list[Sent]:

@@ -62,22 +62,13 @@ class Policy(Record):
         if access.admits(caller):
             return None
         verb = "call" if what == CALL else "leave messages for"
-        return Refusal(
-            guard=POLICY,
-            code="E13",
-            message=f"the policy.json of {self.agent} does not let {caller} {verb} it",
-        )
+        said = f"the policy.json of {self.agent} does not let {caller} {verb} it"
+        return Refusal(guard=POLICY, code="E13", message=said)
 
 
 def new_policy() -> dict[str, Any]:
     """Return what the `policy.json` of a new agent says: everybody may, nothing is loosened."""
-    everybody = {"allow": [EVERYBODY], "deny": []}
-    return {
-        "schemaVersion": SCHEMA_VERSION,
-        CALL: dict(everybody),
-        MESSAGE: dict(everybody),
-        "limits": {},
-    }
+    return {"schemaVersion": SCHEMA_VERSION, **Policy(agent="").as_json("call message limits")}
 
 
 def policy_of(agent: str, record: object, where: str) -> Policy:

@@ -19,7 +19,6 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import sha256_hex
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
-from council.operations.conversations.kept_prompts import Note
 from council.store.agents import persona_of, prints_answer
 from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
@@ -66,7 +65,7 @@ def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> See
         place.conversations.require_adopted(name)
         return Seen(parts=parts_of(place.conversations.read(name), agent, place.now()), prompt="")
     note = _note_path(place, name, agent, lang)
-    kept = _shown_before(note, place.now().timestamp())
+    kept = kept_prompts.read_noted(note, place.now().timestamp()) if note else None
     return Seen(parts=None, prompt=_made(place, name, agent, lang, note) if kept is None else kept)
 
 
@@ -83,22 +82,8 @@ def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
         ends = None if state.finished_at is not None else state.timeout_at.timestamp()
         since, until = (ends, None) if seen["overdue"] else (None, ends)
         if again == note:
-            kept_prompts.write_note(
-                note, Note(file=os.path.basename(path), since=since, until=until)
-            )
+            kept_prompts.note(note, path, since, until)
     return prompt
-
-
-def _shown_before(note: str, now: float) -> str | None:
-    """Return the prompt that a note speaks of, None where there is none that holds now."""
-    noted = kept_prompts.read_note(note) if note else None
-    if noted is None:
-        return None
-    if noted.since is not None and now < noted.since:
-        return None
-    if noted.until is not None and now >= noted.until:
-        return None
-    return kept_prompts.read(f"{os.path.dirname(note)}/{noted.file}")
 
 
 def _note_path(place: Place, name: str, agent: str, lang: str) -> str:

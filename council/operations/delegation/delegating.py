@@ -218,12 +218,10 @@ def _refused_at_once(
 def _refused_by_hand(agent: Agent) -> Refusal | None:
     if agent.driver != "manual":
         return None
-    return Refusal(
-        guard="driver",
-        code="E30",
-        message=f"{agent.id} answers by hand and cannot be run; leave it a message: "
-        "council agent message",
+    said = (
+        f"{agent.id} answers by hand and cannot be run; leave it a message: council agent message"
     )
+    return Refusal(guard="driver", code="E30", message=said)
 
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
@@ -232,16 +230,12 @@ def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
 
     gate = Gate(place, place.now())
     if gate.halted:
-        said = (
-            place.host_guard or "the workspace is halted: no run is started (council resume --all)"
-        )
-        return Refusal(guard=rules.HALT, code="E30", message=said)
+        halted = "the workspace is halted: no run is started (council resume --all)"
+        return Refusal(guard=rules.HALT, code="E30", message=place.host_guard or halted)
     said = gate.refuses(chain.counted_for, agent)
-    if not said:
-        return None
     if said.startswith(RESTS):
         return Refusal(guard=rules.REST, code="E31", message=f"{agent}: {said}")
-    return Refusal(guard=rules.CAP, code="E17", message=said)
+    return Refusal(guard=rules.CAP, code="E17", message=said) if said else None
 
 
 def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
@@ -286,10 +280,9 @@ def _judged(
     kept = rules.still_matters(sent, limits[rules.DEDUPE], now)
     before = rules.asked_before(kept, asked.task_hash, limits, now)
     earlier = _call_of(place, ledger, before) if before is not None else None
-    if earlier is not None and earlier.is_under_way:
-        return kept, rules.refuse_repeat(earlier, limits, now)
     if earlier is not None:
-        return kept, earlier
+        under_way = earlier.is_under_way
+        return kept, rules.refuse_repeat(earlier, limits, now) if under_way else earlier
     refusal = rules.refuse_calls(ledger, limits, [*asked.path, asked.target])
     refusal = refusal or rules.refuse_rate(kept, asked.caller, asked.target, limits, now)
     if refusal is None:

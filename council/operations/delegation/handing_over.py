@@ -264,7 +264,11 @@ def _finish_call(place: Place, note: dict[str, Any]) -> None:
         return
     _clear_up(place, trace, call)
     if call.state == WAITING:
-        _tell_of_waiting(place, trace, call)
+        refusal = Refusal(guard=BUSY, code="E31", message="the caller ended while it waited")
+        data = {**refusal.to_record(), "depth": call.depth}
+        event = event_of("guard.rejected", call.caller, call, data)
+        event_id = f"{call_task(trace, call.number, call.target)}:start:refused"
+        write_event(place, event, event_id, trace, call.owner, place.now())
         return
     tell_of_start(place, trace, call, since=note.get("since", 0))
     tell_of_end(place, trace, call, since=note.get("since", 0))
@@ -278,14 +282,6 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
     log = place.paths.run_file(task, "log")
     if call.state == LOST and os.path.lexists(log):
         add_to_log(log, f"outcome: {_LOST['error']['message']}\n")
-
-
-def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:
-    refusal = Refusal(guard=BUSY, code="E31", message="the caller ended while it waited")
-    data = {**refusal.to_record(), "depth": call.depth}
-    event = event_of("guard.rejected", call.caller, call, data)
-    event_id = f"{call_task(trace, call.number, call.target)}:start:refused"
-    write_event(place, event, event_id, trace, call.owner, place.now())
 
 
 def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
