@@ -68,12 +68,8 @@ def checked_session(key: str, *, for_call: bool) -> str:
     """
     if "/" in key or "\\" in key or key.startswith("."):
         raise RefusedError(f"{key[:80]!r} is a path and no session key", "give a bare key")
-    if (
-        not key
-        or len(key) > SESSION_MAX_CHARS
-        or key[0] not in _SESSION_START
-        or set(key) - _SESSION_LETTERS
-    ):
+    is_odd = key[:1] not in _SESSION_START or set(key) - _SESSION_LETTERS
+    if is_odd or len(key) > SESSION_MAX_CHARS:
         raise InvalidInputError(
             f"not a session key: {key[:80]!r}",
             f"use letters, digits and : - _ . @ +, up to {SESSION_MAX_CHARS}",

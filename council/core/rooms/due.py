@@ -316,12 +316,9 @@ def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
 def _is_due(channel: Channel, due: Wake) -> bool:
     """Return true if a run that was due some time ago still is: nothing has happened since."""
     known = channel.tasks.get(due.task)
-    return (
-        due.agent == asked(channel)
-        and channel.delivery is None
-        and channel.began_at is None
-        and (known is None or known.state is TaskState.N)
-    )
+    if channel.delivery is not None or channel.began_at is not None:
+        return False
+    return due.agent == asked(channel) and (known is None or known.state is TaskState.N)
 
 
 def _add_task(work: Transaction, due: Wake, state: TaskState, driver: str) -> Task:

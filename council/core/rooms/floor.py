@@ -489,11 +489,7 @@ def is_delivered(channel: Channel, messages: Sequence[Message]) -> bool:
     """Return true if the text that a channel waits for is among messages, oldest first."""
     waiting = channel.delivery
     return waiting is not None and has_arrived(
-        waiting.tail,
-        messages,
-        anchor=waiting.anchor,
-        author=waiting.account,
-        agent=waiting.agent,
+        waiting.tail, messages, anchor=waiting.anchor, author=waiting.account, agent=waiting.agent
     )
 
 

@@ -246,9 +246,8 @@ def _seen_by(
 ) -> list[dict[str, str]] | None:
     if not faults:
         return faults
-    from council.core.conversations.anonymity import (
-        faults_seen_by,  # only where something is missing
-    )
+    # Only where something is missing.
+    from council.core.conversations.anonymity import faults_seen_by
 
     return faults_seen_by(state, agent, faults)
 

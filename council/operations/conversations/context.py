@@ -51,22 +51,20 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         NotFoundError: No such conversation is open; says where the minutes are if it is over.
     """
     try:
-        return _seen(place, name, agent, lang, parts=parts)
+        if parts:
+            from council.core.conversations.sight import parts as parts_of
+
+            place.conversations.require_adopted(name)
+            state = place.conversations.read(name)
+            return Seen(parts=parts_of(state, agent, place.now()), prompt="")
+        note = _note_path(place, name, agent, lang)
+        kept = kept_prompts.read_noted(note, place.now().timestamp()) if note else None
+        made = _made(place, name, agent, lang, note) if kept is None else kept
+        return Seen(parts=None, prompt=made)
     except NotFoundError as error:
         from council.operations.conversations.recalling import explained
 
         raise explained(place, name, error) from None
-
-
-def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> Seen:
-    if parts:
-        from council.core.conversations.sight import parts as parts_of
-
-        place.conversations.require_adopted(name)
-        return Seen(parts=parts_of(place.conversations.read(name), agent, place.now()), prompt="")
-    note = _note_path(place, name, agent, lang)
-    kept = kept_prompts.read_noted(note, place.now().timestamp()) if note else None
-    return Seen(parts=None, prompt=_made(place, name, agent, lang, note) if kept is None else kept)
 
 
 def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:

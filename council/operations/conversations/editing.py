@@ -99,11 +99,8 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
     except CouncilError as error:
         if saved == text:
             raise
-        said = (
-            f"{name} ended while you edited it"
-            if isinstance(error, NotFoundError)
-            else error.message
-        )
+        ended = isinstance(error, NotFoundError)
+        said = f"{name} ended while you edited it" if ended else error.message
         kept_in = _put_aside(place, name, conversation_id, copy, saved)
         raise ConflictError(said, f"what you saved is kept in {kept_in}") from error
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)

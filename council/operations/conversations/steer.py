@@ -216,11 +216,7 @@ def close(place: Place, state: Conversation) -> str:
 
 def extend(place: Place, name: str, by: timedelta) -> Steered:
     """Move the deadline of the phase under way."""
-
-    def change(state: Conversation, now: datetime) -> Step:
-        return steering.extend(state, by, now)
-
-    return _steer(place, name, change)
+    return _steer(place, name, lambda state, now: steering.extend(state, by, now))
 
 
 def restore(place: Place, name: str, rev: int) -> Steered:

@@ -218,10 +218,8 @@ def _refused_at_once(
 def _refused_by_hand(agent: Agent) -> Refusal | None:
     if agent.driver != "manual":
         return None
-    said = (
-        f"{agent.id} answers by hand and cannot be run; leave it a message: council agent message"
-    )
-    return Refusal(guard="driver", code="E30", message=said)
+    said = f"{agent.id} answers by hand and cannot be run; leave it a message"
+    return Refusal(guard="driver", code="E30", message=f"{said}: council agent message")
 
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:

@@ -401,9 +401,6 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
         False when it could not be started: a failed attempt, settled with its reason.
     """
 
-    def work() -> None:
-        _supervise(place, wanted, settle)
-
     def not_started(error: OSError) -> None:
         settle(failed(f"cannot start a run: {error.strerror or error}"))
 
@@ -413,7 +410,7 @@ def launch(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]) ->
 
     try:
         detach(
-            work,
+            lambda: _supervise(place, wanted, settle),
             log_file=place.paths.failure_log,
             keep=wanted.slot.descriptors,
             otherwise=not_started_later,

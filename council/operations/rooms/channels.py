@@ -276,11 +276,8 @@ def poster_of(place: Place, name: str, now: datetime) -> Member:
 
 
 def _check_account(name: str) -> None:
-    if (
-        not name
-        or len(name) > _ACCOUNT_MAX_CHARS
-        or any(not one.isprintable() or one == " " for one in name)
-    ):
+    is_odd = any(not one.isprintable() or one == " " for one in name)
+    if is_odd or not 0 < len(name) <= _ACCOUNT_MAX_CHARS:
         raise InvalidInputError(
             f"not an account: {name[:60]!r}", "give an agent id or an account without spaces"
         )

@@ -75,11 +75,8 @@ def end(
         if ended.outcome in _ENDINGS:
             rooms.check_shown(place, agent)
         step = step.then(ended)
-        if (
-            post
-            and step.outcome == "awaiting-delivery"
-            and not floor.is_delivered(step.channel, session.messages)
-        ):
+        is_awaited = post and step.outcome == "awaiting-delivery"
+        if is_awaited and not floor.is_delivered(step.channel, session.messages):
             account = account_of(step.channel, agent)
             said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
             session.post(
