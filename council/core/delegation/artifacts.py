@@ -81,12 +81,10 @@ def id_of_bytes(data: bytes) -> str:
 
 def is_artifact_id(text: object) -> bool:
     """Tell whether `text` is `art_` and 64 lower-case hex digits."""
-    return (
-        isinstance(text, str)
-        and text.startswith(PREFIX)
-        and len(text) == len(PREFIX) + _DIGEST_CHARS
-        and not set(text[len(PREFIX) :]) - _HEX
-    )
+    if not isinstance(text, str) or not text.startswith(PREFIX):
+        return False
+    digits = text[len(PREFIX) :]
+    return len(digits) == _DIGEST_CHARS and not set(digits) - _HEX
 
 
 def checked_id(text: str) -> str:

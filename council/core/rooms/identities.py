@@ -148,11 +148,8 @@ def account_in(value: object) -> str:
 
 def is_account(text: str) -> bool:
     """Tell whether `text` can be an account: printable, without blanks or commas."""
-    return (
-        0 < len(text) <= _MAX_CHARS
-        and text.isprintable()
-        and not any(letter.isspace() or letter == "," for letter in text)
-    )
+    is_cut = any(letter.isspace() or letter == "," for letter in text)
+    return 0 < len(text) <= _MAX_CHARS and text.isprintable() and not is_cut
 
 
 def _is_title(text: str) -> bool:

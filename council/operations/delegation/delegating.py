@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 
 from council.core.delegation import delegation as rules
-from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
-from council.core.delegation.policies import CALL, MESSAGE
+from council.core.delegation.delegation import CALL, MESSAGE, Call, Chain, Refusal, Sent, Trace
 from council.core.delegation.session_keys import task_hash
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.agents import Agent
-    from council.core.delegation.policies import Policy
+    from council.core.delegation.delegation import Policy
     from council.store.delegation.traces import Note
 
 _SENT_NAME_BYTES = 8

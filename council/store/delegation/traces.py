@@ -17,9 +17,9 @@ import json
 import os
 
 from council.core.delegation.artifacts import checked_trace
-from council.core.delegation.delegation import Trace
-from council.core.delegation.delegation_records import (
+from council.core.delegation.delegation import (
     SCHEMA_VERSION,
+    Trace,
     sent_from_record,
     sent_to_record,
     trace_from_record,
