@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.delegation.delegation import checked_trace
 from council.core.errors import InvalidInputError, RefusedError
 from council.core.ids import checked_name, sha256_hex
 from council.core.reading import Reader
@@ -32,8 +33,6 @@ TEXT_TYPE = "text/plain; charset=utf-8"
 _DIGEST_CHARS = 64
 _HEX = frozenset("0123456789abcdef")
 MAX_ITEMS = 50
-_TRACE_CHARS = 64
-_TRACE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
 class Artifact(Record):
@@ -197,23 +196,6 @@ def checked_brief(brief: Brief) -> Brief:
                 "publish it as an artifact and refer to it",
             )
     return brief.copy(refs=list(dict.fromkeys(checked_id(one) for one in brief.refs)))
-
-
-def checked_trace(trace: str) -> str:
-    """Return a trace id that may be part of the name of a file.
-
-    Raises:
-        RefusedError: It is a path.
-        InvalidInputError: It is no trace id.
-    """
-    if "/" in trace or "\\" in trace or trace.startswith("."):
-        raise RefusedError(f"{trace[:80]!r} is a path and no trace id", "give a bare id")
-    if not 0 < len(trace) <= _TRACE_CHARS or set(trace) - _TRACE or trace[0] in "-_":
-        raise InvalidInputError(
-            f"not a trace id: {trace[:80]!r}",
-            f"use letters, digits, - and _, up to {_TRACE_CHARS}",
-        )
-    return trace
 
 
 def file_name(brief: Brief, number: int = 1) -> str:

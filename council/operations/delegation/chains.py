@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
-from council.core.delegation.session_keys import named_trace
+from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal, named_trace
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
 from council.core.reporting.trace_context import trace_around, trace_of

@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 
 from council.core.delegation import delegation as rules
-from council.core.delegation.delegation import CALL, MESSAGE, Call, Chain, Refusal, Sent, Trace
-from council.core.delegation.session_keys import task_hash
+from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
 from council.operations.delegation import handing_over
@@ -22,9 +21,13 @@ from council.operations.delegation.handing_over import Answered, Request, answer
 from council.operations.place import Place
 from council.store.delegation.policies import read_policy
 from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
-from council.store.delegation.transcripts import CALL as CALL_LINE
-from council.store.delegation.transcripts import MESSAGE as MESSAGE_LINE
-from council.store.delegation.transcripts import Utterance, holds_utterance, transcript_size
+from council.store.delegation.transcripts import (
+    CALL,
+    MESSAGE,
+    Utterance,
+    holds_utterance,
+    transcript_size,
+)
 from council.store.protocol.inboxes import inbox_size
 
 TYPE_CHECKING = False
@@ -56,13 +59,13 @@ def message(place: Place, request: Request) -> Answered:
         return reject(place, None, request, chain)
     request = handing_over.addressed(place, chain, request)
     sender = chain.path[-1]
-    refusal = _policy(place, chain, request).refuses(MESSAGE, sender)
+    refusal = _policy(place, chain, request).refuses(rules.MESSAGE, sender)
     if refusal is not None:
         return reject(place, chain, request, refusal)
     session = handing_over.session_of(request, chain.trace, for_call=False)
     refs = handing_over.checked_refs(place, request.refs)
     limits = rules.base_limits(place.settings.limits, chain)
-    wanted = task_hash(request.receiver, request.message, refs, session)
+    wanted = rules.task_hash(request.receiver, request.message, refs, session)
     text, refs = handing_over.compact(place, request.message, refs, sender, chain.trace)
     operation = place.operation(sender, request.receiver, session, chain.trace, text)
     drawn = operation.id or os.urandom(_SENT_NAME_BYTES).hex()
@@ -75,7 +78,7 @@ def message(place: Place, request: Request) -> Answered:
     said = Utterance(
         id=f"message:{drawn}",
         at=render_instant(place.now()),
-        kind=MESSAGE_LINE,
+        kind=MESSAGE,
         trace=chain.trace,
         sender=sender,
         receiver=request.receiver,
@@ -100,7 +103,7 @@ def _leave(place: Place, chain: Chain, said: Utterance, facts: dict[str, Any]) -
     """Deliver a message; a note says how, until it is done."""
     session = str(facts["session"])
     record = {
-        "kind": MESSAGE_LINE,
+        "kind": MESSAGE,
         "since": transcript_size(place.paths, said.receiver, session),
         "inboxSince": inbox_size(place.paths, said.receiver),
         "owner": chain.owner,
@@ -165,7 +168,7 @@ def call(place: Place, request: Request) -> Answered:
     request = handing_over.addressed(place, chain, request)
     session = handing_over.session_of(request, chain.trace, for_call=True)
     refs = handing_over.checked_refs(place, request.refs)
-    wanted = task_hash(request.receiver, request.message, refs, session)
+    wanted = rules.task_hash(request.receiver, request.message, refs, session)
     agent = agent_of(place.root, place.settings, request.receiver)
     policy = _policy(place, chain, request)
     limits = rules.agreed_limits(
@@ -206,7 +209,7 @@ def _refused_at_once(
 ) -> Refusal | None:
     """Return why a call may not be made, as far as that needs no ledger."""
     return (
-        policy.refuses(CALL, chain.path[-1])
+        policy.refuses(rules.CALL, chain.path[-1])
         or rules.refuse_cycle([*chain.path, agent.id])
         or rules.refuse_depth(chain, agent.id, limits)
         or _refused_by_hand(agent)
@@ -250,7 +253,7 @@ def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
         if found is not None:
             return found
         record = {
-            "kind": CALL_LINE,
+            "kind": CALL,
             "trace": trace,
             "number": asked.number,
             "taskHash": asked.task_hash,

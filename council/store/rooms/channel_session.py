@@ -337,7 +337,6 @@ class ChannelSession(Document):
             raise NotFoundError(
                 f"{self.places.live} holds no channel", "remove it, or put its state block back"
             )
-
         channel = channel_from_record(page.record)
         if channel.channel_id != self.channel_id:
             raise ConflictError(

@@ -20,18 +20,16 @@ from council.core.delegation.delegation import (
     Refusal,
     Sent,
     Trace,
+    checked_session,
+    inbox_session,
+    named_trace,
     new_policy,
     policy_of,
     sent_from_record,
     sent_to_record,
+    task_hash,
     trace_from_record,
     trace_to_record,
-)
-from council.core.delegation.session_keys import (
-    checked_session,
-    inbox_session,
-    named_trace,
-    task_hash,
     workflow_session,
 )
 from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
