@@ -81,11 +81,7 @@ def stamps(root: str, *languages: str) -> list[list[object]]:
     files.append(os.path.join(REFERENCES, "COUNCIL.md"))
     folders = [one for language in languages for one in template_folders(root, language)[:-1]]
     files += [os.path.join(one, name) for one in dict.fromkeys(folders) for name in _listed(one)]
-    return [[made()[0]], *_stamps_of(files)]
-
-
-def _stamps_of(files: list[str]) -> list[list[object]]:
-    found: list[list[object]] = []
+    found: list[list[object]] = [[made()[0]]]
     for path in files:
         try:
             facts = os.stat(path)

@@ -39,6 +39,8 @@ from council.operations.conversations.kept_prompts import (
     workspace_reference,
 )
 from council.store.files import content_of
+from council.store.keys import run_key
+from council.store.settings import language as spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from jinja2.sandbox import SandboxedEnvironment
+
+    from council.operations.place import Place
 
     Filters = dict[str, Callable[..., Any]]
     Rendering = Callable[..., Iterator[str]]
@@ -68,25 +72,20 @@ def prompt_kind(parts: dict[str, Any]) -> str:
     return "vote" if parts.get("form") == "vote" else "turn"
 
 
-def boundary(
-    key: bytes,
-    parts: dict[str, Any],
-    *,
-    avoid: str = "",
-    record: bytes | None = None,
-    digest: str = "",
-) -> str:
+def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
     The same parts give the same mark. One that stands in the parts or in
     `avoid` (what else goes into the prompt), by whatever chance, is not used.
-    `record` is what `_record_of` made of the parts, and `digest` its digest, where
-    the caller needs them, too.
     """
-    record = _record_of(parts) if record is None else record
+    record = _record_of(parts)
+    return _drawn(key, record, sha256_hex(record), avoid)
+
+
+def _drawn(key: bytes, record: bytes, digest: str, avoid: str) -> str:
     # All that is digested has one length, and nobody sees the whole digest: what `hmac` guards
     # against cannot happen, and it loads a library.
-    drawn_from = sha256_hex(key) + (digest or sha256_hex(record))
+    drawn_from = sha256_hex(key) + digest
     attempt, mark = 0, ""
     while not mark or mark.encode() in record or mark in avoid:
         mark = sha256_hex(f"{drawn_from}{attempt:08x}".encode("ascii"))[:16]
@@ -146,6 +145,27 @@ def render_prompt(
         raise
     except Exception as error:  # a template is a program of the user: anything may come out of it
         raise _broken_template(error, kind, is_own=is_own) from error
+
+
+def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
+    """Render a prompt that is not kept, in the language of the workspace, with a mark of its own.
+
+    `how` may give the `file` and say that the agent `prints`, as for `render_prompt`.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+        CouncilError: The key of the workspace cannot be read.
+    """
+    return render_prompt(
+        kind,
+        parts,
+        lang=spoken(place.settings, "", place.environ),
+        root=place.root,
+        checklist="",
+        persona=persona,
+        boundary=boundary(run_key(place.paths), parts, avoid=persona),
+        **how,
+    )
 
 
 def _environment(root: str, language: str) -> SandboxedEnvironment:
@@ -231,7 +251,7 @@ def cached_prompt(
     """
     record = _record_of(parts)
     digest = sha256_hex(record)
-    mark = boundary(key, parts, avoid=persona, record=record, digest=digest)
+    mark = _drawn(key, record, digest, persona)
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, prints, stamps]
     name = sha256_hex(_written([digest, *inputs]))

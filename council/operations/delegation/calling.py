@@ -26,7 +26,7 @@ from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError, ignoring
 from council.drivers.runs import NO_ANSWER
-from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
@@ -36,8 +36,6 @@ from council.store import files
 from council.store.delegation import artifacts, briefs
 from council.store.delegation.line import Mark, begin_wait, stand_in_line
 from council.store.delegation.traces import edit_trace
-from council.store.keys import run_key
-from council.store.settings import language
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
@@ -282,15 +280,7 @@ class _Calling:
             "wrong": wrong,
             "number": call.number,
         }
-        return render_prompt(
-            "call",
-            parts,
-            lang=language(place.settings, "", place.environ),
-            root=place.root,
-            checklist="",
-            persona=agent.persona,
-            boundary=boundary(run_key(place.paths), parts, avoid=agent.persona),
-        )
+        return plain_prompt(place, "call", parts, agent.persona)
 
     def _hand_over(self) -> str:
         """Write the brief of the hand-off; return its name (P8-041)."""

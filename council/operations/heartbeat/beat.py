@@ -445,9 +445,8 @@ class ConversationScan(Scan):
 
         def holds(gate: Gate, wake: Wake) -> bool:
             after, agent = step.state, wake.agent
-            heard_at = (
-                after.participants[agent].last_action if agent in after.participants else None
-            )
+            heard = after.participants.get(agent)
+            heard_at = heard.last_action if heard is not None else None
             tasks = owed.tasks_of(after, agent)
             return gate.holds(after.conversation_id, wake, after.tasks, tasks, heard_at)
 
@@ -545,7 +544,7 @@ class ContextScan:
         from council.operations.heartbeat.contexts import ServedContext
 
         lookout, tried = self._lookout, set[tuple[str, str]]()
-        return [ServedContext(lookout, name, self._now, tried) for name in self.busy]
+        return [ServedContext(lookout, name, tried) for name in self.busy]
 
     def again(self) -> None:
         """Report what was found and done, and note what is idle now."""

@@ -44,7 +44,6 @@ from council.store.slots import Slot, UnderWay, mark_path, under_way
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
     from typing import Any
 
     from council.core.protocol.exchange import Again, Run
@@ -64,18 +63,11 @@ class ServedContext(Served):
     Args:
         lookout: What looked at it; what is done is added to what it saw.
         name: The id of the context.
-        now: The time of the heartbeat.
         tried: Agents whose runs were to make room in this heartbeat already; it is added to.
     """
 
-    def __init__(
-        self,
-        lookout: Lookout,
-        name: str,
-        now: datetime,
-        tried: set[tuple[str, str]],
-    ) -> None:
-        super().__init__(lookout.crew.place, name, now)
+    def __init__(self, lookout: Lookout, name: str, tried: set[tuple[str, str]]) -> None:
+        super().__init__(lookout.crew.place, name, lookout.crew.now)
         self._lookout = lookout
         self._crew = lookout.crew
         self._tried = tried

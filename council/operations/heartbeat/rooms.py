@@ -31,7 +31,7 @@ from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
-from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.conversations.prompts import plain_prompt
 from council.operations.heartbeat.queue import Owed, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
@@ -40,9 +40,7 @@ from council.operations.rooms.discussing import checked_summary
 from council.store.agents import persona_of, prints_answer
 from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
-from council.store.keys import run_key
 from council.store.paths import resolve_inside
-from council.store.settings import language
 from council.store.slots import Slot
 
 TYPE_CHECKING = False
@@ -257,17 +255,10 @@ def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
         event = Event(type="prompt.shortened", agent=wake.agent, data=data)
         append(place.paths, loose_records([event], channel.channel_id, place.now()))
     persona = persona_of(place.root, place.settings, wake.agent)
-    return render_prompt(
-        "turn" if channel.speaker else "summary",
-        seen,
-        lang=language(place.settings, "", place.environ),
-        root=place.root,
-        checklist="",
-        persona=persona,
-        boundary=boundary(run_key(place.paths), seen, avoid=persona),
-        file=f"{place.paths.channels}/{channel.channel_id}.jsonl",
-        prints=prints_answer(place.root, place.settings, wake.agent),
-    )
+    file = f"{place.paths.channels}/{channel.channel_id}.jsonl"
+    prints = prints_answer(place.root, place.settings, wake.agent)
+    kind = "turn" if channel.speaker else "summary"
+    return plain_prompt(place, kind, seen, persona, file=file, prints=prints)
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
