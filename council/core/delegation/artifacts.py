@@ -79,7 +79,7 @@ def id_of_bytes(data: bytes) -> str:
 
 
 def is_artifact_id(text: object) -> bool:
-    """Tell whether `text` is `art_` and 64 lower-case hex digits."""
+    """Return true if `text` is `art_` and 64 lower-case hex digits."""
     if not isinstance(text, str) or not text.startswith(PREFIX):
         return False
     digits = text[len(PREFIX) :]

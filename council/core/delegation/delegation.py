@@ -213,7 +213,7 @@ class Sent(Record):
 
 
 def is_looser(name: str, value: int, than: int) -> bool:
-    """Tell whether a limit lets more pass than another of its name."""
+    """Return true if a limit lets more pass than another of its name."""
     return value < than if name == DEDUPE else value > than
 
 
@@ -438,7 +438,7 @@ class Access(Record):
     deny: list[str] = []
 
     def admits(self, agent: str) -> bool:
-        """Tell whether an agent may."""
+        """Return true if an agent may."""
         if agent in self.deny or EVERYBODY in self.deny:
             return False
         return agent in self.allow or EVERYBODY in self.allow

@@ -81,7 +81,7 @@ class Binding(Record):
         return any(name in self.wants for name in names)
 
     def matches(self, facts: Facts) -> bool:
-        """Tell whether all that the rule names holds."""
+        """Return true if all that the rule names holds."""
         return all(set(facts.of(name)) & set(values) for name, values in self.wants.items())
 
     def to_text(self) -> str:

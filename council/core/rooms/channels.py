@@ -330,17 +330,17 @@ def account_of(channel: Channel, agent: str) -> str:
 
 
 def is_asleep(channel: Channel) -> bool:
-    """Tell whether turns are taken here and nobody has the floor (DG-096)."""
+    """Return true if turns are taken here and nobody has the floor (DG-096)."""
     return channel.state in TAKES_TURNS and not channel.speaker
 
 
 def is_awaited(channel: Channel) -> bool:
-    """Tell whether a room is at work: somebody has the floor and something to answer."""
+    """Return true if a room is at work: somebody has the floor and something to answer."""
     return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)
 
 
 def is_concluded(channel: Channel) -> bool:
-    """Tell whether this is a discussion that was completed."""
+    """Return true if this is a discussion that was completed."""
     return channel.discussion is not None and channel.discussion.completed_at is not None
 
 

@@ -103,7 +103,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
             kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),
         ]
     except CouncilError:
-        return ""  # whoever reads the conversation says what is wrong
+        return ""  # the one that reads the conversation says what is wrong
     text = json.dumps(made_from, ensure_ascii=True)
     folder = place.paths.conversation_folder(conversation_id)
     return f"{folder}/prompts/{sha256_hex(text.encode('ascii'))}.note"

@@ -368,7 +368,7 @@ def check(place: Place, name: str) -> Checked:
 
 
 def _is_without_effect(view: View) -> bool:
-    """Tell whether somebody changed, beyond line ends, what is only a rendering of the state."""
+    """Return true if somebody changed, beyond line ends, what is only a rendering of the state."""
     return (
         view.standing == "edited"
         and not view.events

@@ -1,7 +1,7 @@
 """Prompts that were made once and are kept, each under the digest of what it was made of.
 
 A note beside them says for which revision of the file a prompt holds, so that
-whoever asks again before anything has changed gets it without a look at the
+an agent that asks again before anything has changed gets it without a look at the
 conversation. Prompts and notes are only ever shortcuts: one that is missing
 or torn is made anew, and the oldest are forgotten.
 
@@ -49,7 +49,7 @@ def built_in(language: str) -> str:
 
 
 def has_own_templates(root: str, language: str) -> bool:
-    """Tell whether people wrote templates into the workspace that concern this language."""
+    """Return true if people wrote templates into the workspace that concern this language."""
     folders = template_folders(root, language)[:-1]
     return any(name.endswith(".j2") for folder in folders for name in _listed(folder))
 

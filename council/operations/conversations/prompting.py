@@ -63,7 +63,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         place: The workspace.
         kind: `turn`, `vote` or `synthesis`.
         name: The conversation, "" for the only open one.
-        agent: Who would get it, "" for whoever is owed one now.
+        agent: Who would get it, "" for the one whose turn it is.
         lang: The language, "" for the conversation's.
 
     Raises:
@@ -243,7 +243,7 @@ def phase_of(state: Conversation, kind: str) -> str:
 
 
 def is_under_way(state: Conversation, kind: str) -> bool:
-    """Tell whether the phase under way is one in which a prompt of this kind is given."""
+    """Return true if the phase under way is one in which a prompt of this kind is given."""
     wanted = phase_of(state.copy(phases=(state.phase,)), kind)
     return bool(wanted) and state.finished_at is None
 

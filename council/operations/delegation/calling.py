@@ -371,7 +371,7 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
 
 
 def _pass_on(place: Place) -> None:
-    """Let whoever waits for the place that is free now be served at once."""
+    """Let one that waits for the place that is free now be served at once."""
     from council.operations.conversations.answer import wake_next
 
     kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")

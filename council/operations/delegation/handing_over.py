@@ -208,7 +208,7 @@ def finish_all(place: Place) -> list[CouncilError]:
     """Finish whatever was left behind in the workspace; return what could not be.
 
     It costs one look into an empty folder where nothing was. What cannot be
-    finished now is left to whoever comes next, and stops nobody.
+    finished now is left to the next process, and stops nobody.
     """
     troubles: list[CouncilError] = []
     for note in notes_left_behind(place.paths):

@@ -256,7 +256,7 @@ def _serve(place: Place, busy: list[Served], now: datetime, report: Report) -> b
 
 
 def _without_archived(place: Place, report: Report) -> Report:
-    """Take out what was archived by somebody else between two looks: no fault of anybody."""
+    """Take out what was archived by another process between two scans: no fault of anybody."""
     gone = {
         name
         for name, error in report.errors

@@ -1,4 +1,4 @@
-"""A context as a heartbeat serves it: the runs that it owes are claimed, made and taken in.
+"""A context as a heartbeat serves it: the runs that are due in it are claimed, made and taken in.
 
 Called by `queue`, under the heartbeat's lock. A run for which there is no
 place ends a run of the same agent that is in its way, if it may. A worker of
@@ -25,7 +25,7 @@ from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
-from council.operations.heartbeat.queue import Owed, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
@@ -58,7 +58,7 @@ _URGENT = "P0"
 
 
 class ServedContext(Served):
-    """One context that owes runs; its name is the id.
+    """One context in which runs are due; its name is the id.
 
     Args:
         lookout: What looked at it; what is done is added to what it saw.
@@ -75,7 +75,7 @@ class ServedContext(Served):
         self._dues: dict[str, Due]
 
     def advance(self, report: Report) -> None:
-        """Read which runs are owed now: what needs none was worked off before.
+        """Read which runs are due now: what needs none was worked off before.
 
         Raises:
             CouncilError: It cannot be read.
@@ -87,23 +87,23 @@ class ServedContext(Served):
         """Take it out of the report."""
         self._lookout.seen.pop(self.name, None)
 
-    def owed(self) -> list[Owed]:
+    def due_runs(self) -> list[DueRun]:
         """Return the runs that want a place."""
         found = []
         for due in self._dues.values():
             if due.agent is not None and not due.by_hand:
                 run = due.owed
                 wake = Wake(agent=run.worker, task=run.run, attempt=run.number, due_at=run.due_at)
-                found.append(Owed(of=self, wake=wake, agent=due.agent, priority=run.priority))
+                found.append(DueRun(of=self, wake=wake, agent=due.agent, priority=run.priority))
         return found
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim what has a place or needs none, write down what waits or is refused.
 
         What goes wrong with one run stops no other.
         """
         wanted = {one.wake.task: one for one in mine}
-        claimed: list[Owed] = []
+        claimed: list[DueRun] = []
         for run, due in self._dues.items():
             one = wanted.get(run)
             try:
@@ -113,21 +113,21 @@ class ServedContext(Served):
                 self._report.errors.append((self.name, error))
         return claimed
 
-    def _claims(self, due: Due, owed: Owed | None, *, has_place: bool) -> bool:
+    def _claims(self, due: Due, wanted: DueRun | None, *, has_place: bool) -> bool:
         """Write down what becomes of one run; return true if it was claimed and has a place."""
         crew = self._crew
-        if owed is None and not is_halted(crew.place):
+        if wanted is None and not is_halted(crew.place):
             self._started(due)
             return False
-        if owed is not None and owed.refusal:
+        if wanted is not None and wanted.refusal:
             refused = self._changed(
                 due,
                 lambda tx: exchange_runs.run_refused(
                     tx,
                     due.owed,
-                    owed.refusal,
+                    wanted.refusal,
                     driver=due.driver,
-                    elsewhere=owed.refusal.startswith(RESTS),
+                    elsewhere=wanted.refusal.startswith(RESTS),
                 ),
             )
             self._report.passed_over = self._report.passed_over or refused == "refused"
@@ -135,10 +135,10 @@ class ServedContext(Served):
         if has_place:
             if self._started(due):
                 return True
-            self._report.passed_over = True  # it is owed no more, and its place is free
+            self._report.passed_over = True  # it is due no more, and its place is free
             return False
-        if owed is not None and not owed.halted:
-            tried = (owed.agent.id, due.owed.priority)
+        if wanted is not None and not wanted.halted:
+            tried = (wanted.agent.id, due.owed.priority)
             if tried not in self._tried:  # once for all that wait with the same right to it
                 self._tried.add(tried)
                 self._interrupt(due)
@@ -152,7 +152,7 @@ class ServedContext(Served):
         return change(self._crew, due.context, rule).step.outcome
 
     def _started(self, due: Due) -> bool:
-        """Claim a run; a person gets what there is to read. False: it is owed no more."""
+        """Claim a run; a person gets what there is to read. False: it is due no more."""
         crew, agent = self._crew, due.agent
         if agent is not None and agent.driver == MANUAL:
             hand_over(crew, due, agent)
@@ -194,7 +194,7 @@ class ServedContext(Served):
 
     # A claimed run, to what came of it.
 
-    def details(self, one: Owed) -> dict[str, Any]:
+    def details(self, one: DueRun) -> dict[str, Any]:
         """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
@@ -206,7 +206,7 @@ class ServedContext(Served):
             "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """Write down what came back of a run."""
         place = self.place
         crew = Crew(place, place.now())
@@ -263,7 +263,7 @@ def _where_it_went_on(crew: Crew, due: Due) -> Due:
 
 
 def _again(exchange: Exchange) -> list[Again]:
-    """Return the attempts that are owed from some instant on."""
+    """Return the attempts that are due from some instant on."""
     found = [hop.again for task in exchange.tasks.values() for hop in task.hops]
     return [one for one in found if one is not None and exchange.is_open]
 

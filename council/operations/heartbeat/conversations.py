@@ -28,7 +28,7 @@ from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
-from council.operations.heartbeat.queue import Owed, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.store.agents import is_woken
@@ -72,19 +72,19 @@ class ServedConversation(Served):
         """Take it out of the report."""
         report.conversations.remove(self._seen)
 
-    def owed(self) -> list[Owed]:
-        """Return the runs that are owed now.
+    def due_runs(self) -> list[DueRun]:
+        """Return the runs that are due now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
         """
         room = _running(self._state)
-        owed: list[Owed] = []
-        for one in self.owed_to(_wakes(self.place, self._state, self.now)):
+        found: list[DueRun] = []
+        for one in self.due_for(_wakes(self.place, self._state, self.now)):
             if one.by_hand or not _reached(self._state, room):
                 room += not one.by_hand
-                owed.append(one)
-        return owed
+                found.append(one)
+        return found
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""
@@ -105,7 +105,7 @@ class ServedConversation(Served):
         claimed = tasks.task_started(self._state, wake, driver="manual", now=now, ends_at=None)
         prompting.hand_over(place, claimed.state, wake)
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim the wakes that have a place, hand over those by hand, queue the rest.
 
         What is put down for people and agents to read is put down before the
@@ -121,7 +121,7 @@ class ServedConversation(Served):
         for notice in notices:
             prompting.write_notice(place, state, notice)
         prompting.take_back(place, state, before=state.tour)
-        started: list[Owed] = []
+        started: list[DueRun] = []
 
         def change(state: Conversation) -> Step:
             started.clear()
@@ -146,7 +146,7 @@ class ServedConversation(Served):
 
     # A claimed run, to its answer.
 
-    def details(self, one: Owed) -> dict[str, Any]:
+    def details(self, one: DueRun) -> dict[str, Any]:
         """Return the prompt of the round, phase and round, and where the agent works."""
         state = self._state
         return {
@@ -158,7 +158,7 @@ class ServedConversation(Served):
             "traceparent": traceparent(state.trace, one.wake.task),
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""
         place, agent, name = self.place, one.agent.id, self.name
         self._count_usage(prompt, answer)
@@ -201,8 +201,8 @@ class ServedConversation(Served):
         failure = "" if answer.ok else reason
         if task is not None and task.state is TaskState.F:
             failure = task.reason
-        is_owed = agent in owed.owing(after) and not owed.attempts_used_up(after, agent)
-        return self.again(failure, owed.tasks_of(after, agent), is_owed=is_owed)
+        is_due = agent in owed.owing(after) and not owed.attempts_used_up(after, agent)
+        return self.again(failure, owed.tasks_of(after, agent), is_due=is_due)
 
     def _count_usage(self, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.

@@ -1,6 +1,6 @@
 """Whether a run may be started now: the halt, the caps, agents that rest; halting and resuming.
 
-A heartbeat asks it as soon as somebody is owed a start, and not before: an
+A heartbeat asks it as soon as a start is due, and not before: an
 idle one reads none of it. A halt lets those who are due wait as if all places
 were taken, so that no deadline passes by it. A cap or a rest refuses the run,
 and the phase goes on by its deadline.
@@ -45,7 +45,7 @@ _MANY_COUNCILS = 200
 
 
 class Gate:
-    """The bounds of a workspace as they stand at one look; they hold for runs of every kind.
+    """The bounds of a workspace as they stand at one scan; they hold for runs of every kind.
 
     Attributes:
         halted: Whether nothing at all is started: the workspace is halted, or the host says so.
@@ -86,7 +86,7 @@ class Gate:
         mine: list[Task],
         heard_at: datetime | None = None,
     ) -> bool:
-        """Return true if a start that is owed is kept back, and that is written down already.
+        """Return true if a start that is due is kept back, and that is written down already.
 
         Args:
             owner: The id of what it is for.
@@ -104,7 +104,7 @@ class Gate:
 
 
 def is_halted(place: Place) -> bool:
-    """Tell whether all starting of runs is halted; the mark need only be there."""
+    """Return true if all starting of runs is halted; the mark need only be there."""
     return os.path.lexists(place.paths.halt_mark)
 
 
@@ -124,7 +124,7 @@ def reached_today(place: Place) -> list[str]:
 
 
 def has_caps(place: Place) -> bool:
-    """Tell whether anything has to be counted."""
+    """Return true if anything has to be counted."""
     return any(place.settings.limits.get(name) for name in bounds.CAPS)
 
 
@@ -183,7 +183,7 @@ def note_failure(
 
 
 def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
-    """Forget the failures of an agent that has answered; tell whether it had been rested."""
+    """Forget the failures of an agent that has answered; return true if it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
     with ignoring(CouncilError):

@@ -83,7 +83,7 @@ class Settled(Record):
     retry_s: float = 0.0
 
 
-class Owed(Record):
+class DueRun(Record):
     """A wake that is due in something served.
 
     `priority` is that of a task, "" of anything else. `halted` lets it wait, `refusal` is why
@@ -142,8 +142,8 @@ class Served:
         """Take it out of the report: it could not be served."""
         raise NotImplementedError
 
-    def owed(self) -> list[Owed]:
-        """Return the runs that are owed now.
+    def due_runs(self) -> list[DueRun]:
+        """Return the runs that are due now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
@@ -165,7 +165,7 @@ class Served:
             CouncilError: The prompt cannot be made or written.
         """
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Write down which of its wakes are started, wait for a place or are refused.
 
         Returns:
@@ -176,7 +176,7 @@ class Served:
         """
         raise NotImplementedError
 
-    def details(self, one: Owed) -> dict[str, Any]:
+    def details(self, one: DueRun) -> dict[str, Any]:
         """Return the fields of a launch in which the kinds differ, the prompt among them.
 
         Raises:
@@ -184,23 +184,25 @@ class Served:
         """
         raise NotImplementedError
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down what came back of a run; called in the process that supervised it."""
         raise NotImplementedError
 
     # What they have in common.
 
-    def owed_to(self, wakes: list[Wake]) -> list[Owed]:
+    def due_for(self, wakes: list[Wake]) -> list[DueRun]:
         """Return wakes with what has to be known of their agents.
 
         Raises:
             CouncilError: An agent's file cannot be read.
         """
         root, settings = self.place.root, self.place.settings
-        return [Owed(of=self, wake=one, agent=agent_of(root, settings, one.agent)) for one in wakes]
+        return [
+            DueRun(of=self, wake=one, agent=agent_of(root, settings, one.agent)) for one in wakes
+        ]
 
     def taken(
-        self, life: Any, state: Any, one: Owed, places: Mapping[str, Slot], **more: Any
+        self, life: Any, state: Any, one: DueRun, places: Mapping[str, Slot], **more: Any
     ) -> Any:
         """Return the step that starts a wake, queues it or refuses it.
 
@@ -223,12 +225,12 @@ class Served:
         """Return when the lease of a run that is started now ends."""
         return self.place.now() + self.place.settings.timeout_of(agent.settings) + LEASE_MARGIN
 
-    def token(self, one: Owed) -> str:
+    def token(self, one: DueRun) -> str:
         """Return what proves that an answer comes from a run."""
         key = run_key(self.place.paths)
         return run_token(key, self.owner, self.tour, one.agent.id, one.wake.attempt)
 
-    def start(self, one: Owed, slot: Slot) -> bool:
+    def start(self, one: DueRun, slot: Slot) -> bool:
         """Start a claimed run in a process of its own; the place goes over to it.
 
         Returns:
@@ -256,13 +258,13 @@ class Served:
         )
         return launch(self.place, wanted, settle)
 
-    def again(self, failure: str, tasks: list[Task], *, is_owed: bool) -> Settled:
-        """Return why a run failed, and when the same turn is tried again if it `is_owed`.
+    def again(self, failure: str, tasks: list[Task], *, is_due: bool) -> Settled:
+        """Return why a run failed, and when the same turn is tried again if it `is_due`.
 
         `tasks` are the attempts of that turn.
         """
         failures = sum(one.is_failed_run for one in tasks)
-        if not failures or not is_owed:
+        if not failures or not is_due:
             return Settled(failure=failure)
         pause_s = pause(failures, self.place.settings.retry_backoff).total_seconds()
         return Settled(failure=failure, again=True, retry_s=pause_s)
@@ -270,29 +272,29 @@ class Served:
 
 def serve(
     place: Place, served: list[Served], now: datetime, report: Report
-) -> list[tuple[Owed, Slot]]:
-    """Advance what is served and claim the runs it is owed, oldest first; each has its place."""
-    owed: list[Owed] = []
+) -> list[tuple[DueRun, Slot]]:
+    """Advance what is served and claim the runs that are due, oldest first; each has its place."""
+    due: list[DueRun] = []
     advanced: list[Served] = []
     for one in served:
         try:
             one.advance(report)
-            owed += one.owed()
+            due += one.due_runs()
             advanced.append(one)
         except CouncilError as error:
             one.withdraw(report)
             if not isinstance(error, NotFoundError):  # else somebody else has archived it
                 report.errors.append((one.name, error))
-    owed = in_order(owed)
-    _pass_gate(place, owed, now)
+    due = in_order(due)
+    _pass_gate(place, due, now)
     slots = Slots(place.paths.places, place.settings.max_runs)
     places: dict[str, Slot] = {}
-    claimed: list[Owed] = []
+    claimed: list[DueRun] = []
     try:
-        wanted = [one for one in owed if not one.halted and not one.refusal]
+        wanted = [one for one in due if not one.halted and not one.refusal]
         places = _take_places(wanted, slots, in_line(slots.directory, int(now.timestamp())))
         for thing in advanced:
-            mine = [one for one in owed if one.of is thing]
+            mine = [one for one in due if one.of is thing]
             claimed += _claim_reporting(thing, mine, places, report)
         charge(place, [one.of.owner for one in claimed])
     except CouncilError:
@@ -306,26 +308,26 @@ def serve(
     return [(one, places[one.wake.task]) for one in claimed]
 
 
-def in_order(owed: list[Owed]) -> list[Owed]:
-    """Return who is owed a run as they come: tasks of P0, then whoever has waited longest.
+def in_order(due: list[DueRun]) -> list[DueRun]:
+    """Return the runs that are due as they come: tasks of P0, then what has waited longest.
 
     A task of P2 lets those of P1 pass (PR-410), so it counts as waiting since the last of
     them; what is no task has no priority and passes for P1.
     """
-    usual = [one.wake.due_at for one in owed if one.priority == _USUAL]
+    usual = [one.wake.due_at for one in due if one.priority == _USUAL]
 
-    def place_in_line(one: Owed) -> tuple[bool, datetime, bool, str]:
+    def place_in_line(one: DueRun) -> tuple[bool, datetime, bool, str]:
         deferred = one.priority > _USUAL
         since = max(one.wake.due_at, *usual) if deferred and usual else one.wake.due_at
         return one.priority != _URGENT, since, deferred, one.of.name
 
-    return sorted(owed, key=place_in_line)
+    return sorted(due, key=place_in_line)
 
 
-def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:
+def _pass_gate(place: Place, due: list[DueRun], now: datetime) -> None:
     """Say of each who is due whether a run may be started; the oldest use up what is left."""
     gate = Gate(place, now)
-    for one in owed:
+    for one in due:
         one.halted = gate.halted
         if not one.halted and not one.by_hand:
             agent = one.agent.id
@@ -335,16 +337,16 @@ def _pass_gate(place: Place, owed: list[Owed], now: datetime) -> None:
 
 
 def _claim_reporting(
-    thing: Served, mine: list[Owed], places: dict[str, Slot], report: Report
-) -> list[Owed]:
+    thing: Served, mine: list[DueRun], places: dict[str, Slot], report: Report
+) -> list[DueRun]:
     """Claim for one of those that are served; what goes wrong there stops no other one."""
-    handed: list[Owed] = []
+    handed: list[DueRun] = []
     for one in mine:
         try:
             if one.by_hand and not one.halted:
                 thing.hand_over(one.wake)
             handed.append(one)
-        except CouncilError as error:  # a broken template, say: owed until it is mended
+        except CouncilError as error:  # a broken template, say: due until it is mended
             report.errors.append((thing.name, error))
     try:
         claimed = thing.claim(handed, places)
@@ -357,7 +359,7 @@ def _claim_reporting(
         return []
 
 
-def _take_places(owed: list[Owed], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
+def _take_places(due: list[DueRun], slots: Slots, calls: list[Standing]) -> dict[str, Slot]:
     """Take places in the order given, by task; nobody gets one that an older wake was refused.
 
     Nor one that an older call waits for, which takes it by itself. A place may
@@ -367,7 +369,7 @@ def _take_places(owed: list[Owed], slots: Slots, calls: list[Standing]) -> dict[
     places: dict[str, Slot] = {}
     refused: set[str] = set()
     kept = 0
-    for one in owed:
+    for one in due:
         while calls and one.priority != _URGENT and calls[0].since < one.wake.due_at.timestamp():
             call = calls.pop(0)
             refused.add(call.agent)
@@ -460,7 +462,7 @@ def _supervise(place: Place, wanted: Launch, settle: Callable[[Answer], Settled]
 
 
 def _nobody_is_left() -> bool:
-    """Tell whether all children of this process are gone: the program, and who keeps it."""
+    """Return true if all children of this process are gone: the program, and who keeps it."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,7 +1,7 @@
 """A room as a heartbeat serves it: brought up to date, its speaker's run claimed and made.
 
 Called by `queue`, under the heartbeat's lock. Of a discussion that was
-completed, what its end still owes is done here if the process died that completed it.
+completed, what is still due at its end is done here if the process died that completed it.
 
 What the run prints is its message, and with it its turn is over. A run that
 spoke by `channel post` has said what it had to say, one that ended its turn by
@@ -32,7 +32,7 @@ from council.core.rooms.due import CallBack, attempts_used_up, task_failed, task
 from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
 from council.operations.conversations.prompts import plain_prompt
-from council.operations.heartbeat.queue import Owed, Served, Settled
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
 from council.operations.rooms import rooms
@@ -69,7 +69,7 @@ class ServedRoom(Served):
         self._channel: Channel
 
     def advance(self, report: Report) -> None:
-        """Bring the room up to date, and do what the end of a discussion still owes.
+        """Bring the room up to date, and do what is still due at the end of a discussion.
 
         Raises:
             CouncilError: It cannot be read or written.
@@ -81,7 +81,7 @@ class ServedRoom(Served):
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
-            from council.operations.rooms.discussing import finish  # the matter of an end alone
+            from council.operations.rooms.discussing import finish  # at an end alone
 
             step, troubles = finish(place, self.name, now)
             self._take(step)
@@ -104,14 +104,14 @@ class ServedRoom(Served):
         """Take it out of the report."""
         report.rooms.remove(self._seen)
 
-    def owed(self) -> list[Owed]:
-        """Return the run that the speaker, or who is to sum up, is owed now.
+    def due_runs(self) -> list[DueRun]:
+        """Return the run that the speaker, or who is to sum up, is to have now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
         """
-        owed = rooms.pending_in(self.place, self._channel, self.now)
-        return self.owed_to([one for one in owed if isinstance(one, Wake)])
+        due = rooms.pending_in(self.place, self._channel, self.now)
+        return self.due_for([one for one in due if isinstance(one, Wake)])
 
     def goes_on_without_an_agent(self) -> bool:
         """Return true for a turn, which passes on; a summary waits."""
@@ -128,7 +128,7 @@ class ServedRoom(Served):
         text = turn_prompt(self.place, self._channel, wake)
         replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim the run that has a place, hand over to who answers by hand, queue else.
 
         Raises:
@@ -137,7 +137,7 @@ class ServedRoom(Served):
         place, now = self.place, self.place.now()
         if all(one.waits_on(self._channel.tasks, places) for one in mine):
             return []
-        started: list[Owed] = []
+        started: list[DueRun] = []
 
         def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
             started.clear()
@@ -180,7 +180,7 @@ class ServedRoom(Served):
 
     # A claimed run for the floor, to the end of the turn.
 
-    def details(self, one: Owed) -> dict[str, Any]:
+    def details(self, one: DueRun) -> dict[str, Any]:
         """Return the prompt, what names the turn, and the channel for commands of the run."""
         return {
             "prompt": turn_prompt(self.place, self._channel, one.wake),
@@ -189,7 +189,7 @@ class ServedRoom(Served):
             "variables": {"COUNCIL_CHANNEL": self.name},
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """End the turn or the discussion with what the run said, or write down why it is silent."""
         place, agent, task = self.place, one.agent.id, one.wake.task
         now, rules = place.now(), rooms.rules_of(place)
@@ -237,7 +237,7 @@ class ServedRoom(Served):
             reason = reason or answer.reason
         turn = tasks_of_turn(step.channel)
         failed_now = any(known.id == task and known.state is TaskState.F for known in turn)
-        return self.again(reason, turn, is_owed=failed_now and not attempts_used_up(turn))
+        return self.again(reason, turn, is_due=failed_now and not attempts_used_up(turn))
 
 
 def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
@@ -301,7 +301,7 @@ def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple
     return (said[-1].content, said[-1].run) if said else ("", "")
 
 
-def _message(channel: Channel, one: Owed, text: str, now: datetime) -> Message:
+def _message(channel: Channel, one: DueRun, text: str, now: datetime) -> Message:
     return Message(
         id=1,
         at=now,

@@ -101,7 +101,7 @@ def complete(
     """Complete a discussion: seal it, call back, write the minutes.
 
     Returns:
-        The step, and what could not be done yet and is still owed.
+        The step, and what could not be done yet and is still due.
 
     Raises:
         RefusedError: The caller is not the initiator, or the summary lies outside its folder.

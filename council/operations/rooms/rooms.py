@@ -1,10 +1,10 @@
-"""Channels at work: looked at, and everything done that the room itself owes.
+"""Channels at work: looked at, and everything done that is due of the room itself.
 
-Whoever comes to a channel, a hook or the heartbeat or a person, first brings
+Each that comes to a channel, a hook or the heartbeat or a person, first brings
 it up to date: messages that were not taken notice of, deliveries that have
 come or are out of time. Then follow the automatic answers, the guide and the
-reminder of a discussion, in the same revision. Waking a speaker is the matter
-of the heartbeat.
+reminder of a discussion, in the same revision. Waking a speaker belongs to
+the heartbeat.
 
 Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007, XC-008, XC-014, `trust.md`.
 """
@@ -55,7 +55,7 @@ _IDLE = ".idle.md"
 
 
 class Outlook(Record):
-    """A channel as it would stand if it were brought up to date, and what it then owes.
+    """A channel as it would stand if it were brought up to date, and what is then due.
 
     `due` tells that somebody should: that it differs from what stands, or that
     its files are to be settled.
@@ -128,12 +128,12 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
 
 
 def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
-    """Tell whether a heartbeat has to open a channel: late writes too, which no turn looks for."""
+    """Return true if a heartbeat has to open a channel: no turn looks for late writes."""
     return view.due or channels(place).has_late_writes(channel_id)
 
 
 def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...]:
-    """Return what a channel owes to the world, with the pauses the settings ask for."""
+    """Return what is due in a channel, with the pauses the settings ask for."""
     return pending(channel, now, backoff=place.settings.retry_backoff)
 
 
