@@ -75,7 +75,7 @@ class CallBack(Record):
     channel: str
 
 
-Owed = Wake | Signal | Reply | PostGuide | Remind | CallBack | Archive
+Action = Wake | Signal | Reply | PostGuide | Remind | CallBack | Archive
 
 
 def pending(
@@ -83,9 +83,9 @@ def pending(
     now: datetime,
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
-) -> tuple[Owed, ...]:
+) -> tuple[Action, ...]:
     """Return what is due at `now`, the most urgent first."""
-    due: list[Owed] = [Reply(message=one) for one in channel.unanswered]
+    due: list[Action] = [Reply(message=one) for one in channel.unanswered]
     about = channel.discussion
     if about is not None and about.guide and not about.guide_id and about.completed_at is None:
         due.append(PostGuide())

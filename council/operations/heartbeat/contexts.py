@@ -185,12 +185,8 @@ class ServedContext(Served):
         if given_up is not None:
             end_program(crew, given_up)
         elif due.owed.priority == _URGENT:
-            reason = f"set aside for {due.context}"
-            change(
-                crew,
-                found.owner,
-                lambda tx: exchange_runs.set_aside(tx, found.task, reason=reason),
-            )
+            task, reason = found.task, f"set aside for {due.context}"
+            change(crew, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
 
     # A claimed run, to what came of it.
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from council.core.events import Event
     from council.core.rooms.channels import Discussion, FloorRules
-    from council.core.rooms.due import Owed
+    from council.core.rooms.due import Action
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
@@ -63,7 +63,7 @@ class Outlook(Record):
 
     channel: Channel
     newest: int
-    owed: tuple[Owed, ...]
+    owed: tuple[Action, ...]
     due: bool
 
 
@@ -132,7 +132,7 @@ def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
     return view.due or channels(place).has_late_writes(channel_id)
 
 
-def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...]:
+def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Action, ...]:
     """Return what is due in a channel, with the pauses the settings ask for."""
     return pending(channel, now, backoff=place.settings.retry_backoff)
 
