@@ -327,7 +327,6 @@ def _minutes(place: Place, state: Conversation) -> str:
 def wake_next(place: Place) -> None:
     """Have a heartbeat done by a process of its own, without waiting for it."""
     from council.operations.detach import detach
-    from council.store.files import make_folder
 
     make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
 

@@ -106,16 +106,10 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
     if owed.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
-    revisions = [
-        one
-        for one in place.conversations.history(name)
-        if one.rev > before.rev and one.actor == "external"
-    ]
-    loose = [
-        one
-        for one in _loose_events(place, conversation_id)
-        if one["eventId"] not in said_before and one["type"] in _LOOSE
-    ]
+    history = place.conversations.history(name)
+    revisions = [one for one in history if one.rev > before.rev and one.actor == "external"]
+    found = _loose_events(place, conversation_id)
+    loose = [one for one in found if one["eventId"] not in said_before and one["type"] in _LOOSE]
     return TakenIn(
         state=state,
         path=path,
@@ -173,12 +167,9 @@ def _kept(place: Place, name: str, conversation_id: str) -> list[str]:
 
 def _loose_events(place: Place, conversation_id: str) -> list[dict[str, Any]]:
     """Return the events of a conversation since yesterday that stand in no revision."""
-    today = render_instant(place.now())[:10]
-    return [
-        one
-        for one in tail(place.paths, since=today)
-        if str(one.get("eventId", "")).startswith(f"{conversation_id}:x")
-    ]
+    found = tail(place.paths, since=render_instant(place.now())[:10])
+    mine = f"{conversation_id}:x"
+    return [one for one in found if str(one.get("eventId", "")).startswith(mine)]
 
 
 def sentences(events: list[dict[str, Any]]) -> list[str]:
@@ -349,8 +340,7 @@ def check(place: Place, name: str) -> Checked:
         InvalidStateError: It cannot be read at all.
     """
     view = _settled_view(place, name)
-    said = _STANDING.get(view.standing)
-    faults = [said] if said else []
+    faults = [_STANDING[view.standing]] if view.standing in _STANDING else []
     notices: list[str] = []
     for event in view.events:
         (notices if event.type in _WELCOME else faults).append(_line(event))
@@ -369,12 +359,9 @@ def check(place: Place, name: str) -> Checked:
 
 def _is_without_effect(view: View) -> bool:
     """Return true if somebody changed, beyond line ends, what is only a rendering of the state."""
-    return (
-        view.standing == "edited"
-        and not view.events
-        and plain(view.text) != plain(view.last)
-        and statefile.render(view.state, view.page) == view.last
-    )
+    if view.standing != "edited" or view.events or plain(view.text) == plain(view.last):
+        return False
+    return statefile.render(view.state, view.page) == view.last
 
 
 def _settled_view(place: Place, name: str) -> View:

@@ -143,11 +143,8 @@ def _trace_of_turn(place: Place, owner: str) -> str:
 
 def _at_work(place: Place, agent: str, trace: str) -> Chain | None:
     """Return the line of an agent that is at work in a trace, None when it is not."""
-    running = [
-        one
-        for one in read_trace(place.paths, trace).calls
-        if one.state == RUNNING and one.target == agent
-    ]
+    calls = read_trace(place.paths, trace).calls
+    running = [one for one in calls if one.state == RUNNING and one.target == agent]
     return _continued(max(running, key=lambda one: one.depth), trace) if running else None
 
 

@@ -178,8 +178,7 @@ def note_failure(
                 "failuresInARow": lapse.failures,
                 "reason": reason,
             }
-            event = Event(type="agent.rested", agent=agent, data=data)
-            append(place.paths, loose_records([event], conversation_id, now, trace))
+            _say(place, "agent.rested", data, agent, conversation_id, trace)
 
 
 def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
@@ -190,8 +189,8 @@ def note_success(place: Place, agent: str, conversation_id: str, trace: str = ""
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
         if lapse is None or not lapse.rests:
             return False
-        event = Event(type="agent.recovered", agent=agent, data={"failures": lapse.failures})
-        append(place.paths, loose_records([event], conversation_id, place.now(), trace))
+        failures = {"failures": lapse.failures}
+        _say(place, "agent.recovered", failures, agent, conversation_id, trace)
         return True
     return False
 
@@ -271,5 +270,8 @@ def _running(place: Place) -> int:
     return Slots(place.paths.places, place.settings.max_runs).taken()
 
 
-def _say(place: Place, kind: str, data: dict[str, Any]) -> None:
-    append(place.paths, loose_records([Event(type=kind, data=data)], "", place.now()))
+def _say(
+    place: Place, kind: str, data: dict[str, Any], agent: str = "", owner: str = "", trace: str = ""
+) -> None:
+    event = Event(type=kind, agent=agent, data=data)
+    append(place.paths, loose_records([event], owner, place.now(), trace))

@@ -293,11 +293,8 @@ def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple
     that its turn is over has spoken all the same.
     """
     runs = [one.id for one in tasks_of_turn(channel)]
-    said = [
-        one
-        for one in session.said_in(runs, channel.anchor)
-        if one.agent == agent and not is_pass(one.content)
-    ]
+    posted = session.said_in(runs, channel.anchor)
+    said = [one for one in posted if one.agent == agent and not is_pass(one.content)]
     return (said[-1].content, said[-1].run) if said else ("", "")
 
 
