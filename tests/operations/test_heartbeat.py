@@ -389,6 +389,14 @@ def test_heartbeat_for_a_conversation_that_is_not_there_says_so(table: Table):
         table.beat(only="active")
 
 
+@pytest.mark.req("OP-017")
+def test_waiting_for_a_conversation_knows_it_by_a_name_in_capitals(table: Table):
+    table.seat(BY_HAND).convene()
+    _, timed_out = wait(table.place, "ACTIVE", timedelta(milliseconds=1), lambda line: None)
+
+    assert timed_out
+
+
 def test_waiting_for_a_conversation_ends_when_a_run_archives_it(table: Table):
     table.seat_all(SPEAKS).convene()
     report, timed_out = wait(table.place, "active", 5 * MINUTE, lambda line: None)

@@ -295,7 +295,7 @@ def wait(
                 tell(seen.to_text())
         whole.take_over(report)
         names = place.conversations.names()
-        still_open = only in names if only else bool(names)
+        still_open = folded(only) in names if only else bool(names)
         still_open = still_open or any(one.awaited for one in report.all_rooms())
         still_open = still_open or any(getattr(one, "awaited", False) for one in report.tasks)
         if not still_open or time.monotonic() >= ends_at:
