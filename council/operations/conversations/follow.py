@@ -23,6 +23,7 @@ from council.core.conversations.account import (
 )
 from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
 from council.core.errors import NotFoundError, TimedOutError
+from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
 from council.core.record import Record
 from council.core.reporting.sentences import rows, words_in
@@ -99,14 +100,14 @@ def resumed(place: Place, name: str, cwd: str) -> Conversation:
     Raises:
         NotFoundError: There is none.
 
-    Source: OP-004.
+    Source: OP-004, OP-017.
     """
-    names, within = place.conversations.names(), checked_cwd(place, cwd)
-    states = [place.conversations.read(one) for one in names if name in ("", one)]
+    names, within, wanted = place.conversations.names(), checked_cwd(place, cwd), folded(name)
+    states = [place.conversations.read(one) for one in names if wanted in ("", one)]
     asked = [one for one in states if name or (one.ceiling is not None and one.cwd == within)]
     if asked:
         return max(asked, key=lambda one: one.created_at)
-    last = last_over(place, name)
+    last = last_over(place, wanted)
     if last is not None and last.minutes:
         over = archived_at(last.minutes)
         if name or (over.ceiling is not None and over.cwd == within):
