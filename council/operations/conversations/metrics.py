@@ -24,6 +24,7 @@ from council.core.deliberation.figures import (
 )
 from council.core.deliberation.judgement import judge
 from council.core.errors import CouncilError, InvalidStateError, UsageError
+from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
@@ -202,7 +203,8 @@ class Rated(Record):
 def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
     """Add the rating of a person, 1 to 5, to minutes: by name, slug, path or id.
 
-    `active` are the newest. An earlier rating of the same person gives way.
+    `active` are the newest. The case of a name does not matter (OP-017). An earlier rating
+    of the same person gives way.
 
     Raises:
         UsageError: Not a whole number from 1 to 5.
@@ -215,6 +217,7 @@ def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
             f"{stars} is not a rating", f"give whole stars from {STARS[0]} to {STARS[-1]}"
         )
     place.refuse_newer_settings()
-    path = find_minutes(place.paths, name)
+    named = folded(name)
+    path = find_minutes(place.paths, named if is_conversation_name(named) else name)
     ratings = add_rating(place.paths, path, stars, rater)
     return Rated(path=path, stars=stars, ratings=ratings)

@@ -33,6 +33,16 @@ def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
     assert (rated.ratings, rated.mean) == ([5, 4], 4.5)
 
 
+@pytest.mark.req("OP-017")
+@pytest.mark.parametrize("name", ["Tea", "TEA", "Should-We-Build-A-Weather-Bot"])
+def test_minutes_are_known_by_a_name_in_capitals(place: Place, name: str) -> None:
+    debate = soft_debate()
+    place.conversations.create(debate.state.copy(name="tea"), now=debate.now)
+    path = close(place, place.conversations.read("tea"))
+
+    assert rate(place, name, 3, "ann").path == path
+
+
 @pytest.mark.req("DL-093")
 @pytest.mark.parametrize("stars", [0, 6, -1, True])
 def test_only_one_to_five_stars_are_a_rating(place: Place, stars: int) -> None:
