@@ -2,7 +2,7 @@
 
 The template engine compiles a template to Python; what it made is written
 down here, one module a prompt with all that it includes, and runs without
-the engine against the few lines of `ready_templates`. A template that needs
+the engine against the few lines of `operations.conversations.prompts`. A template that needs
 more than those know is refused here, when it is made, not where it is used.
 
 Called by setup.py, hence by every install, and by set_up_venv.py, hence by
@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "council" / "prompts"
 MADE = ROOT / "council" / "operations" / "conversations" / "made_prompts"
-RUNTIME = "council.operations.conversations.ready_templates"
-# What compiled templates ask of the engine, and what `ready_templates` calls it.
+RUNTIME = "council.operations.conversations.prompts"
+# What compiled templates ask of the engine, and what `prompts` calls it.
 KNOWN = {
     "LoopContext": "Loop",
     "TemplateRuntimeError": "UnknownError",
@@ -142,7 +142,7 @@ def imports(functions: str, path: Path) -> str:
     wanted = re.findall(r"environment\.(?:filters|tests)\['(\w+)'\]", functions)
     unknown += sorted({*wanted}.difference(FILTERS, OUR_FILTERS))
     if unknown:
-        raise SystemExit(f"{path} needs what ready_templates does not know: {', '.join(unknown)}")
+        raise SystemExit(f"{path} needs what prompts.py does not know: {', '.join(unknown)}")
     names = ", ".join(f"{KNOWN[name]} as {name}" for name in asked)
     return f"from {RUNTIME} import {names}"
 

@@ -14,8 +14,7 @@ from council.core.errors import UsageError
 from council.core.events import Event
 from council.core.ids import is_name
 from council.core.plain_text import plain_line, plain_text
-from council.core.rooms.channel_records import shown
-from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, Message
+from council.core.rooms.channels import PROOF, TAKES_TURNS, Channel, Message, shown
 from council.core.times import render_instant
 from council.operations.place import Place, speaker
 from council.operations.rooms.channels import CREATABLE, change_members, change_mode

@@ -26,7 +26,7 @@ import json
 import os
 import re
 
-from council.core.delegation.policies import new_policy
+from council.core.delegation.delegation import new_policy
 from council.core.errors import InvalidStateError
 from council.core.nesting import bounded_yaml
 from council.store import files

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from council.cli.artifacts import _Progress
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief
 from council.core.event_types import event_schema
 from council.store.delegation import artifacts, briefs
 from council.store.events import tail

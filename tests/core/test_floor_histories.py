@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from council.core.conversations.due import Archive
 from council.core.errors import RefusedError
 from council.core.reading_answers.cleaning import is_pass
-from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
@@ -30,6 +29,7 @@ from council.core.rooms.channels import (
     Mode,
     TurnState,
     agents_of,
+    channel_from_record,
     is_asleep,
 )
 from council.core.rooms.discussions import automatic_answer, completed, minuted, reminded

@@ -18,8 +18,8 @@ import council.cli.app
 import council.cli.edge
 import council.cli.hot_commands
 import council.operations.conversations.answer
-import council.operations.conversations.archive
 import council.operations.conversations.convene
+import council.operations.conversations.steer
 import council.operations.heartbeat.beat
 import council.operations.heartbeat.conversations
 import council.operations.heartbeat.queue

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief
 from council.operations.forget import purge
 from council.store.delegation import artifacts, briefs
 from tests.operations.tables import NOW, Table

@@ -389,6 +389,14 @@ def test_heartbeat_for_a_conversation_that_is_not_there_says_so(table: Table):
         table.beat(only="active")
 
 
+@pytest.mark.req("OP-017")
+def test_waiting_for_a_conversation_knows_it_by_a_name_in_capitals(table: Table):
+    table.seat(BY_HAND).convene()
+    _, timed_out = wait(table.place, "ACTIVE", timedelta(milliseconds=1), lambda line: None)
+
+    assert timed_out
+
+
 def test_waiting_for_a_conversation_ends_when_a_run_archives_it(table: Table):
     table.seat_all(SPEAKS).convene()
     report, timed_out = wait(table.place, "active", 5 * MINUTE, lambda line: None)
@@ -449,7 +457,7 @@ def test_heartbeat_leaves_no_descriptor_open(table: Table):
 
 
 def test_late_answer_that_comes_while_minutes_are_written_reaches_them(table: Table, monkeypatch):
-    from council.operations.conversations import archive as archiving
+    from council.operations.conversations import steer as archiving
 
     table.seat(BY_HAND, coordinator="maman").convene(phases=("collect", "synthesize"))
     task = f"{table.read().conversation_id}.1.blaise.1"

@@ -19,10 +19,9 @@ from council.core.protocol.registering import Joining
 from council.operations.delegation import delegating
 from council.operations.delegation.handing_over import Request
 from council.operations.detach import detach
-from council.operations.heartbeat import launching
-from council.operations.heartbeat.beat import beat
+from council.operations.heartbeat import queue as the_queue
+from council.operations.heartbeat.beat import ContextScan, beat
 from council.operations.heartbeat.gate import halt, note_failure, resume_all
-from council.operations.heartbeat.looks import ContextLook
 from council.operations.protocol import registry
 from council.operations.protocol.asking import request
 from council.operations.protocol.exchanging import contexts
@@ -77,8 +76,8 @@ class Queue(Hall):
 
     def look(self, *, contested: bool) -> list[str]:
         """Return the contexts that a heartbeat would serve."""
-        look = ContextLook(self.place, self.now, Report(now=self.now))
-        look.at_all(contested=contested)
+        look = ContextScan(self.place, self.now, Report(now=self.now))
+        look.each(contested=contested)
         return look.busy
 
     def let_go(self) -> list[str]:
@@ -329,7 +328,7 @@ def test_what_is_urgent_is_started_though_whoever_started_the_other_run_is_held_
             detach(*given, **more)  # type: ignore[arg-type]
             until(lambda: os.getpid() != held or (queue.root / "go").exists(), "it goes on")
 
-        launching.detach = held_up  # type: ignore[assignment]
+        the_queue.detach = held_up  # type: ignore[assignment]
         queue.beat()
 
     starter = forked(start)

@@ -8,8 +8,8 @@ import pytest
 
 from council.core.conversations.procedures import Rules
 from council.core.errors import UsageError
-from council.operations.conversations.archive import archive
 from council.operations.conversations.recalling import recall
+from council.operations.conversations.steer import close
 from council.operations.place import Place
 from council.operations.view import debate_session, shown
 from tests.core.conversations.samples import convened
@@ -67,7 +67,7 @@ def test_the_session_of_an_archived_deliberation_is_that_of_the_open_one(place: 
     found = recall(place, "active")
     open_session = debate_session(place, found.state)
     assert open_session["config"]["agents"][0]["driver"] == "command"
-    path = archive(place, found.state)
+    path = close(place, found.state)
     for wanted in ("active", "should-we-build-a-weather-bot", path, debate.state.session_id):
         again = recall(place, wanted)
         assert again.archived

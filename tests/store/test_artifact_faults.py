@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief
 from council.core.errors import CouncilError
 from council.operations.delegation.artifacts import collect, fetch
 from council.operations.examining.doctor import examine_artifacts

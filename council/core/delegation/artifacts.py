@@ -3,17 +3,22 @@
 An artifact is bytes that are named by their digest. Whoever has the name can
 tell whether the bytes are right, so nobody needs to be believed.
 
-Source: P8-031, P8-033, P8-042, PR-536, XC-107, A-91, A-93.
+The brief of a hand-off is what one agent gives another to work with. It is short by rule:
+a goal, what there is to begin with, what must hold, and references to artifacts. Whatever
+is longer is an artifact.
+
+Source: P8-031, P8-033, P8-036, P8-041, P8-042, PR-536, XC-107, A-91, A-93, A-94.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from council.core.delegation.delegation import checked_trace
 from council.core.errors import InvalidInputError, RefusedError
-from council.core.ids import sha256_hex
+from council.core.ids import checked_name, sha256_hex
+from council.core.reading import Reader
 from council.core.record import Record
-from council.core.times import parse_instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ DEFAULT_TYPE = "application/octet-stream"
 TEXT_TYPE = "text/plain; charset=utf-8"
 _DIGEST_CHARS = 64
 _HEX = frozenset("0123456789abcdef")
+MAX_ITEMS = 50
 
 
 class Artifact(Record):
@@ -47,34 +53,19 @@ class Artifact(Record):
         return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
 
 
-_KNOWN = frozenset(
-    ("schemaVersion", "artifactId", "size", "contentType", "publisher", "traceId", "createdAt")
-)
-
-
-def artifact_of(record: dict[str, Any]) -> Artifact:
+def artifact_of(record: object) -> Artifact:
     """Return the artifact that metadata tell of.
 
     Raises:
-        ValueError, KeyError, TypeError, InvalidInputError: They do not have that form.
+        InvalidStateError: They do not have that form.
     """
-    size = record["size"]
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise ValueError("size")
-    texts = {name: record.get(name) or "" for name in ("contentType", "publisher", "traceId")}
-    if not is_artifact_id(record["artifactId"]) or not all(
-        isinstance(one, str) for one in texts.values()
-    ):
-        raise ValueError("artifactId")
-    return Artifact(
-        artifact_id=record["artifactId"],
-        size_bytes=size,
-        content_type=texts["contentType"] or DEFAULT_TYPE,
-        publisher=texts["publisher"],
-        trace=texts["traceId"],
-        created_at=parse_instant(record["createdAt"]),
-        extra={name: value for name, value in record.items() if name not in _KNOWN},
-    )
+    read = Reader(record, "metadata", nulls=True)
+    read.left.pop("schemaVersion", None)
+    artifact = read.make(Artifact)
+    if not is_artifact_id(artifact.artifact_id):
+        raise read.fail("artifactId", "the id of an artifact")
+    artifact.content_type = artifact.content_type or DEFAULT_TYPE
+    return artifact
 
 
 def artifact_id(digest: str) -> str:
@@ -88,13 +79,11 @@ def id_of_bytes(data: bytes) -> str:
 
 
 def is_artifact_id(text: object) -> bool:
-    """Tell whether `text` is `art_` and 64 lower-case hex digits."""
-    return (
-        isinstance(text, str)
-        and text.startswith(PREFIX)
-        and len(text) == len(PREFIX) + _DIGEST_CHARS
-        and not set(text[len(PREFIX) :]) - _HEX
-    )
+    """Return true if `text` is `art_` and 64 lower-case hex digits."""
+    if not isinstance(text, str) or not text.startswith(PREFIX):
+        return False
+    digits = text[len(PREFIX) :]
+    return len(digits) == _DIGEST_CHARS and not set(digits) - _HEX
 
 
 def checked_id(text: str) -> str:
@@ -159,3 +148,68 @@ def bytes_of(text: str) -> bytes:
         raise InvalidInputError(
             "the text is not UTF-8", "save it as UTF-8, send it again"
         ) from None
+
+
+# --- Briefs of hand-offs
+
+
+class Brief(Record):
+    """What is handed over: `refs` are ids of artifacts, all else is short text."""
+
+    _keys = "trace:traceId from_agent:fromAgentId to_agent:toAgentId"
+
+    trace: str
+    from_agent: str
+    to_agent: str
+    created_at: datetime
+    goal: str
+    inputs: list[str] = []
+    constraints: list[str] = []
+    refs: list[str] = []
+    extra: dict[str, Any] = {}
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the JSON object of the brief; unknown fields are kept."""
+        return {"schemaVersion": SCHEMA_VERSION, **super().to_record()}
+
+
+def checked_brief(brief: Brief) -> Brief:
+    """Return a brief as it may be written: its references as bare ids, each once.
+
+    Raises:
+        InvalidInputError: It has no goal, is too long to be brief, or names what is no artifact.
+        RefusedError: Its trace or a reference is a path.
+    """
+    checked_trace(brief.trace)
+    checked_name(brief.from_agent, "agent id")
+    checked_name(brief.to_agent, "agent id")
+    if not brief.goal.strip():
+        raise InvalidInputError("a brief needs a goal", "say what is to be done")
+    for what, texts in (("inputs", brief.inputs), ("constraints", brief.constraints)):
+        if len(texts) > MAX_ITEMS:
+            raise InvalidInputError(f"{len(texts)} {what} are too many", f"up to {MAX_ITEMS}")
+    for text in (brief.goal, *brief.inputs, *brief.constraints):
+        if len(text) > OVERSIZE_CHARS:
+            raise InvalidInputError(
+                f"{text[:40]!r}… is {len(text)} characters long, in a brief at most"
+                f" {OVERSIZE_CHARS}",
+                "publish it as an artifact and refer to it",
+            )
+    return brief.copy(refs=list(dict.fromkeys(checked_id(one) for one in brief.refs)))
+
+
+def file_name(brief: Brief, number: int = 1) -> str:
+    """Return the name of the file of a brief: the first of its kind, or the `number`th (A-94)."""
+    more = f"-{number}" if number > 1 else ""
+    return f"{brief.trace}-{brief.from_agent}-to-{brief.to_agent}{more}.json"
+
+
+def brief_of(record: object) -> Brief:
+    """Return the brief that a file holds.
+
+    Raises:
+        CouncilError: It does not have that form.
+    """
+    read = Reader(record, "brief", nulls=True)
+    read.left.pop("schemaVersion", None)
+    return checked_brief(read.make(Brief))

@@ -6,14 +6,36 @@ lies, who stands in line above it, how many there were, how often this pair has
 spoken, whether the same thing was asked just now. They decide and do nothing;
 ledgers are kept by the store, agents are run by the operations.
 
-Source: P8-011 to P8-028, P8-051 to P8-061, XC-106, A-95 to A-99.
+A session key says where a transcript lies. Messages go to the inbox of an
+agent, delegated work to a workflow of its trace, and the two never mix.
+
+The policy of an agent, `policy.json` in its folder, says who may call it or leave it
+messages, and what it grants. Without the file, or without a word on
+something, everybody may and no limit is loosened. A file that cannot be
+understood refuses everybody until it is mended: it may have said no.
+
+    {
+      "schemaVersion": 1,
+      "call": {"allow": ["*"], "deny": ["gecko"]},
+      "message": {"allow": ["*"], "deny": []},
+      "limits": {"timeoutMs": 600000}
+    }
+
+`deny` counts before `allow`; `*` is everybody. A limit says up to where a
+caller may loosen it for this agent.
+
+Source: P8-002, P8-011 to P8-028, P8-051 to P8-061, XC-013, XC-106, A-95 to A-99.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError
+from council.core.ids import is_uuid4, sha256_hex
+from council.core.reading import Reader
 from council.core.record import Record
+from council.core.reporting.trace_context import trace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +85,21 @@ _UNDER_WAY = (WAITING, RUNNING)
 
 PRIORITIES = ("P0", "P1", "P2")
 SUMMARY_CHARS = 800
+SCHEMA_VERSION = 1
+
+_POLICY_VERSION = 1
+EVERYBODY = "*"
+CALL = "call"
+MESSAGE = "message"
+_IN_POLICY = frozenset(("schemaVersion", CALL, MESSAGE, "limits"))
+
+_TRACE_CHARS = 64
+_TRACE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_SESSION_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+_SESSION_LETTERS = _SESSION_START | frozenset("._-:@+")
+SESSION_MAX_CHARS = 180
+_INBOX = ":inbox"
+_WORKFLOW = ":workflow:"
 
 
 class Refusal(Record):
@@ -176,7 +213,7 @@ class Sent(Record):
 
 
 def is_looser(name: str, value: int, than: int) -> bool:
-    """Tell whether a limit lets more pass than another of its name."""
+    """Return true if a limit lets more pass than another of its name."""
     return value < than if name == DEDUPE else value > than
 
 
@@ -211,12 +248,8 @@ def agreed_limits(
         if name in allowed and is_looser(name, allowed[name], most):
             most = allowed[name]
         if is_looser(name, value, most):
-            return Refusal(
-                guard=LOOSER,
-                code="E17",
-                message=f"{name} = {value} is looser than {most}, and the target's policy.json"
-                " does not allow that",
-            )
+            said = f"{name} = {value} is looser than {most}, and the target's policy.json"
+            return Refusal(guard=LOOSER, code="E17", message=f"{said} does not allow that")
         limits[name] = value
     return limits
 
@@ -234,12 +267,8 @@ def refuse_cycle(path: list[str]) -> Refusal | None:
     target = path[-1]
     if target not in path[:-1]:
         return None
-    return Refusal(
-        guard=CYCLE,
-        code="E16",
-        message=f"a cycle: {shown_path(path)}; {target} itself waits for this answer",
-        path=path,
-    )
+    said = f"a cycle: {shown_path(path)}; {target} itself waits for this answer"
+    return Refusal(guard=CYCLE, code="E16", message=said, path=path)
 
 
 def refuse_depth(chain: Chain, target: str, limits: Mapping[str, int]) -> Refusal | None:
@@ -247,24 +276,16 @@ def refuse_depth(chain: Chain, target: str, limits: Mapping[str, int]) -> Refusa
     if chain.depth <= limits[DEPTH]:
         return None
     path = [*chain.path, target]
-    return Refusal(
-        guard=DEPTH,
-        code="E16",
-        message=f"depth {chain.depth} is over {DEPTH} = {limits[DEPTH]}: {shown_path(path)}",
-        path=path,
-    )
+    said = f"depth {chain.depth} is over {DEPTH} = {limits[DEPTH]}: {shown_path(path)}"
+    return Refusal(guard=DEPTH, code="E16", message=said, path=path)
 
 
 def refuse_calls(trace: Trace, limits: Mapping[str, int], path: list[str]) -> Refusal | None:
     """Refuse a call when the trace has had all of its calls (P8-054)."""
     if len(trace.calls) < limits[CALLS]:
         return None
-    return Refusal(
-        guard=CALLS,
-        code="E17",
-        message=f"the trace has had its {CALLS} = {limits[CALLS]} calls: {shown_path(path)}",
-        path=path,
-    )
+    said = f"the trace has had its {CALLS} = {limits[CALLS]} calls: {shown_path(path)}"
+    return Refusal(guard=CALLS, code="E17", message=said, path=path)
 
 
 def refuse_rate(
@@ -281,13 +302,9 @@ def refuse_rate(
         return None
     wait = RATE_WINDOW - (now - recent[-most]) if most else RATE_WINDOW
     wait_ms = max(1, int(wait.total_seconds() * 1000))
-    return Refusal(
-        guard=PAIR_RATE,
-        code="E31",
-        message=f"{sender} → {receiver} has had its {PAIR_RATE} = {most};"
-        f" wait {(wait_ms + 999) // 1000} s",
-        wait_ms=wait_ms,
-    )
+    wait_s = (wait_ms + 999) // 1000
+    said = f"{sender} → {receiver} has had its {PAIR_RATE} = {most}; wait {wait_s} s"
+    return Refusal(guard=PAIR_RATE, code="E31", message=said, wait_ms=wait_ms)
 
 
 def asked_before(
@@ -304,15 +321,247 @@ def asked_before(
 def refuse_repeat(earlier: Call, limits: Mapping[str, int], now: datetime) -> Refusal:
     """Refuse the task that somebody is working on at this moment (P8-057)."""
     left = timedelta(milliseconds=limits[DEDUPE]) - (now - earlier.at)
-    return Refusal(
-        guard=DEDUPE,
-        code="E31",
-        message=f"{earlier.target} is at work on the same task for {earlier.caller}",
-        wait_ms=max(1, int(left.total_seconds() * 1000)),
-    )
+    said = f"{earlier.target} is at work on the same task for {earlier.caller}"
+    wait_ms = max(1, int(left.total_seconds() * 1000))
+    return Refusal(guard=DEDUPE, code="E31", message=said, wait_ms=wait_ms)
 
 
 def still_matters(sent: Iterable[Sent], window_ms: int, now: datetime) -> list[Sent]:
     """Return what rate and repetition are still judged by."""
     kept = max(RATE_WINDOW, timedelta(milliseconds=window_ms))
     return [one for one in sent if now - one.at < kept]
+
+
+# --- What the work of a trace is called
+
+
+def checked_trace(trace: str) -> str:
+    """Return a trace id that may be part of the name of a file.
+
+    Raises:
+        RefusedError: It is a path.
+        InvalidInputError: It is no trace id.
+    """
+    if "/" in trace or "\\" in trace or trace.startswith("."):
+        raise RefusedError(f"{trace[:80]!r} is a path and no trace id", "give a bare id")
+    if not 0 < len(trace) <= _TRACE_CHARS or set(trace) - _TRACE or trace[0] in "-_":
+        raise InvalidInputError(
+            f"not a trace id: {trace[:80]!r}",
+            f"use letters, digits, - and _, up to {_TRACE_CHARS}",
+        )
+    return trace
+
+
+def named_trace(text: str) -> str:
+    """Return the trace that was named; the id of a conversation names that of the conversation.
+
+    Raises:
+        UsageError: None was.
+        RefusedError: It is a path.
+        InvalidInputError: It is no trace id.
+    """
+    if not text:
+        raise UsageError(
+            "which trace?",
+            "say --trace and one name for all calls of a request, such as --trace t1; "
+            "inside a run it is known",
+        )
+    return checked_trace(trace_of(text) if is_uuid4(text) else text)
+
+
+def inbox_session(receiver: str) -> str:
+    """Return the session that messages to an agent go to (P8-012).
+
+    >>> inbox_session("w1")
+    'agent:w1:inbox'
+    """
+    return f"agent:{receiver}{_INBOX}"
+
+
+def workflow_session(target: str, trace: str) -> str:
+    """Return the session of the calls to an agent in a trace (P8-022).
+
+    >>> workflow_session("w1", "t9")
+    'agent:w1:workflow:t9'
+    """
+    return f"agent:{target}{_WORKFLOW}{trace}"
+
+
+def checked_session(key: str, *, for_call: bool) -> str:
+    """Return a session key that fits: delegated work and the inbox never mix.
+
+    Raises:
+        RefusedError: It is a path (XC-009).
+        InvalidInputError: It can name no file, or is of the other kind.
+    """
+    if "/" in key or "\\" in key or key.startswith("."):
+        raise RefusedError(f"{key[:80]!r} is a path and no session key", "give a bare key")
+    is_odd = key[:1] not in _SESSION_START or set(key) - _SESSION_LETTERS
+    if is_odd or len(key) > SESSION_MAX_CHARS:
+        raise InvalidInputError(
+            f"not a session key: {key[:80]!r}",
+            f"use letters, digits and : - _ . @ +, up to {SESSION_MAX_CHARS}",
+        )
+    if for_call and key.endswith(_INBOX):
+        raise InvalidInputError(
+            f"{key} is an inbox, and delegated work never uses one",
+            "leave --session out, or name a workflow",
+        )
+    if not for_call and _WORKFLOW in key:
+        raise InvalidInputError(
+            f"{key} is the session of delegated work, and messages never go there",
+            "leave --session out, or name an inbox",
+        )
+    return key
+
+
+def task_hash(target: str, message: str, refs: Iterable[str], session: str) -> str:
+    """Return the hash by which the same task is known again (P8-058).
+
+    Fields are joined by line breaks, so none can run into the next; references
+    are sorted and joined by commas; of the message only its words count.
+    """
+    import unicodedata
+
+    words = " ".join(unicodedata.normalize("NFC", message).split())
+    joined = "\n".join((target, words, ",".join(sorted(refs)), session))
+    return sha256_hex(joined.encode("utf-8", "surrogatepass"))
+
+
+# --- The policy of an agent
+
+
+class Access(Record):
+    """Who may do one thing."""
+
+    allow: list[str] = [EVERYBODY]
+    deny: list[str] = []
+
+    def admits(self, agent: str) -> bool:
+        """Return true if an agent may."""
+        if agent in self.deny or EVERYBODY in self.deny:
+            return False
+        return agent in self.allow or EVERYBODY in self.allow
+
+
+class Policy(Record):
+    """What one agent allows others; `odd` names what was not understood and is harmless."""
+
+    agent: str
+    call: Access = Access()
+    message: Access = Access()
+    limits: dict[str, int] = {}
+    odd: list[str] = []
+
+    def refuses(self, what: str, caller: str) -> Refusal | None:
+        """Return the refusal of a call or a message of `caller`, None when it may pass."""
+        access = self.call if what == CALL else self.message
+        if access.admits(caller):
+            return None
+        verb = "call" if what == CALL else "leave messages for"
+        said = f"the policy.json of {self.agent} does not let {caller} {verb} it"
+        return Refusal(guard=POLICY, code="E13", message=said)
+
+
+def new_policy() -> dict[str, Any]:
+    """Return what the `policy.json` of a new agent says: everybody may, nothing is loosened."""
+    return {"schemaVersion": _POLICY_VERSION, **Policy(agent="").as_json("call message limits")}
+
+
+def policy_of(agent: str, record: object, where: str) -> Policy:
+    """Read the policy of an agent.
+
+    Args:
+        agent: Whose.
+        record: The parsed file.
+        where: The file, for people.
+
+    Raises:
+        InvalidStateError: It does not have the form of a policy.
+    """
+    if not isinstance(record, dict):
+        raise _broken(where, "is not a JSON object")
+    version = record.get("schemaVersion", _POLICY_VERSION)
+    if not isinstance(version, int) or version > _POLICY_VERSION:
+        raise _broken(where, f"has schemaVersion {version!r}; this council knows {_POLICY_VERSION}")
+    return Policy(
+        agent=agent,
+        call=_access(record, CALL, where),
+        message=_access(record, MESSAGE, where),
+        limits=_limits(record.get("limits", {}), where),
+        odd=[f"{where}: nothing is called {key}" for key in record if key not in _IN_POLICY],
+    )
+
+
+def _access(record: dict[str, Any], key: str, where: str) -> Access:
+    table = record.get(key, {})
+    if not isinstance(table, dict):
+        raise _broken(where, f"{key} is not an object with allow and deny")
+    lists = {name: table.get(name, usual) for name, usual in (("allow", ["*"]), ("deny", []))}
+    for name, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise _broken(where, f"{key}.{name} is not a list of agents")
+    if set(table) - set(lists):
+        raise _broken(where, f"{key} knows allow and deny, not {min(set(table) - set(lists))}")
+    return Access(**lists)
+
+
+def _limits(table: object, where: str) -> dict[str, int]:
+    if not isinstance(table, dict):
+        raise _broken(where, "limits is not an object")
+    for name, value in table.items():
+        if name not in DEFAULTS:
+            raise _broken(where, f"no limit is called {name}; there are: {', '.join(DEFAULTS)}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+            raise _broken(where, f"limits.{name} is not a whole number from 0")
+    return dict(table)
+
+
+def _broken(where: str, what: str) -> InvalidStateError:
+    return InvalidStateError(f"{where} {what}", "correct it; until then nobody reaches the agent")
+
+
+# --- Ledgers as JSON, both ways; unknown fields survive
+
+
+def trace_to_record(trace: Trace) -> dict[str, Any]:
+    """Return the ledger of a trace as JSON."""
+    return {"schemaVersion": SCHEMA_VERSION, **trace.to_record()}
+
+
+def trace_from_record(record: object, where: str) -> Trace:
+    """Read the ledger of a trace.
+
+    Raises:
+        InvalidStateError: It cannot be understood; says where.
+    """
+    read = Reader(record, where)
+    read.left.pop("schemaVersion", None)
+    calls = [
+        _call_from_record(one, f"{where}, call {number}")
+        for number, one in enumerate(read.items("calls"), start=1)
+    ]
+    return read.make(Trace, calls=calls)
+
+
+def _call_from_record(record: object, where: str) -> Call:
+    read = Reader(record, where)
+    limits = read.table("limits")
+    if not all(type(value) is int for value in limits.values()):
+        raise read.fail("limits", "an object of whole numbers")
+    result = read.table("result") or None
+    return read.make(Call, number=read.whole("number", 0, 1), limits=limits, result=result)
+
+
+def sent_to_record(sent: list[Sent]) -> dict[str, Any]:
+    """Return what was let pass lately as JSON."""
+    return {"schemaVersion": SCHEMA_VERSION, "sent": [one.to_record() for one in sent]}
+
+
+def sent_from_record(record: object, where: str) -> list[Sent]:
+    """Read what was let pass lately.
+
+    Raises:
+        InvalidStateError: It cannot be understood; says where.
+    """
+    return [Reader(one, where).make(Sent) for one in Reader(record, where).items("sent")]

@@ -81,7 +81,7 @@ class Binding(Record):
         return any(name in self.wants for name in names)
 
     def matches(self, facts: Facts) -> bool:
-        """Tell whether all that the rule names holds."""
+        """Return true if all that the rule names holds."""
         return all(set(facts.of(name)) & set(values) for name, values in self.wants.items())
 
     def to_text(self) -> str:
@@ -144,19 +144,17 @@ def bindings_of(tables: Sequence[object]) -> tuple[list[Binding], list[str]]:
     """Read `[[bindings]]`; return the rules in file order, and what is wrong with others."""
     found: list[Binding] = []
     faults: list[str] = []
-    taken: set[str] = set()
     for number, table in enumerate(tables, 1):
         where = f"bindings[{number}]"
         if not isinstance(table, dict):
             faults.append(f"{where} is not a table")
             continue
         binding, wrong = _binding(table, number)
-        if binding is not None and binding.id in taken:
+        if binding is not None and any(one.id == binding.id for one in found):
             wrong.append(f"another rule has the id {binding.id!r}")
         if wrong or binding is None:
             faults += [f"{where}: {one}" for one in wrong]
             continue
-        taken.add(binding.id)
         found.append(binding)
     return found, faults
 
@@ -302,11 +300,12 @@ def check(
 
     Source: P8-075.
     """
-    return [
-        *_overlapping(bindings),
-        *_missing(bindings, agents),
-        *_risky_scope(bindings, accounts, channels, dm_scope),
-    ]
+    ways = {
+        "accounts": {*accounts, *_named(bindings, "account")},
+        "channels": {*channels, *_named(bindings, "channel")},
+    }
+    risky = _risky_scope(bindings, ways, dm_scope)
+    return [*_overlapping(bindings), *_missing(bindings, agents), *risky]
 
 
 def _overlapping(bindings: Sequence[Binding]) -> list[Warned]:
@@ -338,20 +337,13 @@ def _missing(bindings: Sequence[Binding], agents: Collection[str]) -> list[Warne
 
 
 def _risky_scope(
-    bindings: Sequence[Binding],
-    accounts: Collection[str],
-    channels: Collection[str],
-    dm_scope: str,
+    bindings: Sequence[Binding], ways: Mapping[str, set[str]], dm_scope: str
 ) -> list[Warned]:
     """Warn where direct messages that come by different ways meet, where they may not be meant to.
 
     A peer has its name within one account and one channel: in another one the
     same name may be somebody else.
     """
-    ways = {
-        "accounts": {*accounts, *_named(bindings, "account")},
-        "channels": {*channels, *_named(bindings, "channel")},
-    }
     several = [f"{len(names)} {what}" for what, names in ways.items() if len(names) > 1]
     if not several or not bindings:
         return []

@@ -3,9 +3,13 @@
 A channel is what document 001 decides on: members, a mode, an order of
 speaking, who has the floor. Its messages lie in a log of their own; of them a
 channel remembers only up to which one it has taken notice. Who has the floor
-and why is decided in `floor`, the JSON form in `channel_records`.
+and why is decided in `floor`.
 
-Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-014, A-20, A-22.
+The words of the JSON form are those of document 001. Reading it is strict about meaning and
+lenient about what is missing; it says which field is wrong. Fields that are not known
+are kept and written back.
+
+Source: DG-003, DG-031 to DG-039, DG-061 to DG-066, XC-013, XC-014, A-20, A-22.
 """
 
 from __future__ import annotations
@@ -15,8 +19,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from council.core.conversations.conversation import Origin, Task
-from council.core.errors import CouncilError, InvalidInputError, ignoring
+from council.core.errors import CouncilError, InvalidInputError, NewerVersionError, ignoring
 from council.core.events import Event
+from council.core.ids import is_name
+from council.core.reading import Reader
 from council.core.record import Record
 from council.core.times import parse_duration
 
@@ -324,17 +330,17 @@ def account_of(channel: Channel, agent: str) -> str:
 
 
 def is_asleep(channel: Channel) -> bool:
-    """Tell whether turns are taken here and nobody has the floor (DG-096)."""
+    """Return true if turns are taken here and nobody has the floor (DG-096)."""
     return channel.state in TAKES_TURNS and not channel.speaker
 
 
 def is_awaited(channel: Channel) -> bool:
-    """Tell whether a room is at work: somebody has the floor and something to answer."""
+    """Return true if a room is at work: somebody has the floor and something to answer."""
     return bool(channel.speaker) and (channel.roused_at is not None or channel.delivery is not None)
 
 
 def is_concluded(channel: Channel) -> bool:
-    """Tell whether this is a discussion that was completed."""
+    """Return true if this is a discussion that was completed."""
     return channel.discussion is not None and channel.discussion.completed_at is not None
 
 
@@ -402,3 +408,109 @@ def origin_of(key: bytes | None, channel_id: str, message: Message) -> str:
         if is_token(given, proof_of(key, channel_id, message)):
             return str(Origin.VERIFIED)
     return str(Origin.CLAIMED)
+
+
+# --- The JSON form of a channel and of its messages
+
+_BLOCK = "state block"
+
+
+def shown(channel: Channel) -> dict[str, Any]:
+    """Return what people and programs are shown of a channel: its record, and `dormant`."""
+    return {**channel.to_record(), "dormant": is_asleep(channel)}
+
+
+def channel_from_record(record: object) -> Channel:
+    """Read the JSON object of a channel's state block.
+
+    Only the id and the time of creation are required; the rest has defaults.
+
+    Raises:
+        NewerVersionError: The block is of a newer major version.
+        InvalidStateError: A field is missing or has a value it cannot have.
+    """
+    read = Reader(record, _BLOCK)
+    version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError(_BLOCK, version, SCHEMA_VERSION)
+    channel_id = read.text("channelId", None)
+    if not is_name(channel_id):
+        raise read.fail("channelId", "an identifier")
+    created_at = read.given_instant("createdAt")
+    channel = read.make(
+        Channel,
+        channel_id=channel_id,
+        name=read.text("name") or channel_id,
+        created_at=created_at,
+        updated_at=read.instant("updatedAt") or created_at,
+        lang=read.text("lang") or "en",
+        speakers=_speakers(read),
+        unanswered=_ids(read, "unanswered"),
+        members=_members(read),
+        ended_runs=read.texts("endedRuns")[-ENDED_RUNS_KEPT:],
+        schema_version=version,
+    )
+    _check_floor(read, channel)
+    return channel
+
+
+def _check_floor(read: Reader, channel: Channel) -> None:
+    """Refuse a floor that nobody could have been given."""
+    speaker = channel.speaker
+    if speaker and channel.state not in TAKES_TURNS:
+        raise read.fail("currentSpeaker", f"null (turnState is {channel.state})")
+    if speaker and speaker not in channel.speakers:
+        raise read.fail("currentSpeaker", f"one of the speakers (it is {speaker!r})")
+    waiting = channel.delivery
+    if waiting is not None and waiting.agent != speaker:
+        raise read.fail("awaitingDelivery", "of the current speaker, or null")
+    if (channel.mode is Mode.DISCUSSION) is not (channel.discussion is not None):
+        raise read.fail("discussion", "given for a discussion and null for all others")
+
+
+def _speakers(read: Reader) -> tuple[str, ...]:
+    speakers = tuple(read.texts("speakers"))
+    if len(set(speakers)) != len(speakers) or not all(speakers):
+        raise read.fail("speakers", "a list of agents, each once")
+    return speakers
+
+
+def _ids(read: Reader, key: str) -> list[int]:
+    values = read.items(key)
+    if not all(type(value) is int and value > 0 for value in values):
+        raise read.fail(key, "a list of message ids")
+    return values
+
+
+def _members(read: Reader) -> dict[str, Member]:
+    found = read.records_by_id("members", Member)
+    for account, one in found.items():
+        at = Reader({}, f"{read.where}: members.{account}")
+        if not account:
+            raise at.fail("account", "given")
+        if one.agent and not is_name(one.agent):
+            raise at.fail("agentId", "a legal agent id")
+    return found
+
+
+def message_from_record(
+    record: object, *, default_id: int | None = None, default_at: datetime | None = None
+) -> Message:
+    """Read one line of the message log.
+
+    A line that a person wrote may leave out everything but `content`: it then gets
+    the id and the time that are given here.
+
+    Raises:
+        InvalidStateError: A field is missing or has a value it cannot have.
+    """
+    read = Reader(record, "message")
+    at = read.instant("at") or default_at
+    number = read.left.pop("id", None)
+    if number is None:
+        number = default_id
+    if type(number) is not int or not 0 < number < 2**53:
+        raise read.fail("id", "a whole number from 1")
+    if at is None:
+        raise read.fail("at", "given")
+    return read.make(Message, id=number, at=at)

@@ -64,10 +64,8 @@ def rebuilt(previous: Sequence[str], agents: Sequence[str]) -> tuple[str, ...]:
     ('b', 'e')
     """
     here = dict.fromkeys(agents)
-    return (
-        *(one for one in previous if one in here),
-        *(one for one in here if one not in previous),
-    )
+    stayed = [one for one in previous if one in here]
+    return (*stayed, *(one for one in here if one not in previous))
 
 
 def is_dormant(results: Sequence[Result | None], joined: int) -> bool:

@@ -75,7 +75,7 @@ class CallBack(Record):
     channel: str
 
 
-Owed = Wake | Signal | Reply | PostGuide | Remind | CallBack | Archive
+Action = Wake | Signal | Reply | PostGuide | Remind | CallBack | Archive
 
 
 def pending(
@@ -83,9 +83,9 @@ def pending(
     now: datetime,
     *,
     backoff: tuple[timedelta, ...] = RETRY_BACKOFF,
-) -> tuple[Owed, ...]:
+) -> tuple[Action, ...]:
     """Return what is due at `now`, the most urgent first."""
-    due: list[Owed] = [Reply(message=one) for one in channel.unanswered]
+    due: list[Action] = [Reply(message=one) for one in channel.unanswered]
     about = channel.discussion
     if about is not None and about.guide and not about.guide_id and about.completed_at is None:
         due.append(PostGuide())
@@ -316,12 +316,9 @@ def why_missed(channel: Channel, now: datetime, rules: FloorRules) -> str:
 def _is_due(channel: Channel, due: Wake) -> bool:
     """Return true if a run that was due some time ago still is: nothing has happened since."""
     known = channel.tasks.get(due.task)
-    return (
-        due.agent == asked(channel)
-        and channel.delivery is None
-        and channel.began_at is None
-        and (known is None or known.state is TaskState.N)
-    )
+    if channel.delivery is not None or channel.began_at is not None:
+        return False
+    return due.agent == asked(channel) and (known is None or known.state is TaskState.N)
 
 
 def _add_task(work: Transaction, due: Wake, state: TaskState, driver: str) -> Task:

@@ -458,11 +458,10 @@ def has_arrived(
     anchor: int,
     author: str,
     agent: str = "",
-    last: int = _MESSAGES_LOOKED_AT,
 ) -> bool:
     """Return true if a text with that fingerprint lies in the channel (DG-083, DG-084).
 
-    Of the `last` newest messages those after the anchor and by that author
+    Of the 20 newest messages those after the anchor and by that author
     count; the newest of them must end with the fingerprint. A fragment that is
     itself shorter than the fingerprint is read on from the ones before, without
     regard to white space, which is lost where a text is cut.
@@ -473,11 +472,10 @@ def has_arrived(
         anchor: The newest message when the turn began.
         author: The account of the agent.
         agent: The agent, for messages that name it under another account.
-        last: How many of the newest messages are looked at.
     """
     kept = [
         one.content.rstrip()
-        for one in messages[-last:]
+        for one in messages[-_MESSAGES_LOOKED_AT:]
         if one.id > anchor and (one.author == author or (agent and one.agent == agent))
     ]
     if not kept or not tail:
@@ -491,11 +489,7 @@ def is_delivered(channel: Channel, messages: Sequence[Message]) -> bool:
     """Return true if the text that a channel waits for is among messages, oldest first."""
     waiting = channel.delivery
     return waiting is not None and has_arrived(
-        waiting.tail,
-        messages,
-        anchor=waiting.anchor,
-        author=waiting.account,
-        agent=waiting.agent,
+        waiting.tail, messages, anchor=waiting.anchor, author=waiting.account, agent=waiting.agent
     )
 
 

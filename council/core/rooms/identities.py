@@ -9,7 +9,7 @@ Accounts can be taken over from the identity source of another program (`ego.jso
 which counts as present when its columns name the account. Each agent in it that
 has no entry gets one; an entry that stands is never changed, what differs is reported.
 
-Rules only; the files are the matter of the store.
+Rules only; the files belong to the store.
 
 Source: DG-011 to DG-021, A-21, XC-101.
 """
@@ -147,12 +147,9 @@ def account_in(value: object) -> str:
 
 
 def is_account(text: str) -> bool:
-    """Tell whether `text` can be an account: printable, without blanks or commas."""
-    return (
-        0 < len(text) <= _MAX_CHARS
-        and text.isprintable()
-        and not any(letter.isspace() or letter == "," for letter in text)
-    )
+    """Return true if `text` can be an account: printable, without blanks or commas."""
+    is_cut = any(letter.isspace() or letter == "," for letter in text)
+    return 0 < len(text) <= _MAX_CHARS and text.isprintable() and not is_cut
 
 
 def _is_title(text: str) -> bool:

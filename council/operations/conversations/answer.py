@@ -245,9 +245,8 @@ def _seen_by(
 ) -> list[dict[str, str]] | None:
     if not faults:
         return faults
-    from council.core.conversations.anonymity import (
-        faults_seen_by,  # only where something is missing
-    )
+    # Only where something is missing.
+    from council.core.conversations.anonymity import faults_seen_by
 
     return faults_seen_by(state, agent, faults)
 
@@ -327,7 +326,6 @@ def _minutes(place: Place, state: Conversation) -> str:
 def wake_next(place: Place) -> None:
     """Have a heartbeat done by a process of its own, without waiting for it."""
     from council.operations.detach import detach
-    from council.store.files import make_folder
 
     make_folder(place.paths.control)  # a new workspace may have had nothing to keep there yet
 

@@ -19,7 +19,6 @@ from council.core.errors import CouncilError, NotFoundError
 from council.core.ids import sha256_hex
 from council.core.record import Record
 from council.operations.conversations import kept_prompts
-from council.operations.conversations.kept_prompts import Note
 from council.store.agents import persona_of, prints_answer
 from council.store.conversations.views import standing_digest
 from council.store.keys import run_key
@@ -52,22 +51,20 @@ def context(place: Place, name: str, agent: str, lang: str = "", *, parts: bool 
         NotFoundError: No such conversation is open; says where the minutes are if it is over.
     """
     try:
-        return _seen(place, name, agent, lang, parts=parts)
+        if parts:
+            from council.core.conversations.sight import parts as parts_of
+
+            place.conversations.require_adopted(name)
+            state = place.conversations.read(name)
+            return Seen(parts=parts_of(state, agent, place.now()), prompt="")
+        note = _note_path(place, name, agent, lang)
+        kept = kept_prompts.read_noted(note, place.now().timestamp()) if note else None
+        made = _made(place, name, agent, lang, note) if kept is None else kept
+        return Seen(parts=None, prompt=made)
     except NotFoundError as error:
         from council.operations.conversations.recalling import explained
 
         raise explained(place, name, error) from None
-
-
-def _seen(place: Place, name: str, agent: str, lang: str, *, parts: bool) -> Seen:
-    if parts:
-        from council.core.conversations.sight import parts as parts_of
-
-        place.conversations.require_adopted(name)
-        return Seen(parts=parts_of(place.conversations.read(name), agent, place.now()), prompt="")
-    note = _note_path(place, name, agent, lang)
-    kept = _shown_before(note, place.now().timestamp())
-    return Seen(parts=None, prompt=_made(place, name, agent, lang, note) if kept is None else kept)
 
 
 def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
@@ -83,22 +80,8 @@ def _made(place: Place, name: str, agent: str, lang: str, note: str) -> str:
         ends = None if state.finished_at is not None else state.timeout_at.timestamp()
         since, until = (ends, None) if seen["overdue"] else (None, ends)
         if again == note:
-            kept_prompts.write_note(
-                note, Note(file=os.path.basename(path), since=since, until=until)
-            )
+            kept_prompts.note(note, path, since, until)
     return prompt
-
-
-def _shown_before(note: str, now: float) -> str | None:
-    """Return the prompt that a note speaks of, None where there is none that holds now."""
-    noted = kept_prompts.read_note(note) if note else None
-    if noted is None:
-        return None
-    if noted.since is not None and now < noted.since:
-        return None
-    if noted.until is not None and now >= noted.until:
-        return None
-    return kept_prompts.read(f"{os.path.dirname(note)}/{noted.file}")
 
 
 def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
@@ -120,7 +103,7 @@ def _note_path(place: Place, name: str, agent: str, lang: str) -> str:
             kept_prompts.stamps(place.root, *kept_prompts.LANGUAGES),
         ]
     except CouncilError:
-        return ""  # whoever reads the conversation says what is wrong
+        return ""  # the one that reads the conversation says what is wrong
     text = json.dumps(made_from, ensure_ascii=True)
     folder = place.paths.conversation_folder(conversation_id)
     return f"{folder}/prompts/{sha256_hex(text.encode('ascii'))}.note"

@@ -99,26 +99,17 @@ def edit(place: Place, name: str, open_editor: Callable[[str], int]) -> TakenIn:
     except CouncilError as error:
         if saved == text:
             raise
-        said = (
-            f"{name} ended while you edited it"
-            if isinstance(error, NotFoundError)
-            else error.message
-        )
+        ended = isinstance(error, NotFoundError)
+        said = f"{name} ended while you edited it" if ended else error.message
         kept_in = _put_aside(place, name, conversation_id, copy, saved)
         raise ConflictError(said, f"what you saved is kept in {kept_in}") from error
     shutil.rmtree(os.path.dirname(copy), ignore_errors=True)
     if due.pending(state, place.now(), backoff=place.settings.retry_backoff):
         wake_next(place)
-    revisions = [
-        one
-        for one in place.conversations.history(name)
-        if one.rev > before.rev and one.actor == "external"
-    ]
-    loose = [
-        one
-        for one in _loose_events(place, conversation_id)
-        if one["eventId"] not in said_before and one["type"] in _LOOSE
-    ]
+    history = place.conversations.history(name)
+    revisions = [one for one in history if one.rev > before.rev and one.actor == "external"]
+    found = _loose_events(place, conversation_id)
+    loose = [one for one in found if one["eventId"] not in said_before and one["type"] in _LOOSE]
     return TakenIn(
         state=state,
         path=path,
@@ -176,12 +167,9 @@ def _kept(place: Place, name: str, conversation_id: str) -> list[str]:
 
 def _loose_events(place: Place, conversation_id: str) -> list[dict[str, Any]]:
     """Return the events of a conversation since yesterday that stand in no revision."""
-    today = render_instant(place.now())[:10]
-    return [
-        one
-        for one in tail(place.paths, since=today)
-        if str(one.get("eventId", "")).startswith(f"{conversation_id}:x")
-    ]
+    found = tail(place.paths, since=render_instant(place.now())[:10])
+    mine = f"{conversation_id}:x"
+    return [one for one in found if str(one.get("eventId", "")).startswith(mine)]
 
 
 def sentences(events: list[dict[str, Any]]) -> list[str]:
@@ -191,8 +179,17 @@ def sentences(events: list[dict[str, Any]]) -> list[str]:
         words = _SENTENCES.get(str(event["type"]))
         if words is not None:
             data = {key: _shown(value) for key, value in event.get("data", {}).items()}
-            told.append(words(str(event.get("agentId") or ""), data).strip())
+            wished = "taken out" if data.get("value") in (None, "nothing") else data["value"]
+            facts = _Facts(data, agent=str(event.get("agentId") or ""), wished=wished)
+            told.append(words.format_map(facts).strip())
     return told
+
+
+class _Facts(dict[str, str]):
+    """What a sentence may name; what an event does not hold is shown as None."""
+
+    def __missing__(self, _: str) -> str:
+        return "None"
 
 
 def _shown(value: object) -> str:
@@ -201,39 +198,24 @@ def _shown(value: object) -> str:
     return "nothing" if value in (None, "") else " ".join(str(value).split())
 
 
-def _wished(value: str | None) -> str:
-    return "taken out" if value in (None, "nothing") else str(value)
-
-
-_SENTENCES: dict[str, Callable[[str, dict[str, str]], str]] = {
-    "edit.accepted": lambda _, data: (
-        f"accepted: {data.get('field')}: {data.get('old')} → {data.get('new')}"
-    ),
-    "edit.refused": lambda _, data: (
-        f"refused: {data.get('field')} {_wished(data.get('value'))}: {data.get('reason')}"
-    ),
-    "edit.conflict": lambda _, data: (
-        f"two values: {data.get('field')} is {data.get('json')} in the state block and "
-        f"{data.get('line')} in its line; the block counts"
-    ),
-    "edit.reverted": lambda *_: (
-        "restored: the file was put back to an older text; to take it as it stands: council adopt"
-    ),
-    "file.restored": lambda *_: "restored: the file was missing",
-    "journal.behind": lambda *_: "taken up: a later revision than the journal knew",
-    "brief.restored": lambda *_: "restored: the brief; nobody changes it after the start",
-    "contribution.restored": lambda agent, data: (
-        f"restored: contribution {data.get('entry')} of {agent}, which was {data.get('reason')}"
-    ),
-    "block.restored": lambda _, data: f"restored: the state block ({data.get('reason')})",
-    "contribution.recorded": lambda agent, _: f"taken in: the contribution of {agent}",
-    "contribution.late": lambda agent, _: f"taken in as late: a text of {agent}",
-    "synthesis.written": lambda agent, _: f"taken in: the synthesis of {agent}",
-    "note.found": lambda agent, _: (
-        f"kept as a note: text in the section of {agent}, whose status did not change"
-    ),
-    "phase.changed": lambda _, data: f"the phase changed ({data.get('reason')})",
-    "round.changed": lambda _, data: f"round {data.get('tour')} began ({data.get('reason')})",
+_SENTENCES = {
+    "edit.accepted": "accepted: {field}: {old} → {new}",
+    "edit.refused": "refused: {field} {wished}: {reason}",
+    "edit.conflict": "two values: {field} is {json} in the state block and {line} in its line; "
+    "the block counts",
+    "edit.reverted": "restored: the file was put back to an older text; to take it as it stands: "
+    "council adopt",
+    "file.restored": "restored: the file was missing",
+    "journal.behind": "taken up: a later revision than the journal knew",
+    "brief.restored": "restored: the brief; nobody changes it after the start",
+    "contribution.restored": "restored: contribution {entry} of {agent}, which was {reason}",
+    "block.restored": "restored: the state block ({reason})",
+    "contribution.recorded": "taken in: the contribution of {agent}",
+    "contribution.late": "taken in as late: a text of {agent}",
+    "synthesis.written": "taken in: the synthesis of {agent}",
+    "note.found": "kept as a note: text in the section of {agent}, whose status did not change",
+    "phase.changed": "the phase changed ({reason})",
+    "round.changed": "round {tour} began ({reason})",
 }
 
 
@@ -281,12 +263,11 @@ def difference(
 
     known, revisions = history_of(place, name)
     told = {one.rev: f"revision {one.rev} ({one.at})" for one in revisions}
-    texts = [_plain(place.conversations.text_at(known, rev))]
-    texts.append(
-        _plain(
-            _live_text(place, name) if other is None else place.conversations.text_at(known, other)
-        )
-    )
+    found = [
+        _live_text(place, name) if one is None else place.conversations.text_at(known, one)
+        for one in (rev, other)
+    ]
+    texts = [text.removeprefix("\ufeff").replace("\r\n", "\n") for text in found]
     shown = texts if whole else [readable(text) for text in texts]
     names = [told[rev], LIVE if other is None else told[other]]
     lines = list(
@@ -299,10 +280,6 @@ def difference(
         lines=lines,
         hidden=not lines and texts[0] != texts[1],
     )
-
-
-def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _live_text(place: Place, name: str) -> str:
@@ -322,7 +299,7 @@ _STANDING = {
     "damaged": "the file was damaged; the next command restores it",
     "newer": "the file was written by a newer council; it is read and never written",
 }
-_LOOKS = 50
+_TRIES = 50
 _PAUSE_S = 0.02
 # What taking a file in brings and nobody has to worry about; anything else is a fault.
 _WELCOME = frozenset(
@@ -363,8 +340,7 @@ def check(place: Place, name: str) -> Checked:
         InvalidStateError: It cannot be read at all.
     """
     view = _settled_view(place, name)
-    said = _STANDING.get(view.standing)
-    faults = [said] if said else []
+    faults = [_STANDING[view.standing]] if view.standing in _STANDING else []
     notices: list[str] = []
     for event in view.events:
         (notices if event.type in _WELCOME else faults).append(_line(event))
@@ -382,18 +358,15 @@ def check(place: Place, name: str) -> Checked:
 
 
 def _is_without_effect(view: View) -> bool:
-    """Tell whether somebody changed, beyond line ends, what is only a rendering of the state."""
-    return (
-        view.standing == "edited"
-        and not view.events
-        and plain(view.text) != plain(view.last)
-        and statefile.render(view.state, view.page) == view.last
-    )
+    """Return true if somebody changed, beyond line ends, what is only a rendering of the state."""
+    if view.standing != "edited" or view.events or plain(view.text) == plain(view.last):
+        return False
+    return statefile.render(view.state, view.page) == view.last
 
 
 def _settled_view(place: Place, name: str) -> View:
     """Return the conversation as it stands when nobody is just about to show a change of it."""
-    for _ in range(_LOOKS):
+    for _ in range(_TRIES):
         view = place.conversations.page(name, place.now())
         if view.standing != "behind":
             break

@@ -23,8 +23,10 @@ from council.core.conversations.account import (
 )
 from council.core.conversations.conversation import CEILING, ClosedReason, Conversation, EntryKind
 from council.core.errors import NotFoundError, TimedOutError
+from council.core.ids import folded
 from council.core.plain_text import excerpt, first_paragraph
 from council.core.record import Record
+from council.core.reporting.sentences import rows, words_in
 from council.operations.conversations.convene import checked_cwd
 from council.operations.conversations.recalling import last_over
 from council.operations.heartbeat.beat import beat
@@ -40,29 +42,16 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.2
 _BEAT_EVERY_S = 2.0
 
-
-_WORDS = {
-    "en": {
-        "dissent": "dissent: ",
-        "absent": "no answer: ",
-        "ceiling": "its ceiling of {} was reached",
-        "runs": "{} runs",
-        "tokens": "{} tokens",
-        "usd": "${}",
-        "thousands": ",",
-        "more": "{} more",
-    },
-    "fr": {
-        "dissent": "désaccord : ",
-        "absent": "pas de réponse : ",
-        "ceiling": "plafond de {} atteint",
-        "runs": "{} exécutions",
-        "tokens": "{} jetons",
-        "usd": "{} $",
-        "thousands": " ",
-        "more": "{} de plus",
-    },
-}
+_WORDS = rows("""
+dissent || dissent: {} || désaccord : {}
+absent || no answer: {} || pas de réponse : {}
+ceiling || its ceiling of {} was reached || plafond de {} atteint
+runs || {} runs || {} exécutions
+tokens || {} tokens || {} jetons
+usd || ${} || {} $
+more || {} more || {} de plus
+""")
+_THOUSANDS = {"fr": " "}
 _MOST_NAMED = 3
 _WHY_CHARS = 80
 
@@ -111,14 +100,14 @@ def resumed(place: Place, name: str, cwd: str) -> Conversation:
     Raises:
         NotFoundError: There is none.
 
-    Source: OP-004.
+    Source: OP-004, OP-017.
     """
-    names, within = place.conversations.names(), checked_cwd(place, cwd)
-    states = [place.conversations.read(one) for one in names if name in ("", one)]
+    names, within, wanted = place.conversations.names(), checked_cwd(place, cwd), folded(name)
+    states = [place.conversations.read(one) for one in names if wanted in ("", one)]
     asked = [one for one in states if name or (one.ceiling is not None and one.cwd == within)]
     if asked:
         return max(asked, key=lambda one: one.created_at)
-    last = last_over(place, name)
+    last = last_over(place, wanted)
     if last is not None and last.minutes:
         over = archived_at(last.minutes)
         if name or (over.ceiling is not None and over.cwd == within):
@@ -150,7 +139,7 @@ def _outcome(state: Conversation) -> list[str]:
 
     Source: OP-004, OP-018.
     """
-    said = _WORDS.get(state.lang, _WORDS["en"])
+    said = words_in(state.lang, _WORDS)
     verdict, objections = _by_stances(state) if state.rules else _by_statuses(state)
     parts = [verdict]
     spoke = {one.agent for one in state.entries if one.kind is EntryKind.CONTRIBUTION}
@@ -162,7 +151,7 @@ def _outcome(state: Conversation) -> list[str]:
         ]
         if len(named) > _MOST_NAMED:
             shown.append(said["more"].format(len(named) - _MOST_NAMED))
-        parts += [said[key] + ", ".join(shown)] if shown else []
+        parts += [said[key].format(", ".join(shown))] if shown else []
     if state.ceiling is not None and any(one.reason == CEILING for one in state.rounds):
         reached = state.ceiling.reached()
         parts.append(said["ceiling"].format(ceiling_words(state.ceiling, state.lang, reached)))
@@ -171,11 +160,11 @@ def _outcome(state: Conversation) -> list[str]:
 
 def ceiling_words(ceiling: Ceiling, lang: str, only: str = "") -> str:
     """Return the bounds of a ceiling in a few words; `only` names the one to tell."""
-    said = _WORDS.get(lang, _WORDS["en"])
+    said = words_in(lang, _WORDS)
     bounds = {"runs": ceiling.runs, "tokens": ceiling.tokens, "usd": ceiling.usd}
     return ", ".join(
         said[name].format(
-            f"{most:g}" if name == "usd" else f"{most:,}".replace(",", said["thousands"])
+            f"{most:g}" if name == "usd" else f"{most:,}".replace(",", _THOUSANDS.get(lang, ","))
         )
         for name, most in bounds.items()
         if most and only in ("", name)

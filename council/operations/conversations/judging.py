@@ -180,16 +180,8 @@ def _check(state: Conversation, without: Sequence[str], threshold: int) -> None:
         )
 
 
-class Judged(Record):
-    """One closed round with its verdict; `vote` for the vote."""
-
-    tour: int
-    phase: str
-    verdict: Verdict
-
-
 class Standing(Record):
-    """How a conversation stands now, and stood at the end of each round.
+    """How a conversation stands now, and stood at the end of rounds: number, phase, verdict.
 
     `verdict` is None where statuses decide: then `has_consensus` and
     `blockers` say all there is.
@@ -201,7 +193,7 @@ class Standing(Record):
     has_consensus: bool
     blockers: list[str]
     verdict: Verdict | None = None
-    rounds: list[Judged] = []
+    rounds: list[tuple[int, str, Verdict]] = []
     doubts: list[Doubt] = []
     lines: list[str] = []
 
@@ -215,8 +207,8 @@ class Standing(Record):
             record["judged"] = self.verdict.spoke > 1
             record["doubts"] = [one.as_json("kind agents position?") for one in self.doubts]
             record["rounds"] = [
-                {"tour": one.tour, "phase": one.phase, **one.verdict.to_record()}
-                for one in self.rounds
+                {"tour": tour, "phase": phase, **verdict.to_record()}
+                for tour, phase, verdict in self.rounds
             ]
         return record
 
@@ -243,7 +235,7 @@ def standing(state: Conversation) -> Standing:
         played = deliberation.history(state)
         stands.verdict = deliberation.verdict_now(state, [one for one in played if one.turns])
         stands.rounds = [
-            Judged(tour=one.tour, phase=one.phase, verdict=Verdict.from_record(one.verdict))
+            (one.tour, one.phase, Verdict.from_record(one.verdict))
             for one in state.rounds
             if one.verdict
         ]
@@ -268,10 +260,9 @@ def _lines(state: Conversation, stands: Standing, judged: Judgement) -> list[str
         who = display_name(state, verdict.reference)
         lines.append(f"  {page.say('consensus-with', who=who)}")
     lines += [f"  {page.labelled('doubts', one)}" for one in doubt_lines(page, judged)]
-    if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1].tour != stands.tour):
+    if len(stands.rounds) > 1 or (stands.rounds and stands.rounds[-1][0] != stands.tour):
         lines += [
-            f"  {page.round(one.tour, one.phase)}{colon}{said(one.verdict)}"
-            for one in stands.rounds
+            f"  {page.round(tour, phase)}{colon}{said(one)}" for tour, phase, one in stands.rounds
         ]
     return lines
 

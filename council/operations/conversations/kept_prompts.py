@@ -1,7 +1,7 @@
 """Prompts that were made once and are kept, each under the digest of what it was made of.
 
 A note beside them says for which revision of the file a prompt holds, so that
-whoever asks again before anything has changed gets it without a look at the
+an agent that asks again before anything has changed gets it without a look at the
 conversation. Prompts and notes are only ever shortcuts: one that is missing
 or torn is made anew, and the oldest are forgotten.
 
@@ -16,7 +16,6 @@ import os
 from council.core.errors import CouncilError, InvalidStateError
 from council.core.ids import sha256_hex
 from council.core.nesting import read_json
-from council.core.record import Record
 from council.store.files import content_of
 
 TYPE_CHECKING = False
@@ -31,17 +30,6 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _TEMPLATES = os.path.join(_PACKAGE, "prompts")
 MADE = "council.operations.conversations.made_prompts"
 REFERENCES = os.path.join(_PACKAGE, "skill", "references")
-
-
-class Note(Record):
-    """For how long a kept prompt holds: from `since` until before `until`, in seconds.
-
-    None binds nothing. `file` is the name of the prompt in the same folder.
-    """
-
-    file: str
-    since: float | None
-    until: float | None
 
 
 def template_folders(root: str, language: str) -> list[str]:
@@ -61,7 +49,7 @@ def built_in(language: str) -> str:
 
 
 def has_own_templates(root: str, language: str) -> bool:
-    """Tell whether people wrote templates into the workspace that concern this language."""
+    """Return true if people wrote templates into the workspace that concern this language."""
     folders = template_folders(root, language)[:-1]
     return any(name.endswith(".j2") for folder in folders for name in _listed(folder))
 
@@ -93,11 +81,7 @@ def stamps(root: str, *languages: str) -> list[list[object]]:
     files.append(os.path.join(REFERENCES, "COUNCIL.md"))
     folders = [one for language in languages for one in template_folders(root, language)[:-1]]
     files += [os.path.join(one, name) for one in dict.fromkeys(folders) for name in _listed(one)]
-    return [[made()[0]], *_stamps_of(files)]
-
-
-def _stamps_of(files: list[str]) -> list[list[object]]:
-    found: list[list[object]] = []
+    found: list[list[object]] = [[made()[0]]]
     for path in files:
         try:
             facts = os.stat(path)
@@ -127,21 +111,27 @@ def keep(path: str, text: str) -> None:
     _write(path, sha256_hex(content).encode() + b"\n" + content)
 
 
-def read_note(path: str) -> Note | None:
-    """Return a note, None where there is none that can be understood."""
+def read_noted(path: str, now: float) -> str | None:
+    """Return the prompt that a note speaks of, None where there is none that holds now."""
     try:
         file, since, until = read_json(content_of(path))
+        holds = (since is None or since <= now) and (until is None or now < until)
     except (ValueError, TypeError):
         return None
-    bounds = all(one is None or isinstance(one, int | float) for one in (since, until))
-    if not isinstance(file, str) or "/" in file or not bounds:
-        return None
-    return Note(file=file, since=since, until=until)
+    is_name = isinstance(file, str) and "/" not in file
+    return read(f"{os.path.dirname(path)}/{file}") if holds and is_name else None
 
 
-def write_note(path: str, note: Note) -> None:
-    """Keep a note; no harm if that fails."""
-    _write(path, json.dumps([note.file, note.since, note.until]).encode("ascii"))
+def note(path: str, prompt: str, since: float | None, until: float | None) -> None:
+    """Note for how long a kept prompt holds; no harm if that fails.
+
+    Args:
+        path: Where the note lies, in the folder of the prompt.
+        prompt: The path of the prompt.
+        since: From when it holds, in seconds; None binds nothing.
+        until: Before when, likewise.
+    """
+    _write(path, json.dumps([os.path.basename(prompt), since, until]).encode("ascii"))
 
 
 def _write(path: str, content: bytes) -> None:

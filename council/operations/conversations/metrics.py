@@ -24,6 +24,7 @@ from council.core.deliberation.figures import (
 )
 from council.core.deliberation.judgement import judge
 from council.core.errors import CouncilError, InvalidStateError, UsageError
+from council.core.ids import folded, is_conversation_name
 from council.core.record import Record
 from council.core.times import render_duration
 from council.operations.place import Place
@@ -43,29 +44,22 @@ _MIN_CHARS = 1
 _MAX_CHARS = 60
 
 
-class Bar(Record):
-    """One row of a plot: what it is, and how much."""
-
-    label: str
-    value: int
-
-
-def plotted(bars: Sequence[Bar], width: int) -> list[str]:
-    """Return one line for each bar: label, bar, value; none is longer than `width` allows.
+def plotted(bars: Sequence[tuple[str, int]], width: int) -> list[str]:
+    """Return one line for each (label, value), with a bar; none is longer than `width` allows.
 
     The longest bar takes what labels and values leave, at least one column;
     a value above 0 always shows.
 
-    >>> plotted([Bar(label="soft", value=4), Bar(label="none", value=1)], 11)
+    >>> plotted([("soft", 4), ("none", 1)], 11)
     ['soft ████ 4', 'none █ 1']
     """
     if not bars:
         return []
-    labels = max(len(bar.label) for bar in bars)
-    values = max(len(str(bar.value)) for bar in bars)
+    labels = max(len(label) for label, _ in bars)
+    values = max(len(str(value)) for _, value in bars)
     room = min(max(width - labels - values - 2, _MIN_CHARS), _MAX_CHARS)
-    most = max(bar.value for bar in bars)
-    return [f"{bar.label:<{labels}} {_bar(bar.value, most, room)}{bar.value}" for bar in bars]
+    most = max(value for _, value in bars)
+    return [f"{label:<{labels}} {_bar(value, most, room)}{value}" for label, value in bars]
 
 
 def _bar(value: int, most: int, room: int) -> str:
@@ -169,10 +163,9 @@ def _told(name: str, one: Figures, width: int) -> str:
     lines = [f"{name}: {one.complete} complete, {one.cancelled} cancelled"]
     lines += [f"  {label:<{longest}}  {value}" for label, value in facts]
     kinds = [kind for kind in (_AGREED, *VERDICTS, CANCELLED) if kind in one.consensus]
-    outcomes = [Bar(label=kind, value=one.consensus[kind]) for kind in kinds]
-    rounds = [Bar(label=str(number), value=times) for number, times in one.rounds.items()]
-    plots = [("outcomes", outcomes), ("rounds to consensus", rounds)]
-    for title, bars in plots:
+    outcomes = [(kind, one.consensus[kind]) for kind in kinds]
+    rounds = [(str(number), times) for number, times in one.rounds.items()]
+    for title, bars in (("outcomes", outcomes), ("rounds to consensus", rounds)):
         if bars:
             lines += ["", f"  {title}", *(f"  {line}" for line in plotted(bars, width - 2))]
     return "\n".join(lines)
@@ -210,7 +203,8 @@ class Rated(Record):
 def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
     """Add the rating of a person, 1 to 5, to minutes: by name, slug, path or id.
 
-    `active` are the newest. An earlier rating of the same person gives way.
+    `active` are the newest. The case of a name does not matter (OP-017). An earlier rating
+    of the same person gives way.
 
     Raises:
         UsageError: Not a whole number from 1 to 5.
@@ -223,6 +217,7 @@ def rate(place: Place, name: str, stars: int, rater: str) -> Rated:
             f"{stars} is not a rating", f"give whole stars from {STARS[0]} to {STARS[-1]}"
         )
     place.refuse_newer_settings()
-    path = find_minutes(place.paths, name)
+    named = folded(name)
+    path = find_minutes(place.paths, named if is_conversation_name(named) else name)
     ratings = add_rating(place.paths, path, stars, rater)
     return Rated(path=path, stars=stars, ratings=ratings)

@@ -63,7 +63,7 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
         place: The workspace.
         kind: `turn`, `vote` or `synthesis`.
         name: The conversation, "" for the only open one.
-        agent: Who would get it, "" for whoever is owed one now.
+        agent: Who would get it, "" for the one whose turn it is.
         lang: The language, "" for the conversation's.
 
     Raises:
@@ -81,22 +81,19 @@ def prompt_of(place: Place, kind: str, *, name: str = "", agent: str = "", lang:
     except NotFoundError:
         if name:
             raise
+        wanted = wanted or "agent"
         spoken = language(place.settings, lang, place.environ)
-        state = sample(kind, wanted or "agent", place.now(), spoken)
-        return _rendered(place, state, wanted or "agent", lang, kind)
-    wanted = wanted or (owing(state) or tuple(state.participants))[0]
-    if is_under_way(state, kind):
-        return _rendered(place, state, wanted, lang, kind)
-    if phase_of(state, kind):
-        return _rendered(place, untouched(state, kind, wanted, place.now()), wanted, lang, kind)
-    return _rendered(place, sample(kind, wanted, place.now(), state.lang), wanted, lang, kind)
-
-
-def _rendered(place: Place, state: Conversation, agent: str, lang: str, kind: str) -> str:
-    """Return a prompt of a kind; who has nothing to do now is told so instead of being asked."""
-    seen = parts_of(state, agent, place.now())
+        state = sample(kind, wanted, place.now(), spoken)
+    else:
+        wanted = wanted or (owing(state) or tuple(state.participants))[0]
+        if not is_under_way(state, kind) and phase_of(state, kind):
+            state = untouched(state, kind, wanted, place.now())
+        elif not is_under_way(state, kind):
+            state = sample(kind, wanted, place.now(), state.lang)
+    seen = parts_of(state, wanted, place.now())
+    # One that has nothing to do now is told so instead of being asked.
     shown = kind if seen["mayAnswer"] else "turn"
-    return _prompt(place, state, seen, agent, lang, shown, keep=False)[0]
+    return _prompt(place, state, seen, wanted, lang, shown, keep=False)[0]
 
 
 _KEY_BYTES = 32
@@ -246,7 +243,7 @@ def phase_of(state: Conversation, kind: str) -> str:
 
 
 def is_under_way(state: Conversation, kind: str) -> bool:
-    """Tell whether the phase under way is one in which a prompt of this kind is given."""
+    """Return true if the phase under way is one in which a prompt of this kind is given."""
     wanted = phase_of(state.copy(phases=(state.phase,)), kind)
     return bool(wanted) and state.finished_at is None
 

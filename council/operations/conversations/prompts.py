@@ -7,10 +7,15 @@ end its own quotation. What an agent may see is decided in `core.sight`, how
 it is said in the templates; those under the workspace's `prompts/` replace
 the built-in ones.
 
-A prompt that was rendered once is kept. The template engine is loaded only
-for templates of a workspace.
+A prompt that was rendered once is kept.
 
-Source: C0-049 to C0-053, C0-065, C0-066, XC-012, `trust.md` (Text of others is data).
+Loading the template engine costs more than all the rest of a command, so it is loaded only
+for templates that people wrote into a workspace; those are rendered in its sandbox. What the
+built-in ones need of it is little: values, loops, includes, a few filters. That little is
+here, and `.ci/make_prompts.py` makes modules of them that need no more.
+
+Source: C0-049 to C0-053, C0-065, C0-066, SC-001, XC-012, `architecture.md` section 4,
+`trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from council.core.deliberation.fault_words import fault_in_words
 from council.core.errors import InvalidInputError, InvalidStateError
 from council.core.ids import sha256_hex
 from council.core.plain_text import shell_word
-from council.operations.conversations import kept_prompts, ready_templates
+from council.operations.conversations import kept_prompts
 from council.operations.conversations.kept_prompts import (
     LANGUAGES,
     REFERENCES,
@@ -34,14 +39,22 @@ from council.operations.conversations.kept_prompts import (
     workspace_reference,
 )
 from council.store.files import content_of
+from council.store.keys import run_key
+from council.store.settings import language as spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn
 
     from jinja2.sandbox import SandboxedEnvironment
 
+    from council.operations.place import Place
+
+    Filters = dict[str, Callable[..., Any]]
+    Rendering = Callable[..., Iterator[str]]
+
+_OF_A_DICT = frozenset(dir(dict))
 _QUOTATION_MARKS = {"found": "✓", "near": "≈", "missing": "✗"}
 _LINE_MAX_CHARS = 80
 _NO_MARKUP = dict.fromkeys(map(ord, '*`[]<>|#“”"«»'), " ")
@@ -59,25 +72,20 @@ def prompt_kind(parts: dict[str, Any]) -> str:
     return "vote" if parts.get("form") == "vote" else "turn"
 
 
-def boundary(
-    key: bytes,
-    parts: dict[str, Any],
-    *,
-    avoid: str = "",
-    record: bytes | None = None,
-    digest: str = "",
-) -> str:
+def boundary(key: bytes, parts: dict[str, Any], *, avoid: str = "") -> str:
     """Draw the mark of one prompt: keyed, so that nobody who writes a contribution knows it.
 
     The same parts give the same mark. One that stands in the parts or in
     `avoid` (what else goes into the prompt), by whatever chance, is not used.
-    `record` is what `_record_of` made of the parts, and `digest` its digest, where
-    the caller needs them, too.
     """
-    record = _record_of(parts) if record is None else record
+    record = _record_of(parts)
+    return _drawn(key, record, sha256_hex(record), avoid)
+
+
+def _drawn(key: bytes, record: bytes, digest: str, avoid: str) -> str:
     # All that is digested has one length, and nobody sees the whole digest: what `hmac` guards
     # against cannot happen, and it loads a library.
-    drawn_from = sha256_hex(key) + (digest or sha256_hex(record))
+    drawn_from = sha256_hex(key) + digest
     attempt, mark = 0, ""
     while not mark or mark.encode() in record or mark in avoid:
         mark = sha256_hex(f"{drawn_from}{attempt:08x}".encode("ascii"))[:16]
@@ -132,11 +140,32 @@ def render_prompt(
     try:
         if is_own:
             return _environment(root, language).select_template(names).render(values)
-        return ready_templates.render(names, language, values, _filters(language))
+        return _render_made(names, language, values)
     except InvalidStateError:
         raise
     except Exception as error:  # a template is a program of the user: anything may come out of it
         raise _broken_template(error, kind, is_own=is_own) from error
+
+
+def plain_prompt(place: Place, kind: str, parts: dict[str, Any], persona: str, **how: Any) -> str:
+    """Render a prompt that is not kept, in the language of the workspace, with a mark of its own.
+
+    `how` may give the `file` and say that the agent `prints`, as for `render_prompt`.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+        CouncilError: The key of the workspace cannot be read.
+    """
+    return render_prompt(
+        kind,
+        parts,
+        lang=spoken(place.settings, "", place.environ),
+        root=place.root,
+        checklist="",
+        persona=persona,
+        boundary=boundary(run_key(place.paths), parts, avoid=persona),
+        **how,
+    )
 
 
 def _environment(root: str, language: str) -> SandboxedEnvironment:
@@ -167,7 +196,7 @@ def _environment(root: str, language: str) -> SandboxedEnvironment:
     return environment
 
 
-def _filters(language: str) -> dict[str, Callable[..., Any]]:
+def _filters(language: str) -> Filters:
     """Return the filters that templates have besides those of the engine."""
     return {
         "line": _line,
@@ -222,7 +251,7 @@ def cached_prompt(
     """
     record = _record_of(parts)
     digest = sha256_hex(record)
-    mark = boundary(key, parts, avoid=persona, record=record, digest=digest)
+    mark = _drawn(key, record, digest, persona)
     stamps = kept_prompts.stamps(root, _language(lang))
     inputs = [__version__, kind, _language(lang), root, persona, file, mark, prints, stamps]
     name = sha256_hex(_written([digest, *inputs]))
@@ -344,3 +373,169 @@ def _read(path: str) -> str:
         return content_of(path).decode("utf-8")
     except UnicodeDecodeError:
         return ""
+
+
+# --- The built-in prompts, rendered without the engine
+
+
+def _render_made(names: Sequence[str], language: str, values: Mapping[str, Any]) -> str:
+    """Render the first of the named templates that there is; one of them must be built in.
+
+    Raises:
+        InvalidStateError: This installation has no prompts.
+        Exception: A value is not what the template takes it for.
+    """
+    prompts = kept_prompts.made()[1]
+    modules = {
+        name: f"{language}_{name.removesuffix('.md.j2').replace('-', '_')}" for name in names
+    }
+    name = next(name for name in names if modules[name] in prompts)
+    module = __import__(f"{kept_prompts.MADE}.{modules[name]}", fromlist=("TEMPLATES",))
+    return _Environment(module.TEMPLATES, _filters(language)).render(name, dict(values))
+
+
+class UnknownError(Exception):
+    """A template names what is not there."""
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise UnknownError
+
+
+class _Absent:
+    """A value that is not there: `default` may take its place, anything else is refused."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        """Take what the engine would need to say what is missing."""
+
+    __str__ = __iter__ = __bool__ = __len__ = __eq__ = __hash__ = __contains__ = _refuse
+    __getattr__ = __getitem__ = __call__ = __add__ = __radd__ = __lt__ = __gt__ = _refuse
+
+
+class _Missing:
+    """What a name has that nobody gave a value."""
+
+
+MISSING = _Missing()
+
+
+class Loop:
+    """A loop whose body asks where it stands."""
+
+    def __init__(self, items: Iterable[Any], _undefined: object) -> None:
+        self._items = list(items)
+        self.length = len(self._items)
+        self.index0 = -1
+
+    def __iter__(self) -> Iterator[tuple[Any, Loop]]:
+        for item in self._items:
+            self.index0 += 1
+            yield item, self
+
+    @property
+    def index(self) -> int:
+        """The place of this pass, from 1."""
+        return self.index0 + 1
+
+    @property
+    def first(self) -> bool:
+        """True in the first pass."""
+        return self.index0 == 0
+
+    @property
+    def last(self) -> bool:
+        """True in the last pass."""
+        return self.index == self.length
+
+
+class _Context:
+    """The values that a template sees, and those that it sets."""
+
+    eval_ctx = None
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+        self.vars: dict[str, Any] = {}
+        self.exported_vars: set[str] = set()
+
+    def resolve_or_missing(self, name: str) -> Any:
+        if name in self.vars:
+            return self.vars[name]
+        return self._values.get(name, MISSING)
+
+    def get_all(self) -> dict[str, Any]:
+        return {**self._values, **self.vars}
+
+    def call(self, target: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("_loop_vars", None)
+        kwargs.pop("_block_vars", None)
+        return target(*args, **kwargs)
+
+
+class _Template:
+    """One template, ready to run."""
+
+    def __init__(self, root: Rendering, environment: _Environment) -> None:
+        self.root_render_func = lambda context: root(context, environment=environment)
+
+    def new_context(
+        self, values: dict[str, Any], _shared: bool, local: Mapping[str, Any]
+    ) -> _Context:
+        return _Context({**values, **{k: v for k, v in local.items() if v is not MISSING}})
+
+
+class _Environment:
+    """What compiled templates ask of the engine."""
+
+    undefined = _Absent
+    concat = "".join
+
+    def __init__(self, templates: Mapping[str, Rendering], ours: Filters) -> None:
+        self._templates = templates
+        self.filters: Filters = {
+            "default": lambda value, other="": other if isinstance(value, _Absent) else value,
+            "format": lambda text, *values: text % values,
+            "join": lambda _, parts, between="": between.join(map(str, parts)),
+            "length": len,
+            "sort": _sorted,
+            **ours,
+        }
+
+    def render(self, name: str, values: dict[str, Any]) -> str:
+        return "".join(self._templates[name](_Context(values), environment=self))
+
+    def get_template(self, name: str, _parent: str) -> _Template:
+        return _Template(self._templates[name], self)
+
+    def getattr(self, value: Any, name: str) -> Any:
+        if type(value) is dict and name not in _OF_A_DICT:  # nearly always, and twice as quick
+            return self.getitem(value, name)
+        try:
+            return getattr(value, name)
+        except AttributeError:
+            return self.getitem(value, name)
+
+    def getitem(self, value: Any, name: Any) -> Any:
+        try:
+            return value[name]
+        except (LookupError, TypeError):
+            return _Absent()
+
+
+def nothing(*_: object, **__: object) -> str:
+    """Return what an `if` without `else` says."""
+    return ""
+
+
+def unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that the engine would mark as its own."""
+    return function
+
+
+def joined(parts: Iterable[object]) -> str:
+    """Return the parts as one text."""
+    return "".join(map(str, parts))
+
+
+def _sorted(_: object, items: Iterable[Any], *, attribute: str) -> list[Any]:
+    return sorted(items, key=lambda one: one[attribute])

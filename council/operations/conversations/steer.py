@@ -1,10 +1,11 @@
 """Steering a conversation that is under way, as a person does.
 
 Each function records one wish, takes the steps that are due after it, and
-has owed work done without waiting for it.
+has the work that is due done without waiting for it. What has ended is archived: the
+minutes are written, the live file goes.
 
-Source: XC-110, `cli.md` section 2 (`inject`, `say`, `stop`, `pause`, `resume`, `cancel`, `extend`,
-`archive`).
+Source: C0-030, C0-031, XC-018, XC-110, `cli.md` section 2 (`inject`, `say`, `stop`, `pause`,
+`resume`, `cancel`, `extend`, `archive`).
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from datetime import datetime, timedelta
 
 from council.core.conversations import answers, due, machine, steering
 from council.core.conversations.conversation import Conversation, Step
-from council.core.errors import NotFoundError, UsageError
+from council.core.errors import ConflictError, NotFoundError, UsageError
 from council.core.ids import checked_name, folded
 from council.core.record import Record
 from council.core.rooms.channels import Channel, Message
-from council.operations.conversations import archive as archiving
-from council.operations.conversations import recalling
+from council.operations.conversations import prompting, recalling
 from council.operations.conversations.answer import wake_next
 from council.operations.conversations.recalling import explained
 from council.operations.place import Place, conversation_name
+from council.operations.reporting.minutes import minutes_file_name, render_data, render_minutes
 from council.operations.rooms.rooms import open_channels
+from council.store.conversations.closing import minutes_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from council.store.conversations.conversations import Edited
 
 PERSON = "person"
+_TRIES = 8
 
 
 class Steered(Record):
@@ -167,7 +170,7 @@ def archived(place: Place, state: Conversation) -> str:
     Raises:
         CouncilError: The disk refuses; a heartbeat goes on.
     """
-    path = archiving.archive(place, state)
+    path = close(place, state)
     if place.settings.hooks:
         from council.operations.reporting.hooks import tell_hooks
 
@@ -175,13 +178,45 @@ def archived(place: Place, state: Conversation) -> str:
     return path
 
 
+def close(place: Place, state: Conversation) -> str:
+    """Write the minutes of a finished conversation and take its live file away.
+
+    Returns:
+        The path of the minutes. Called again after a crash, or by two at
+        once, it finishes what was begun and writes no second file.
+
+    Raises:
+        CouncilError: The disk refuses, or somebody writes to it all the time.
+    """
+    # First, while it is still open: a process that dies here is followed by another heartbeat.
+    prompting.clean_up(place, state)
+    for _ in range(_TRIES):
+        try:
+            now = place.now()
+            return place.conversations.close(
+                state.name,
+                f"{place.paths.minutes}/{minutes_file_name(state, now)}",
+                render_minutes(state, now=now),
+                now=now,
+                data=render_data(state, now=now),
+                made_of=state,
+            )
+        except NotFoundError:
+            break
+        except ConflictError:  # a late contribution came in: the minutes must hold it
+            standing = place.conversations.read(state.name)
+            if standing.conversation_id != state.conversation_id:
+                break
+            state = standing
+    path = minutes_path(place.paths, state.conversation_id)
+    if not path:
+        raise ConflictError(f"{state.name!r} could not be archived", "see: council status")
+    return path  # somebody else has archived it
+
+
 def extend(place: Place, name: str, by: timedelta) -> Steered:
     """Move the deadline of the phase under way."""
-
-    def change(state: Conversation, now: datetime) -> Step:
-        return steering.extend(state, by, now)
-
-    return _steer(place, name, change)
+    return _steer(place, name, lambda state, now: steering.extend(state, by, now))
 
 
 def restore(place: Place, name: str, rev: int) -> Steered:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import nullcontext
 from datetime import timedelta
 
 from council.core.delegation.artifacts import (
@@ -366,27 +367,21 @@ def collect(place: Place, older_than: timedelta, *, dry_run: bool = False) -> Co
         LockTimeoutError: Somebody maintains the workspace already.
         CouncilError: Some file cannot be read, so nobody can tell what it refers to.
     """
-    if not dry_run:
-        with alone(place.paths):
-            return _collected(place, older_than, dry_run=False)
-    return _collected(place, older_than, dry_run=True)
-
-
-def _collected(place: Place, older_than: timedelta, *, dry_run: bool) -> Collected:
-    now = place.now()
-    doomed = artifact_care.unneeded(place.paths, now - older_than)
-    left = artifact_care.remains(place.paths, now)
-    litter = [(path, size_of(path)) for path in (*left.abandoned, *left.nameless)]
-    if not dry_run:
-        wanted = [one for one, _ in doomed]
-        doomed = artifact_care.remove(
-            place.paths, wanted, since=now - older_than, now=now, reason="unused"
+    with nullcontext() if dry_run else alone(place.paths):
+        now = place.now()
+        doomed = artifact_care.unneeded(place.paths, now - older_than)
+        left = artifact_care.remains(place.paths, now)
+        litter = [(path, size_of(path)) for path in (*left.abandoned, *left.nameless)]
+        if not dry_run:
+            wanted = [one for one, _ in doomed]
+            doomed = artifact_care.remove(
+                place.paths, wanted, since=now - older_than, now=now, reason="unused"
+            )
+            artifact_care.clear(place.paths, [path for path, _ in litter])
+        return Collected(
+            older_than=older_than,
+            dry_run=dry_run,
+            artifacts=doomed,
+            remains=litter,
+            strange=listed(place)[1],
         )
-        artifact_care.clear(place.paths, [path for path, _ in litter])
-    return Collected(
-        older_than=older_than,
-        dry_run=dry_run,
-        artifacts=doomed,
-        remains=litter,
-        strange=listed(place)[1],
-    )

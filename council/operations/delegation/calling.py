@@ -22,23 +22,20 @@ import time
 from datetime import timedelta
 
 from council.core.delegation import delegation as rules
-from council.core.delegation.artifacts import ids_in
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief, ids_in
 from council.core.delegation.delegation import Call, Chain, Refusal, Trace
 from council.core.errors import CouncilError, ignoring
 from council.drivers.runs import NO_ANSWER
-from council.operations.conversations.prompts import boundary, render_prompt
+from council.operations.conversations.prompts import plain_prompt
 from council.operations.delegation import handing_over
 from council.operations.delegation.chains import call_task, call_token, variables_of
 from council.operations.delegation.handing_over import Answered, Request, answered, reject
-from council.operations.heartbeat.launching import Launch, run_here
+from council.operations.heartbeat.queue import Launch, run_here
 from council.operations.place import Place
 from council.store import files
 from council.store.delegation import artifacts, briefs
 from council.store.delegation.line import Mark, begin_wait, stand_in_line
 from council.store.delegation.traces import edit_trace
-from council.store.keys import run_key
-from council.store.settings import language
 from council.store.slots import Slot, Slots
 
 TYPE_CHECKING = False
@@ -181,11 +178,7 @@ class _Calling:
 
     def _withdraw(self, refusal: Refusal) -> Answered:
         """Take a call that found no place out of the ledger again: it does not count."""
-
-        def change(ledger: Trace) -> None:
-            ledger.calls = [one for one in ledger.calls if one.number != self._call.number]
-
-        edit_trace(self._place.paths, self._chain.trace, change)
+        self._write(None)
         return self._reject(refusal)
 
     def _reject(self, refusal: Refusal) -> Answered:
@@ -203,7 +196,7 @@ class _Calling:
         prompt = self._prompt()
         charge(place, [counted_for])
         call.state, call.started_at = rules.RUNNING, place.now()
-        self._write()
+        self._write(call)
         handing_over.tell_of_start(place, trace, call)
         own = place.settings.timeout_of(agent.settings)
         wanted = Launch(
@@ -239,7 +232,7 @@ class _Calling:
         result = self._result(answer)
         call.tool_calls, call.ended_at = answer.tool_calls, place.now()
         call.state, call.result = result["status"], result
-        self._write()
+        self._write(call)
         if answer.too_many_tool_calls:
             most = call.limits[rules.TOOL_CALLS]
             said = f"{call.target} was ended at tool call {call.tool_calls} of at most {most}"
@@ -259,7 +252,7 @@ class _Calling:
         """
         place, call, agent, schema = self._place, self._call, self._agent, self._request.schema
 
-        def shown_path(path: str) -> str:
+        def within(path: str) -> str:
             return os.path.relpath(path, place.root)
 
         shown = "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
@@ -272,13 +265,10 @@ class _Calling:
             "caller": call.caller,
             "message": call.message,
             "refs": [
-                {
-                    "id": one,
-                    "path": os.path.relpath(artifacts.content_path(place.paths, one), place.root),
-                }
+                {"id": one, "path": within(artifacts.content_path(place.paths, one))}
                 for one in call.refs
             ],
-            "brief": os.path.relpath(f"{place.paths.briefs}/{call.brief}.json", place.root),
+            "brief": within(f"{place.paths.briefs}/{call.brief}.json"),
             "path": [*call.path, call.target],
             "depth": call.depth,
             "max_depth": call.limits[rules.DEPTH],
@@ -290,15 +280,7 @@ class _Calling:
             "wrong": wrong,
             "number": call.number,
         }
-        return render_prompt(
-            "call",
-            parts,
-            lang=language(place.settings, "", place.environ),
-            root=place.root,
-            checklist="",
-            persona=agent.persona,
-            boundary=boundary(run_key(place.paths), parts, avoid=agent.persona),
-        )
+        return plain_prompt(place, "call", parts, agent.persona)
 
     def _hand_over(self) -> str:
         """Write the brief of the hand-off; return its name (P8-041)."""
@@ -320,14 +302,13 @@ class _Calling:
         )
         return briefs.write(self._place.paths, brief).name
 
-    def _write(self) -> None:
-        """Let the ledger say how it stands with the call."""
-        call = self._call
+    def _write(self, call: Call | None) -> None:
+        """Let the ledger say how it stands with the call, or hold it no more."""
+        number = self._call.number
 
         def change(ledger: Trace) -> None:
-            ledger.calls = [
-                call.copy() if one.number == call.number else one for one in ledger.calls
-            ]
+            standing = [one if one.number != number else call for one in ledger.calls]
+            ledger.calls = [one.copy() for one in standing if one is not None]
 
         edit_trace(self._place.paths, self._chain.trace, change)
 
@@ -390,7 +371,7 @@ def _failed(call: Call, answer: Answer) -> dict[str, Any]:
 
 
 def _pass_on(place: Place) -> None:
-    """Let whoever waits for the place that is free now be served at once."""
+    """Let one that waits for the place that is free now be served at once."""
     from council.operations.conversations.answer import wake_next
 
     kinds = (place.paths.channels, f"{place.paths.protocol}/contexts")

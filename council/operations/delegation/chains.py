@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal
-from council.core.delegation.session_keys import named_trace
+from council.core.delegation.delegation import CHAIN, RUNNING, TIMEOUT, Chain, Refusal, named_trace
 from council.core.errors import CouncilError, NotFoundError, RefusedError
 from council.core.ids import split_task_id, task_id
 from council.core.reporting.trace_context import trace_around, trace_of
@@ -73,10 +72,8 @@ def chain_of(place: Place, sender: str, trace: str) -> Chain | Refusal:
         return _at_work(place, agent, named) or Chain(trace=named, path=[agent])
     chain = _chain_of_run(place, agent)
     if isinstance(chain, Chain) and trace and named_trace(trace) != chain.trace:
-        return Refusal(
-            guard=CHAIN,
-            code="E13",
-            message=f"this run belongs to the trace {chain.trace} and cannot act in {trace}",
+        return _refused(
+            "E13", f"this run belongs to the trace {chain.trace} and cannot act in {trace}"
         )
     return chain
 
@@ -121,20 +118,18 @@ def _chain_of_task(place: Place, agent: str, task: str, context: str) -> Chain |
     return Chain(trace=exchange.trace_id, owner=context, depth=depth, path=[agent], in_run=True)
 
 
+def _refused(code: str, message: str) -> Refusal:
+    return Refusal(guard=CHAIN, code=code, message=message)
+
+
 def _over(task: str) -> Refusal:
-    return Refusal(
-        guard=CHAIN,
-        code="E15",
-        message=f"what this run was started for ({task[:80]}) is not under way any more",
-    )
+    said = f"what this run was started for ({task[:80]}) is not under way any more"
+    return _refused("E15", said)
 
 
 def _unknown_run(task: str) -> Refusal:
-    return Refusal(
-        guard=CHAIN,
-        code="E90",
-        message=f"nothing shows that this is the run {task[:80]}: its token does not fit",
-    )
+    said = f"nothing shows that this is the run {task[:80]}: its token does not fit"
+    return _refused("E90", said)
 
 
 def _trace_of_turn(place: Place, owner: str) -> str:
@@ -148,11 +143,8 @@ def _trace_of_turn(place: Place, owner: str) -> str:
 
 def _at_work(place: Place, agent: str, trace: str) -> Chain | None:
     """Return the line of an agent that is at work in a trace, None when it is not."""
-    running = [
-        one
-        for one in read_trace(place.paths, trace).calls
-        if one.state == RUNNING and one.target == agent
-    ]
+    calls = read_trace(place.paths, trace).calls
+    running = [one for one in calls if one.state == RUNNING and one.target == agent]
     return _continued(max(running, key=lambda one: one.depth), trace) if running else None
 
 

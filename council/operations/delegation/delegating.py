@@ -13,8 +13,6 @@ import os
 
 from council.core.delegation import delegation as rules
 from council.core.delegation.delegation import Call, Chain, Refusal, Sent, Trace
-from council.core.delegation.policies import CALL, MESSAGE
-from council.core.delegation.session_keys import task_hash
 from council.core.errors import InvalidStateError, UsageError
 from council.core.times import render_instant
 from council.operations.delegation import handing_over
@@ -23,9 +21,13 @@ from council.operations.delegation.handing_over import Answered, Request, answer
 from council.operations.place import Place
 from council.store.delegation.policies import read_policy
 from council.store.delegation.traces import begin_note, edit_sent, edit_trace, read_trace
-from council.store.delegation.transcripts import CALL as CALL_LINE
-from council.store.delegation.transcripts import MESSAGE as MESSAGE_LINE
-from council.store.delegation.transcripts import Utterance, holds_utterance, transcript_size
+from council.store.delegation.transcripts import (
+    CALL,
+    MESSAGE,
+    Utterance,
+    holds_utterance,
+    transcript_size,
+)
 from council.store.protocol.inboxes import inbox_size
 
 TYPE_CHECKING = False
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from council.core.agents import Agent
-    from council.core.delegation.policies import Policy
+    from council.core.delegation.delegation import Policy
     from council.store.delegation.traces import Note
 
 _SENT_NAME_BYTES = 8
@@ -57,13 +59,13 @@ def message(place: Place, request: Request) -> Answered:
         return reject(place, None, request, chain)
     request = handing_over.addressed(place, chain, request)
     sender = chain.path[-1]
-    refusal = _policy(place, chain, request).refuses(MESSAGE, sender)
+    refusal = _policy(place, chain, request).refuses(rules.MESSAGE, sender)
     if refusal is not None:
         return reject(place, chain, request, refusal)
     session = handing_over.session_of(request, chain.trace, for_call=False)
     refs = handing_over.checked_refs(place, request.refs)
     limits = rules.base_limits(place.settings.limits, chain)
-    wanted = task_hash(request.receiver, request.message, refs, session)
+    wanted = rules.task_hash(request.receiver, request.message, refs, session)
     text, refs = handing_over.compact(place, request.message, refs, sender, chain.trace)
     operation = place.operation(sender, request.receiver, session, chain.trace, text)
     drawn = operation.id or os.urandom(_SENT_NAME_BYTES).hex()
@@ -76,7 +78,7 @@ def message(place: Place, request: Request) -> Answered:
     said = Utterance(
         id=f"message:{drawn}",
         at=render_instant(place.now()),
-        kind=MESSAGE_LINE,
+        kind=MESSAGE,
         trace=chain.trace,
         sender=sender,
         receiver=request.receiver,
@@ -101,7 +103,7 @@ def _leave(place: Place, chain: Chain, said: Utterance, facts: dict[str, Any]) -
     """Deliver a message; a note says how, until it is done."""
     session = str(facts["session"])
     record = {
-        "kind": MESSAGE_LINE,
+        "kind": MESSAGE,
         "since": transcript_size(place.paths, said.receiver, session),
         "inboxSince": inbox_size(place.paths, said.receiver),
         "owner": chain.owner,
@@ -166,7 +168,7 @@ def call(place: Place, request: Request) -> Answered:
     request = handing_over.addressed(place, chain, request)
     session = handing_over.session_of(request, chain.trace, for_call=True)
     refs = handing_over.checked_refs(place, request.refs)
-    wanted = task_hash(request.receiver, request.message, refs, session)
+    wanted = rules.task_hash(request.receiver, request.message, refs, session)
     agent = agent_of(place.root, place.settings, request.receiver)
     policy = _policy(place, chain, request)
     limits = rules.agreed_limits(
@@ -207,7 +209,7 @@ def _refused_at_once(
 ) -> Refusal | None:
     """Return why a call may not be made, as far as that needs no ledger."""
     return (
-        policy.refuses(CALL, chain.path[-1])
+        policy.refuses(rules.CALL, chain.path[-1])
         or rules.refuse_cycle([*chain.path, agent.id])
         or rules.refuse_depth(chain, agent.id, limits)
         or _refused_by_hand(agent)
@@ -218,12 +220,8 @@ def _refused_at_once(
 def _refused_by_hand(agent: Agent) -> Refusal | None:
     if agent.driver != "manual":
         return None
-    return Refusal(
-        guard="driver",
-        code="E30",
-        message=f"{agent.id} answers by hand and cannot be run; leave it a message: "
-        "council agent message",
-    )
+    said = f"{agent.id} answers by hand and cannot be run; leave it a message"
+    return Refusal(guard="driver", code="E30", message=f"{said}: council agent message")
 
 
 def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
@@ -232,16 +230,12 @@ def _refused_by_gate(place: Place, chain: Chain, agent: str) -> Refusal | None:
 
     gate = Gate(place, place.now())
     if gate.halted:
-        said = (
-            place.host_guard or "the workspace is halted: no run is started (council resume --all)"
-        )
-        return Refusal(guard=rules.HALT, code="E30", message=said)
+        halted = "the workspace is halted: no run is started (council resume --all)"
+        return Refusal(guard=rules.HALT, code="E30", message=place.host_guard or halted)
     said = gate.refuses(chain.counted_for, agent)
-    if not said:
-        return None
     if said.startswith(RESTS):
         return Refusal(guard=rules.REST, code="E31", message=f"{agent}: {said}")
-    return Refusal(guard=rules.CAP, code="E17", message=said)
+    return Refusal(guard=rules.CAP, code="E17", message=said) if said else None
 
 
 def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
@@ -259,7 +253,7 @@ def _accept(place: Place, trace: str, asked: Call) -> Note | Call | Refusal:
         if found is not None:
             return found
         record = {
-            "kind": CALL_LINE,
+            "kind": CALL,
             "trace": trace,
             "number": asked.number,
             "taskHash": asked.task_hash,
@@ -286,10 +280,9 @@ def _judged(
     kept = rules.still_matters(sent, limits[rules.DEDUPE], now)
     before = rules.asked_before(kept, asked.task_hash, limits, now)
     earlier = _call_of(place, ledger, before) if before is not None else None
-    if earlier is not None and earlier.is_under_way:
-        return kept, rules.refuse_repeat(earlier, limits, now)
     if earlier is not None:
-        return kept, earlier
+        under_way = earlier.is_under_way
+        return kept, rules.refuse_repeat(earlier, limits, now) if under_way else earlier
     refusal = rules.refuse_calls(ledger, limits, [*asked.path, asked.target])
     refusal = refusal or rules.refuse_rate(kept, asked.caller, asked.target, limits, now)
     if refusal is None:

@@ -14,19 +14,9 @@ from __future__ import annotations
 
 import os
 
-from council.core.delegation import session_keys
+from council.core.delegation import delegation as rules
 from council.core.delegation.artifacts import checked_id, reference_to
-from council.core.delegation.delegation import (
-    BUSY,
-    ERROR,
-    LOST,
-    OK,
-    REJECTED,
-    RUNNING,
-    WAITING,
-    Refusal,
-    Trace,
-)
+from council.core.delegation.delegation import Refusal, Trace
 from council.core.errors import CouncilError, InvalidInputError, ignoring
 from council.core.events import Event
 from council.core.record import Record
@@ -52,7 +42,7 @@ if TYPE_CHECKING:
     from council.core.delegation.delegation import Call, Chain
 
 _LOST: dict[str, Any] = {
-    "status": ERROR,
+    "status": rules.ERROR,
     "summary": "",
     "artifacts": [],
     "error": {"code": "E99", "message": "the caller ended before the answer came"},
@@ -183,7 +173,7 @@ def reject(
     # A disk that takes no event must not turn a refusal into a pass.
     with ignoring(CouncilError):
         write_event(place, event, f"guard:{drawn}", trace or drawn * 2, owner, place.now())
-    return Answered(status=REJECTED, error=refusal.to_record())
+    return Answered(status=rules.REJECTED, error=refusal.to_record())
 
 
 def event_of(
@@ -205,10 +195,10 @@ def event_of(
 def session_of(request: Request, trace: str, *, for_call: bool) -> str:
     """Return the session of a request: the one that was named, else the usual one."""
     if request.session:
-        return session_keys.checked_session(request.session, for_call=for_call)
+        return rules.checked_session(request.session, for_call=for_call)
     if for_call:
-        return session_keys.workflow_session(request.receiver, trace)
-    return session_keys.inbox_session(request.receiver)
+        return rules.workflow_session(request.receiver, trace)
+    return rules.inbox_session(request.receiver)
 
 
 # --- Finishing what was begun
@@ -218,7 +208,7 @@ def finish_all(place: Place) -> list[CouncilError]:
     """Finish whatever was left behind in the workspace; return what could not be.
 
     It costs one look into an empty folder where nothing was. What cannot be
-    finished now is left to whoever comes next, and stops nobody.
+    finished now is left to the next process, and stops nobody.
     """
     troubles: list[CouncilError] = []
     for note in notes_left_behind(place.paths):
@@ -253,18 +243,22 @@ def _finish_call(place: Place, note: dict[str, Any]) -> None:
         call = ledger.call(number)
         if call is None or call.task_hash != note.get("taskHash"):
             return None  # it was refused, or never written down
-        if call.state == WAITING:
+        if call.state == rules.WAITING:
             ledger.calls.remove(call)
-        elif call.state == RUNNING:
-            call.state, call.ended_at, call.result = LOST, now, dict(_LOST)
+        elif call.state == rules.RUNNING:
+            call.state, call.ended_at, call.result = rules.LOST, now, dict(_LOST)
         return call.copy()
 
     call = edit_trace(place.paths, trace, change)
     if call is None:
         return
     _clear_up(place, trace, call)
-    if call.state == WAITING:
-        _tell_of_waiting(place, trace, call)
+    if call.state == rules.WAITING:
+        refusal = Refusal(guard=rules.BUSY, code="E31", message="the caller ended while it waited")
+        data = {**refusal.to_record(), "depth": call.depth}
+        event = event_of("guard.rejected", call.caller, call, data)
+        event_id = f"{call_task(trace, call.number, call.target)}:start:refused"
+        write_event(place, event, event_id, trace, call.owner, place.now())
         return
     tell_of_start(place, trace, call, since=note.get("since", 0))
     tell_of_end(place, trace, call, since=note.get("since", 0))
@@ -276,16 +270,8 @@ def _clear_up(place: Place, trace: str, call: Call) -> None:
     for kind in ("prompt.md", "report"):
         files.remove(place.paths.run_file(task, kind))
     log = place.paths.run_file(task, "log")
-    if call.state == LOST and os.path.lexists(log):
+    if call.state == rules.LOST and os.path.lexists(log):
         add_to_log(log, f"outcome: {_LOST['error']['message']}\n")
-
-
-def _tell_of_waiting(place: Place, trace: str, call: Call) -> None:
-    refusal = Refusal(guard=BUSY, code="E31", message="the caller ended while it waited")
-    data = {**refusal.to_record(), "depth": call.depth}
-    event = event_of("guard.rejected", call.caller, call, data)
-    event_id = f"{call_task(trace, call.number, call.target)}:start:refused"
-    write_event(place, event, event_id, trace, call.owner, place.now())
 
 
 def tell_of_start(place: Place, trace: str, call: Call, *, since: int | None = None) -> None:
@@ -336,7 +322,7 @@ def tell_of_end(place: Place, trace: str, call: Call, *, since: int | None = Non
     add_utterance(place.paths, call.target, call.session, line, since=since)
     data: dict[str, Any] = {"task": task, "status": result.status, "toolCalls": call.tool_calls}
     kind = "agent.call.end"
-    if result.status != OK:
+    if result.status != rules.OK:
         kind = "agent.call.error"
         data.update(result.error or {"code": "E99", "message": ""})
     event = event_of(kind, call.target, call, data, result.artifacts)
@@ -354,16 +340,9 @@ def deliver(place: Place, note: dict[str, Any], *, again: bool = False) -> None:
     said = Utterance(**note["line"])
     receiver, session = said.receiver, str(note["session"])
     add_utterance(place.paths, receiver, session, said, since=int(note["since"]) if again else None)
-    letter = Letter(
-        id=said.id,
-        at=said.at,
-        sender=said.sender,
-        receiver=receiver,
-        text=said.text,
-        priority=said.priority,
-        trace=said.trace,
-        refs=tuple(said.refs),
-    )
+    common = ("id", "at", "sender", "receiver", "text", "priority", "trace")
+    facts = {name: getattr(said, name) for name in common}
+    letter = Letter(**facts, refs=tuple(said.refs))
     put_into(place.paths, receiver, [letter], since=int(note["inboxSince"]) if again else None)
     event = Event(
         type="agent.message",

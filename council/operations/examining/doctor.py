@@ -15,7 +15,7 @@ import stat
 from datetime import timedelta
 
 from council.core.conversations.conversation import Conversation, Step
-from council.core.delegation.policies import EVERYBODY
+from council.core.delegation.delegation import EVERYBODY
 from council.core.errors import CouncilError, DamagedArtifactError, NotFoundError, ignoring
 from council.core.protocol.registry import EntryStatus
 from council.core.times import render_duration

@@ -1,1 +1,1 @@
-"""The heartbeat: it looks, takes the steps that are due, and starts the runs that are owed."""
+"""The heartbeat: it scans, takes the steps that are due, and starts the runs that are due."""

@@ -1,4 +1,4 @@
-"""A context as a heartbeat serves it: the runs that it owes are claimed, made and taken in.
+"""A context as a heartbeat serves it: the runs that are due in it are claimed, made and taken in.
 
 Called by `queue`, under the heartbeat's lock. A run for which there is no
 place ends a run of the same agent that is in its way, if it may. A worker of
@@ -25,8 +25,7 @@ from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.cleaning import clean
 from council.drivers.runs import Answer
 from council.operations.heartbeat.gate import is_halted
-from council.operations.heartbeat.launching import Settled
-from council.operations.heartbeat.queue import Owed, Served
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.protocol import task_prompts
 from council.operations.protocol.crew import Crew
 from council.operations.protocol.exchanging import (
@@ -45,7 +44,6 @@ from council.store.slots import Slot, UnderWay, mark_path, under_way
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
     from typing import Any
 
     from council.core.protocol.exchange import Again, Run
@@ -60,23 +58,16 @@ _URGENT = "P0"
 
 
 class ServedContext(Served):
-    """One context that owes runs; its name is the id.
+    """One context in which runs are due; its name is the id.
 
     Args:
         lookout: What looked at it; what is done is added to what it saw.
         name: The id of the context.
-        now: The time of the heartbeat.
         tried: Agents whose runs were to make room in this heartbeat already; it is added to.
     """
 
-    def __init__(
-        self,
-        lookout: Lookout,
-        name: str,
-        now: datetime,
-        tried: set[tuple[str, str]],
-    ) -> None:
-        super().__init__(lookout.crew.place, name, now)
+    def __init__(self, lookout: Lookout, name: str, tried: set[tuple[str, str]]) -> None:
+        super().__init__(lookout.crew.place, name, lookout.crew.now)
         self._lookout = lookout
         self._crew = lookout.crew
         self._tried = tried
@@ -84,7 +75,7 @@ class ServedContext(Served):
         self._dues: dict[str, Due]
 
     def advance(self, report: Report) -> None:
-        """Read which runs are owed now: what needs none was worked off before.
+        """Read which runs are due now: what needs none was worked off before.
 
         Raises:
             CouncilError: It cannot be read.
@@ -96,23 +87,23 @@ class ServedContext(Served):
         """Take it out of the report."""
         self._lookout.seen.pop(self.name, None)
 
-    def owed(self) -> list[Owed]:
+    def due_runs(self) -> list[DueRun]:
         """Return the runs that want a place."""
         found = []
         for due in self._dues.values():
             if due.agent is not None and not due.by_hand:
                 run = due.owed
                 wake = Wake(agent=run.worker, task=run.run, attempt=run.number, due_at=run.due_at)
-                found.append(Owed(of=self, wake=wake, agent=due.agent, priority=run.priority))
+                found.append(DueRun(of=self, wake=wake, agent=due.agent, priority=run.priority))
         return found
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim what has a place or needs none, write down what waits or is refused.
 
         What goes wrong with one run stops no other.
         """
         wanted = {one.wake.task: one for one in mine}
-        claimed: list[Owed] = []
+        claimed: list[DueRun] = []
         for run, due in self._dues.items():
             one = wanted.get(run)
             try:
@@ -122,21 +113,21 @@ class ServedContext(Served):
                 self._report.errors.append((self.name, error))
         return claimed
 
-    def _claims(self, due: Due, owed: Owed | None, *, has_place: bool) -> bool:
+    def _claims(self, due: Due, wanted: DueRun | None, *, has_place: bool) -> bool:
         """Write down what becomes of one run; return true if it was claimed and has a place."""
         crew = self._crew
-        if owed is None and not is_halted(crew.place):
+        if wanted is None and not is_halted(crew.place):
             self._started(due)
             return False
-        if owed is not None and owed.refusal:
+        if wanted is not None and wanted.refusal:
             refused = self._changed(
                 due,
                 lambda tx: exchange_runs.run_refused(
                     tx,
                     due.owed,
-                    owed.refusal,
+                    wanted.refusal,
                     driver=due.driver,
-                    elsewhere=owed.refusal.startswith(RESTS),
+                    elsewhere=wanted.refusal.startswith(RESTS),
                 ),
             )
             self._report.passed_over = self._report.passed_over or refused == "refused"
@@ -144,10 +135,10 @@ class ServedContext(Served):
         if has_place:
             if self._started(due):
                 return True
-            self._report.passed_over = True  # it is owed no more, and its place is free
+            self._report.passed_over = True  # it is due no more, and its place is free
             return False
-        if owed is not None and not owed.halted:
-            tried = (owed.agent.id, due.owed.priority)
+        if wanted is not None and not wanted.halted:
+            tried = (wanted.agent.id, due.owed.priority)
             if tried not in self._tried:  # once for all that wait with the same right to it
                 self._tried.add(tried)
                 self._interrupt(due)
@@ -161,7 +152,7 @@ class ServedContext(Served):
         return change(self._crew, due.context, rule).step.outcome
 
     def _started(self, due: Due) -> bool:
-        """Claim a run; a person gets what there is to read. False: it is owed no more."""
+        """Claim a run; a person gets what there is to read. False: it is due no more."""
         crew, agent = self._crew, due.agent
         if agent is not None and agent.driver == MANUAL:
             hand_over(crew, due, agent)
@@ -194,24 +185,16 @@ class ServedContext(Served):
         if given_up is not None:
             end_program(crew, given_up)
         elif due.owed.priority == _URGENT:
-            reason = f"set aside for {due.context}"
-            change(
-                crew,
-                found.owner,
-                lambda tx: exchange_runs.set_aside(tx, found.task, reason=reason),
-            )
+            task, reason = found.task, f"set aside for {due.context}"
+            change(crew, found.owner, lambda tx: exchange_runs.set_aside(tx, task, reason=reason))
 
     # A claimed run, to what came of it.
 
-    def prompt(self, one: Owed) -> str:
-        """Return what the worker, or the orchestrator's agent, reads."""
-        due = self._dues[one.wake.task]
-        return task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent)
-
-    def details(self, one: Owed) -> dict[str, Any]:
-        """Return what names the run, its variables, and the mark by which it may be ended."""
+    def details(self, one: DueRun) -> dict[str, Any]:
+        """Return what the agent reads, what names the run, the mark by which it may be ended."""
         due = self._dues[one.wake.task]
         return {
+            "prompt": task_prompts.prompt_of(self._crew, due.exchange, due.owed, one.agent),
             "phase": _phase_of(due),
             "tour": due.owed.number,
             "traceparent": task_prompts.traceparent_of(due.exchange, due.owed),
@@ -219,7 +202,7 @@ class ServedContext(Served):
             "mark": mark_path(self.place.paths.runs, one.agent.id),
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """Write down what came back of a run."""
         place = self.place
         crew = Crew(place, place.now())
@@ -239,14 +222,19 @@ class ServedContext(Served):
 
 def _given_up(crew: Crew, found: UnderWay) -> Run | None:
     """Return a run under way that was given up while it had no mark yet, None if it is wanted."""
-    store = contexts(crew.place)
     try:
-        exchange = store.read(found.owner).exchange
-        while exchange.successor:
-            exchange = store.read(exchange.successor).exchange
-    except CouncilError:  # who looks after that context reports it
+        return dropped(_latest(crew, found.owner)).get(found.task)
+    except CouncilError:  # the scan of that context reports it
         return None
-    return dropped(exchange).get(found.task)
+
+
+def _latest(crew: Crew, context: str) -> Exchange:
+    """Return the context in which one went on in the end, itself if it did not."""
+    store = contexts(crew.place)
+    exchange = store.read(context).exchange
+    while exchange.successor:
+        exchange = store.read(exchange.successor).exchange
+    return exchange
 
 
 def _phase_of(due: Due) -> str:
@@ -258,12 +246,9 @@ def _phase_of(due: Due) -> str:
 
 def _where_it_went_on(crew: Crew, due: Due) -> Due:
     """Return a run as it stands in the context in which that of its start went on, if it did."""
-    store = contexts(crew.place)
-    if not store.exists(due.context):
+    if not contexts(crew.place).exists(due.context):
         return due
-    exchange = store.read(due.context).exchange
-    while exchange.successor:
-        exchange = store.read(exchange.successor).exchange
+    exchange = _latest(crew, due.context)
     run = exchange.runs.get(due.owed.run)
     if exchange.context == due.context or run is None:
         return due
@@ -274,7 +259,7 @@ def _where_it_went_on(crew: Crew, due: Due) -> Due:
 
 
 def _again(exchange: Exchange) -> list[Again]:
-    """Return the attempts that are owed from some instant on."""
+    """Return the attempts that are due from some instant on."""
     found = [hop.again for task in exchange.tasks.values() for hop in task.hops]
     return [one for one in found if one is not None and exchange.is_open]
 

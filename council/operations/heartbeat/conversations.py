@@ -7,7 +7,6 @@ Source: C0-026 to C0-037, XC-016, `architecture.md` section 3, C0-046, C0-076, X
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
 
 from council.core.bounds import NOT_STARTED
@@ -22,15 +21,14 @@ from council.core.conversations.conversation import (
 from council.core.conversations.due import Notify, Wake, current_phase
 from council.core.conversations.procedures import SYNTHESIZE
 from council.core.conversations.steering import wind_up
-from council.core.errors import CouncilError, NotFoundError
+from council.core.errors import CouncilError, NotFoundError, ignoring
 from council.core.events import Event
 from council.core.reporting.trace_context import traceparent
 from council.drivers.runs import Answer
 from council.operations.conversations import prompting
 from council.operations.conversations.answer import record_answer
 from council.operations.gone_runs import without_gone_runs
-from council.operations.heartbeat.launching import Settled
-from council.operations.heartbeat.queue import Owed, Served
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import Beaten, Report, owed_by, seen_of
 from council.store.agents import is_woken
@@ -58,16 +56,6 @@ class ServedConversation(Served):
         self._report: Report
         self._state: Conversation
 
-    @property
-    def owner(self) -> str:
-        """The id of the conversation."""
-        return self._state.conversation_id
-
-    @property
-    def tour(self) -> int:
-        """The round."""
-        return self._state.tour
-
     def advance(self, report: Report) -> None:
         """Take the steps that are due, and archive the conversation when it has ended.
 
@@ -75,32 +63,35 @@ class ServedConversation(Served):
             CouncilError: It cannot be read or written.
         """
         self._report, self._seen.woken = report, []
-        self._state = _advance(self.place, self._seen, self.now)
+        self._take(_advance(self.place, self._seen, self.now))
+
+    def _take(self, state: Conversation) -> None:
+        self._state, self.owner, self.tour = state, state.conversation_id, state.tour
 
     def withdraw(self, report: Report) -> None:
         """Take it out of the report."""
         report.conversations.remove(self._seen)
 
-    def owed(self) -> list[Owed]:
-        """Return the runs that are owed now.
+    def due_runs(self) -> list[DueRun]:
+        """Return the runs that are due now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
         """
         room = _running(self._state)
-        owed: list[Owed] = []
-        for one in self.owed_to(_wakes(self.place, self._state, self.now)):
+        found: list[DueRun] = []
+        for one in self.due_for(_wakes(self.place, self._state, self.now)):
             if one.by_hand or not _reached(self._state, room):
                 room += not one.by_hand
-                owed.append(one)
-        return owed
+                found.append(one)
+        return found
 
     def heard_at(self, agent: str) -> datetime | None:
         """Return when an agent was last heard there."""
         participant = self._state.participants.get(agent)
         return participant.last_action if participant is not None else None
 
-    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+    def goes_on_without_an_agent(self) -> bool:
         """Return true if the synthesis is handed on, or a turn skipped."""
         return self._state.phase == SYNTHESIZE or current_phase(self._state).skips
 
@@ -114,7 +105,7 @@ class ServedConversation(Served):
         claimed = tasks.task_started(self._state, wake, driver="manual", now=now, ends_at=None)
         prompting.hand_over(place, claimed.state, wake)
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim the wakes that have a place, hand over those by hand, queue the rest.
 
         What is put down for people and agents to read is put down before the
@@ -130,7 +121,7 @@ class ServedConversation(Served):
         for notice in notices:
             prompting.write_notice(place, state, notice)
         prompting.take_back(place, state, before=state.tour)
-        started: list[Owed] = []
+        started: list[DueRun] = []
 
         def change(state: Conversation) -> Step:
             started.clear()
@@ -147,7 +138,7 @@ class ServedConversation(Served):
                 step = step.then(machine.advance(step.state, now))
             return step
 
-        self._state = place.conversations.edit(self.name, change, actor="heartbeat", now=now).state
+        self._take(place.conversations.edit(self.name, change, actor="heartbeat", now=now).state)
         if self._state.tour != state.tour:
             self._report.passed_over = True
         self._seen.woken = [one.wake.agent for one in started]
@@ -155,14 +146,11 @@ class ServedConversation(Served):
 
     # A claimed run, to its answer.
 
-    def prompt(self, one: Owed) -> str:
-        """Return the prompt of the round."""
-        return prompting.turn_prompt(self.place, self._state, one.agent.id)
-
-    def details(self, one: Owed) -> dict[str, Any]:
-        """Return phase and round, and where the agent works."""
+    def details(self, one: DueRun) -> dict[str, Any]:
+        """Return the prompt of the round, phase and round, and where the agent works."""
         state = self._state
         return {
+            "prompt": prompting.turn_prompt(self.place, state, one.agent.id),
             "phase": state.phase,
             "tour": state.tour,
             "cwd": state.cwd,
@@ -170,7 +158,7 @@ class ServedConversation(Served):
             "traceparent": traceparent(state.trace, one.wake.task),
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:
         """Write down how the run ended."""
         place, agent, name = self.place, one.agent.id, self.name
         self._count_usage(prompt, answer)
@@ -213,8 +201,8 @@ class ServedConversation(Served):
         failure = "" if answer.ok else reason
         if task is not None and task.state is TaskState.F:
             failure = task.reason
-        is_owed = agent in due.owing(after) and not due.attempts_used_up(after, agent)
-        return self.again(failure, due.tasks_of(after, agent), is_owed=is_owed)
+        is_due = agent in due.owing(after) and not due.attempts_used_up(after, agent)
+        return self.again(failure, due.tasks_of(after, agent), is_due=is_due)
 
     def _count_usage(self, prompt: str, answer: Answer) -> None:
         """Write down what a run used; one that reports no tokens used what it read and said.
@@ -226,7 +214,7 @@ class ServedConversation(Served):
         from council.core.plain_text import estimated_tokens
 
         tokens = answer.tokens or estimated_tokens(prompt) + estimated_tokens(answer.text)
-        with suppress(NotFoundError):  # archived or cancelled meanwhile
+        with ignoring(NotFoundError):  # archived or cancelled meanwhile
             self.place.conversations.edit(
                 self.name,
                 lambda state: tasks.run_used(state, tokens, answer.usd),
@@ -262,9 +250,9 @@ def _advance(place: Place, seen: Beaten, now: datetime) -> Conversation:
     edited = place.conversations.edit(seen.name, change, actor="heartbeat", now=now)
     seen.edited = seen.edited and edited.state.rev != seen.rev
     if edited.state.finished_at is not None:
-        from council.operations.conversations import archive  # only at an end are there minutes
+        from council.operations.conversations.steer import close  # only an end has minutes
 
-        seen.archived = archive.archive(place, edited.state)
+        seen.archived = close(place, edited.state)
     return edited.state
 
 

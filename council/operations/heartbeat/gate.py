@@ -1,6 +1,6 @@
 """Whether a run may be started now: the halt, the caps, agents that rest; halting and resuming.
 
-A heartbeat asks it as soon as somebody is owed a start, and not before: an
+A heartbeat asks it as soon as a start is due, and not before: an
 idle one reads none of it. A halt lets those who are due wait as if all places
 were taken, so that no deadline passes by it. A cap or a rest refuses the run,
 and the phase goes on by its deadline.
@@ -22,7 +22,7 @@ from datetime import datetime
 from council.core import bounds
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import CouncilError
+from council.core.errors import CouncilError, ignoring
 from council.core.events import Event
 from council.core.nesting import read_json
 from council.core.record import Record
@@ -45,7 +45,7 @@ _MANY_COUNCILS = 200
 
 
 class Gate:
-    """The bounds of a workspace as they stand at one look; they hold for runs of every kind.
+    """The bounds of a workspace as they stand at one scan; they hold for runs of every kind.
 
     Attributes:
         halted: Whether nothing at all is started: the workspace is halted, or the host says so.
@@ -86,7 +86,7 @@ class Gate:
         mine: list[Task],
         heard_at: datetime | None = None,
     ) -> bool:
-        """Return true if a start that is owed is kept back, and that is written down already.
+        """Return true if a start that is due is kept back, and that is written down already.
 
         Args:
             owner: The id of what it is for.
@@ -104,7 +104,7 @@ class Gate:
 
 
 def is_halted(place: Place) -> bool:
-    """Tell whether all starting of runs is halted; the mark need only be there."""
+    """Return true if all starting of runs is halted; the mark need only be there."""
     return os.path.lexists(place.paths.halt_mark)
 
 
@@ -124,7 +124,7 @@ def reached_today(place: Place) -> list[str]:
 
 
 def has_caps(place: Place) -> bool:
-    """Tell whether anything has to be counted."""
+    """Return true if anything has to be counted."""
     return any(place.settings.limits.get(name) for name in bounds.CAPS)
 
 
@@ -165,39 +165,34 @@ def note_failure(
 
     What cannot be counted stops nobody. `trace` is "" for that of the conversation's id.
     """
-    now = place.now()
-    try:
-        lapse = edit_tally(
-            place.paths,
-            lambda tally: bounds.failure(
-                tally, agent, reason, now, place.settings.limits, conversation_id
-            ),
-        )
+    now, limits = place.now(), place.settings.limits
+
+    def failed(tally: Tally) -> Lapse | None:
+        return bounds.failure(tally, agent, reason, now, limits, conversation_id)
+
+    with ignoring(CouncilError):
+        lapse = edit_tally(place.paths, failed)
         if lapse is not None and lapse.until is not None:
             data = {
                 "until": render_instant(lapse.until),
                 "failuresInARow": lapse.failures,
                 "reason": reason,
             }
-            event = Event(type="agent.rested", agent=agent, data=data)
-            append(place.paths, loose_records([event], conversation_id, now, trace))
-    except CouncilError:
-        return
+            _say(place, "agent.rested", data, agent, conversation_id, trace)
 
 
 def note_success(place: Place, agent: str, conversation_id: str, trace: str = "") -> bool:
-    """Forget the failures of an agent that has answered; tell whether it had been rested."""
+    """Forget the failures of an agent that has answered; return true if it had been rested."""
     if agent not in read_tally(place.paths).lapses:
         return False
-    try:
+    with ignoring(CouncilError):
         lapse = edit_tally(place.paths, lambda tally: bounds.success(tally, agent))
         if lapse is None or not lapse.rests:
             return False
-        event = Event(type="agent.recovered", agent=agent, data={"failures": lapse.failures})
-        append(place.paths, loose_records([event], conversation_id, place.now(), trace))
-    except CouncilError:
-        return False
-    return True
+        failures = {"failures": lapse.failures}
+        _say(place, "agent.recovered", failures, agent, conversation_id, trace)
+        return True
+    return False
 
 
 # --- Halting a workspace: no run is started anywhere until it is resumed
@@ -275,5 +270,8 @@ def _running(place: Place) -> int:
     return Slots(place.paths.places, place.settings.max_runs).taken()
 
 
-def _say(place: Place, kind: str, data: dict[str, Any]) -> None:
-    append(place.paths, loose_records([Event(type=kind, data=data)], "", place.now()))
+def _say(
+    place: Place, kind: str, data: dict[str, Any], agent: str = "", owner: str = "", trace: str = ""
+) -> None:
+    event = Event(type=kind, agent=agent, data=data)
+    append(place.paths, loose_records([event], owner, place.now(), trace))

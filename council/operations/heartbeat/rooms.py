@@ -1,15 +1,17 @@
 """A room as a heartbeat serves it: brought up to date, its speaker's run claimed and made.
 
 Called by `queue`, under the heartbeat's lock. Of a discussion that was
-completed, what its end still owes is done here if the process died that completed it.
+completed, what is still due at its end is done here if the process died that completed it.
 
 What the run prints is its message, and with it its turn is over. A run that
 spoke by `channel post` has said what it had to say, one that ended its turn by
 `turn end` has done so; neither is counted twice. Where no agent has the floor, what
 is printed is the summary that completes the discussion.
 
-Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-119, DG-123, DG-141 to DG-145, OP-014,
-XC-016, XC-109, `cli.md` section 5.
+An agent that answers by itself gets the same prompt in a file.
+
+Source: DG-001, DG-034, DG-061, DG-062, DG-074 to DG-080, DG-117, DG-119, DG-123, DG-141 to DG-145,
+OP-014, XC-010, XC-012, XC-016, XC-109, `cli.md` section 5, `trust.md` (Text of others is data).
 """
 
 from __future__ import annotations
@@ -20,19 +22,22 @@ from datetime import datetime
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Archive, Wake
 from council.core.errors import CouncilError, NotFoundError
+from council.core.events import Event
 from council.core.reading_answers.cleaning import clean, is_pass
 from council.core.rooms import due, floor
 from council.core.rooms.channels import Channel, ChannelStep, Message, account_of, is_awaited
 from council.core.rooms.discussions import SUMMARIES, completed
 from council.core.rooms.due import CallBack, attempts_used_up, task_failed, tasks_of_turn
+from council.core.rooms.room_sight import MOST_MESSAGES, parts
 from council.drivers.runs import NO_ANSWER, Answer
-from council.operations.heartbeat.launching import Settled
-from council.operations.heartbeat.queue import Owed, Served
+from council.operations.conversations.prompts import plain_prompt
+from council.operations.heartbeat.queue import DueRun, Served, Settled
 from council.operations.place import Place
 from council.operations.report import BeatenRoom, Report
-from council.operations.rooms import room_prompts, rooms
-from council.operations.rooms.authorship import prover
+from council.operations.rooms import rooms
 from council.operations.rooms.discussing import checked_summary
+from council.store.agents import persona_of, prints_answer
+from council.store.events import append, loose_records
 from council.store.files import make_folder, remove, replace
 from council.store.paths import resolve_inside
 from council.store.slots import Slot
@@ -62,13 +67,8 @@ class ServedRoom(Served):
         self._seen = seen
         self._channel: Channel
 
-    @property
-    def tour(self) -> int:
-        """The cycle."""
-        return self._channel.cycle
-
     def advance(self, report: Report) -> None:
-        """Bring the room up to date, and do what the end of a discussion still owes.
+        """Bring the room up to date, and do what is still due at the end of a discussion.
 
         Raises:
             CouncilError: It cannot be read or written.
@@ -76,11 +76,11 @@ class ServedRoom(Served):
         place, now = self.place, self.now
         self._seen.woken, self._seen.tended = [], False
         view = rooms.look(place, self.name, now)
-        self._channel = view.channel
+        self._channel, self.tour = view.channel, view.channel.cycle
         if rooms.must_open(place, self.name, view):
             self._take(rooms.advance(place, self.name, now))
         if any(isinstance(one, CallBack | Archive) for one in view.owed):
-            from council.operations.rooms.discussing import finish  # the matter of an end alone
+            from council.operations.rooms.discussing import finish  # at an end alone
 
             step, troubles = finish(place, self.name, now)
             self._take(step)
@@ -91,7 +91,7 @@ class ServedRoom(Served):
 
     def _take(self, step: ChannelStep) -> None:
         self._seen.tended = self._seen.tended or step.channel.rev != self._seen.rev
-        self._channel = step.channel
+        self._channel, self.tour = step.channel, step.channel.cycle
 
     def _describe(self) -> None:
         seen, channel = self._seen, self._channel
@@ -103,16 +103,16 @@ class ServedRoom(Served):
         """Take it out of the report."""
         report.rooms.remove(self._seen)
 
-    def owed(self) -> list[Owed]:
-        """Return the run that the speaker, or who is to sum up, is owed now.
+    def due_runs(self) -> list[DueRun]:
+        """Return the run that the speaker, or who is to sum up, is to have now.
 
         Raises:
             CouncilError: An agent's file cannot be read.
         """
-        owed = rooms.pending_in(self.place, self._channel, self.now)
-        return self.owed_to([one for one in owed if isinstance(one, Wake)])
+        due = rooms.pending_in(self.place, self._channel, self.now)
+        return self.due_for([one for one in due if isinstance(one, Wake)])
 
-    def goes_on_without(self, agent: str) -> bool:  # noqa: ARG002
+    def goes_on_without_an_agent(self) -> bool:
         """Return true for a turn, which passes on; a summary waits."""
         return bool(self._channel.speaker)
 
@@ -122,9 +122,12 @@ class ServedRoom(Served):
         Raises:
             CouncilError: The prompt cannot be made or written.
         """
-        room_prompts.hand_over(self.place, self._channel, wake)
+        folder = self.place.paths.tasks(wake.agent)
+        make_folder(folder)
+        text = turn_prompt(self.place, self._channel, wake)
+        replace(f"{folder}/{wake.task}.md", text.encode("utf-8", "replace"))
 
-    def claim(self, mine: list[Owed], places: Mapping[str, Slot]) -> list[Owed]:
+    def claim(self, mine: list[DueRun], places: Mapping[str, Slot]) -> list[DueRun]:
         """Claim the run that has a place, hand over to who answers by hand, queue else.
 
         Raises:
@@ -133,7 +136,7 @@ class ServedRoom(Served):
         place, now = self.place, self.place.now()
         if all(one.waits_on(self._channel.tasks, places) for one in mine):
             return []
-        started: list[Owed] = []
+        started: list[DueRun] = []
 
         def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
             started.clear()
@@ -158,7 +161,8 @@ class ServedRoom(Served):
         rooms.take_back(place, self._channel)
         for one in mine:
             if one.by_hand and one.wake.task not in self._channel.tasks:
-                room_prompts.withdraw(place, one.wake)  # the floor went on while we looked
+                # The floor went on while we looked.
+                remove(f"{place.paths.tasks(one.wake.agent)}/{one.wake.task}.md")
         return [one for one in started if not one.by_hand]
 
     def _ended_before(
@@ -175,19 +179,16 @@ class ServedRoom(Served):
 
     # A claimed run for the floor, to the end of the turn.
 
-    def prompt(self, one: Owed) -> str:
-        """Return the prompt of the turn, or of the summary of an idle discussion."""
-        return room_prompts.turn_prompt(self.place, self._channel, one.wake)
-
-    def details(self, one: Owed) -> dict[str, Any]:  # noqa: ARG002
-        """Return what names the turn, and the channel for commands of the run."""
+    def details(self, one: DueRun) -> dict[str, Any]:
+        """Return the prompt, what names the turn, and the channel for commands of the run."""
         return {
+            "prompt": turn_prompt(self.place, self._channel, one.wake),
             "phase": PHASE,
             "tour": self._channel.cycle,
             "variables": {"COUNCIL_CHANNEL": self.name},
         }
 
-    def settle(self, one: Owed, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
+    def settle(self, one: DueRun, prompt: str, answer: Answer) -> Settled:  # noqa: ARG002
         """End the turn or the discussion with what the run said, or write down why it is silent."""
         place, agent, task = self.place, one.agent.id, one.wake.task
         now, rules = place.now(), rooms.rules_of(place)
@@ -219,7 +220,7 @@ class ServedRoom(Served):
             ended = floor.end(step.channel, agent, task, text, now, rules=rules)
             if ended.outcome == "awaiting-delivery" and not posted:
                 said = _message(step.channel, one, text, place.now())
-                session.post(said, prover(place, self.name))
+                session.post(said, rooms.prover(place, self.name))
             return step.then(ended)
 
         try:
@@ -235,7 +236,28 @@ class ServedRoom(Served):
             reason = reason or answer.reason
         turn = tasks_of_turn(step.channel)
         failed_now = any(known.id == task and known.state is TaskState.F for known in turn)
-        return self.again(reason, turn, is_owed=failed_now and not attempts_used_up(turn))
+        return self.again(reason, turn, is_due=failed_now and not attempts_used_up(turn))
+
+
+def turn_prompt(place: Place, channel: Channel, wake: Wake) -> str:
+    """Return the prompt of a turn in a room, or of the summary of an idle discussion.
+
+    Raises:
+        InvalidInputError: A template of the workspace is broken.
+        CouncilError: The log cannot be read.
+    """
+    newest = rooms.channels(place).newest(channel, MOST_MESSAGES)
+    origins = rooms.origins_of(place, channel.channel_id, newest)
+    seen = parts(channel, newest, wake.agent, wake.task, origins)
+    if seen["leftOut"]:
+        data = {"task": wake.task, "leftOut": seen["leftOut"]}
+        event = Event(type="prompt.shortened", agent=wake.agent, data=data)
+        append(place.paths, loose_records([event], channel.channel_id, place.now()))
+    persona = persona_of(place.root, place.settings, wake.agent)
+    file = f"{place.paths.channels}/{channel.channel_id}.jsonl"
+    prints = prints_answer(place.root, place.settings, wake.agent)
+    kind = "turn" if channel.speaker else "summary"
+    return plain_prompt(place, kind, seen, persona, file=file, prints=prints)
 
 
 def _summary_of(place: Place, task: str, answer: Answer) -> tuple[str, str]:
@@ -270,15 +292,12 @@ def said_already(session: ChannelSession, channel: Channel, agent: str) -> tuple
     that its turn is over has spoken all the same.
     """
     runs = [one.id for one in tasks_of_turn(channel)]
-    said = [
-        one
-        for one in session.said_in(runs, channel.anchor)
-        if one.agent == agent and not is_pass(one.content)
-    ]
+    posted = session.said_in(runs, channel.anchor)
+    said = [one for one in posted if one.agent == agent and not is_pass(one.content)]
     return (said[-1].content, said[-1].run) if said else ("", "")
 
 
-def _message(channel: Channel, one: Owed, text: str, now: datetime) -> Message:
+def _message(channel: Channel, one: DueRun, text: str, now: datetime) -> Message:
     return Message(
         id=1,
         at=now,

@@ -1,6 +1,8 @@
 """Channels as people and agents use them: made, changed, posted to, shown.
 
-Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-101, A-20, A-23.
+A name in a channel means an agent, by its id or an account, or a person.
+
+Source: DG-031 to DG-041, DG-051 to DG-055, DG-062, DG-066, DG-101, DG-115, A-20, A-23.
 """
 
 from __future__ import annotations
@@ -10,20 +12,23 @@ from council.core.ids import NAME_MAX_CHARS, is_name, slug, text_digest
 from council.core.reading_answers.cleaning import is_pass
 from council.core.rooms import floor
 from council.core.rooms.channels import Channel, ChannelStep, Member, Message, Mode
+from council.core.rooms.identities import MODERATOR
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import check_shown, prover, report_refusal
-from council.operations.rooms.members import member_of, members_of, poster_of
+from council.store.agents import known_agents
+from council.store.rooms import identities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
 CREATABLE = (Mode.CHAT, Mode.REPORT, Mode.WORK)
 _NAME_MAX_CHARS = 100
+_ACCOUNT_MAX_CHARS = 128
 
 
 def channel_id_of(name: str) -> str:
@@ -137,7 +142,7 @@ def post(
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         one = _author(place, step.channel, author)
         if one.agent:
-            check_shown(place, one.agent)
+            rooms.check_shown(place, one.agent)
             if is_pass(text):  # it would wake others
                 raise InvalidInputError(
                     f"{' '.join(text.split())} means that there is nothing to say, so it is not"
@@ -159,7 +164,7 @@ def post(
             extra={"key": wanted} if wanted else {},
         )
         proving = one.agent and is_shown_run(place, one.agent)
-        prove = prover(place, channel_id) if proving else None
+        prove = rooms.prover(place, channel_id) if proving else None
         said.append((session.post(message, prove), "posted"))
         return step.then(ChannelStep(channel=step.channel, outcome="posted"))
 
@@ -168,7 +173,7 @@ def post(
     except CouncilError as error:
         if not said:
             if isinstance(error, RefusedError | InvalidInputError):
-                report_refusal(place, channel_id, author if is_name(author) else "", error)
+                rooms.report_refusal(place, channel_id, author if is_name(author) else "", error)
             raise
         # Others may have read it already, and who is told to post it again says it twice.
         channel = rooms.look(place, channel_id, now).channel
@@ -184,7 +189,7 @@ def _author(place: Place, channel: Channel, name: str) -> Member:
     Raises:
         RefusedError: It is an agent that is no member here, or the moderator.
     """
-    if name == rooms.MODERATOR:
+    if name == MODERATOR:
         raise RefusedError(
             "the moderator speaks by itself and for nobody", "say with --as who speaks"
         )
@@ -232,3 +237,61 @@ def change_members(
         return step.then(floor.members_changed(step.channel, members, now, rules=session.rules))
 
     return rooms.act(place, channel_id, rule)
+
+
+# --- Who is meant by a name
+
+
+def member_of(place: Place, name: str, now: datetime) -> Member:
+    """Return the member that a name stands for.
+
+    Raises:
+        InvalidInputError: It can be nobody's.
+        InvalidStateError: The identity registry is broken.
+    """
+    _check_account(name)
+    if name == MODERATOR:
+        return moderator(place, now)
+    agent = identities.resolve(place.paths, place.settings, [name])[name]
+    account = identities.account_of(place.paths, agent) if agent and agent == name else name
+    return Member(account=account, agent=agent, joined_at=now)
+
+
+def poster_of(place: Place, name: str, now: datetime) -> Member:
+    """Return who posts under a name; a registry that is broken stops nobody (DG-007).
+
+    Without it agents are known by their ids and every other account is a
+    person's, which the place is warned of. Nobody becomes a member by that.
+
+    Raises:
+        InvalidInputError: It can be nobody's.
+    """
+    _check_account(name)
+    try:
+        return member_of(place, name, now)
+    except CouncilError as error:
+        place.warnings.append(f"{error.message}; accounts are taken for persons")
+    agent = name if name in known_agents(place.root, place.settings) else ""
+    return Member(account=name, agent=agent, joined_at=now)
+
+
+def _check_account(name: str) -> None:
+    is_odd = any(not one.isprintable() or one == " " for one in name)
+    if is_odd or not 0 < len(name) <= _ACCOUNT_MAX_CHARS:
+        raise InvalidInputError(
+            f"not an account: {name[:60]!r}", "give an agent id or an account without spaces"
+        )
+
+
+def moderator(place: Place, now: datetime) -> Member:
+    """Return the moderator, who is in every channel that is made here (DG-051)."""
+    return Member(account=MODERATOR, name=place.settings.coordinator, moderator=True, joined_at=now)
+
+
+def members_of(place: Place, names: Iterable[str], now: datetime) -> dict[str, Member]:
+    """Return the moderator and those named, by account."""
+    found = {MODERATOR: moderator(place, now)}
+    for name in names:
+        one = member_of(place, name, now)
+        found.setdefault(one.account, one)
+    return found

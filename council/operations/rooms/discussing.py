@@ -24,9 +24,7 @@ from council.core.rooms import discussions, floor
 from council.core.rooms.channels import Channel, ChannelStep, Discussion, MessageKind
 from council.core.rooms.due import CallBack, pending
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import origins_of
-from council.operations.rooms.channels import channel_id_of, make_once
-from council.operations.rooms.members import members_of
+from council.operations.rooms.channels import channel_id_of, make_once, members_of
 from council.store import files
 from council.store.paths import resolve_inside
 
@@ -103,7 +101,7 @@ def complete(
     """Complete a discussion: seal it, call back, write the minutes.
 
     Returns:
-        The step, and what could not be done yet and is still owed.
+        The step, and what could not be done yet and is still due.
 
     Raises:
         RefusedError: The caller is not the initiator, or the summary lies outside its folder.
@@ -178,7 +176,7 @@ def _archive(place: Place, channel: Channel) -> ChannelStep:
     standing = files.read_stable(os.path.join(place.root, about.summary))
     text = "" if standing is None else standing.data.decode("utf-8", "replace")
     messages = rooms.channels(place).newest(channel)
-    origins = origins_of(place, channel.channel_id, messages)
+    origins = rooms.origins_of(place, channel.channel_id, messages)
     path = write_minutes(place.paths, channel, messages, text, origins)
     return discussions.minuted(channel, os.path.relpath(path, place.root))
 

@@ -1,12 +1,12 @@
-"""Channels at work: looked at, and everything done that the room itself owes.
+"""Channels at work: looked at, and everything done that is due of the room itself.
 
-Whoever comes to a channel, a hook or the heartbeat or a person, first brings
+Each that comes to a channel, a hook or the heartbeat or a person, first brings
 it up to date: messages that were not taken notice of, deliveries that have
 come or are out of time. Then follow the automatic answers, the guide and the
-reminder of a discussion, in the same revision. Waking a speaker is the matter
-of the heartbeat.
+reminder of a discussion, in the same revision. Waking a speaker belongs to
+the heartbeat.
 
-Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007.
+Source: DG-003, DG-065, DG-081 to DG-087, DG-117, DG-119, XC-007, XC-008, XC-014, `trust.md`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 
 from council.core.conversations.conversation import TaskState
 from council.core.conversations.due import Wake
-from council.core.errors import ConflictError, CouncilError, ignoring
+from council.core.errors import ConflictError, CouncilError, RefusedError, ignoring
 from council.core.ids import checked_name
 from council.core.record import Record
 from council.core.rooms import floor
@@ -30,21 +30,23 @@ from council.core.rooms.channels import (
 from council.core.rooms.cycles import shortened
 from council.core.rooms.due import PostGuide, Remind, Reply, pending, summary_queued
 from council.operations.gone_runs import without_gone_runs
+from council.operations.place import is_shown_run
 from council.store.rooms.channels import Channels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from typing import Any, TypeVar
 
     from council.core.events import Event
     from council.core.rooms.channels import Discussion, FloorRules
-    from council.core.rooms.due import Owed
+    from council.core.rooms.due import Action
     from council.operations.place import Place
     from council.store.rooms.channel_session import ChannelSession
 
     _Found = TypeVar("_Found")
+    Prove = Callable[[Message], Message]
     _Rule = Callable[[ChannelSession, ChannelStep], ChannelStep]
 
 MODERATOR = "moderator"
@@ -53,16 +55,15 @@ _IDLE = ".idle.md"
 
 
 class Outlook(Record):
-    """A channel as it would stand if it were brought up to date, and what it then owes.
+    """A channel as it would stand if it were brought up to date, and what is then due.
 
     `due` tells that somebody should: that it differs from what stands, or that
     its files are to be settled.
     """
 
     channel: Channel
-    messages: list[Message]
     newest: int
-    owed: tuple[Owed, ...]
+    owed: tuple[Action, ...]
     due: bool
 
 
@@ -70,7 +71,7 @@ def channels(place: Place) -> Channels:
     """Return the channels of a workspace."""
 
     def resolve(name: str) -> Member:
-        from council.operations.rooms.members import member_of  # only where somebody joins
+        from council.operations.rooms.channels import member_of  # only where somebody joins
 
         return member_of(place, name, place.now())
 
@@ -120,7 +121,6 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
     ours = any(isinstance(one, Reply | PostGuide | Remind) for one in owed)
     return Outlook(
         channel=step.channel,
-        messages=seen.messages,
         newest=seen.newest,
         owed=owed,
         due=not seen.settled or ours or step.channel != seen.channel,
@@ -128,12 +128,12 @@ def look(place: Place, channel_id: str, now: datetime) -> Outlook:
 
 
 def must_open(place: Place, channel_id: str, view: Outlook) -> bool:
-    """Tell whether a heartbeat has to open a channel: late writes too, which no turn looks for."""
+    """Return true if a heartbeat has to open a channel: no turn looks for late writes."""
     return view.due or channels(place).has_late_writes(channel_id)
 
 
-def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Owed, ...]:
-    """Return what a channel owes to the world, with the pauses the settings ask for."""
+def pending_in(place: Place, channel: Channel, now: datetime) -> tuple[Action, ...]:
+    """Return what is due in a channel, with the pauses the settings ask for."""
     return pending(channel, now, backoff=place.settings.retry_backoff)
 
 
@@ -143,7 +143,7 @@ def unknown(place: Place, channel_id: str) -> Channel:
     Raises:
         InvalidInputError: The id is no legal name.
     """
-    from council.operations.rooms.members import members_of
+    from council.operations.rooms.channels import members_of
 
     now = place.now()
     return Channel(
@@ -252,26 +252,26 @@ def change(
         with store.open(channel_id, now) as session:
             since = since or session.channel
             if not session.is_behind:
-                return _change(place, session, now, rule, actor, since)
+                return _change(place, session, rule, actor, since)
             # Very much was added at once. Whoever waits for the lock comes in between.
             with files.explaining("write", session.files.live):
-                step = _noticed(session, now)
+                step = _noticed(session)
                 session.commit(step.channel, page=session.page, events=step.events)
 
 
-def _noticed(session: ChannelSession, now: datetime) -> ChannelStep:
+def _noticed(session: ChannelSession) -> ChannelStep:
     """Return the channel once notice was taken of the messages that were read."""
     step = shortened(session.channel, session.newest, session.tail_of_log.said_id)
-    return step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
+    return _settled(session, step)
+
+
+def _settled(session: ChannelSession, step: ChannelStep) -> ChannelStep:
+    settled = floor.settle(step.channel, session.messages, session.now, rules=session.rules)
+    return step.then(settled)
 
 
 def _change(
-    place: Place,
-    session: ChannelSession,
-    now: datetime,
-    rule: _Rule,
-    actor: str,
-    since: Channel,
+    place: Place, session: ChannelSession, rule: _Rule, actor: str, since: Channel
 ) -> ChannelStep:
     """Do what `change` says where notice can be taken of everything at once.
 
@@ -281,9 +281,7 @@ def _change(
     from council.store import files
 
     with files.explaining("write", session.files.live):
-        step = _noticed(session, now)
-        step = rule(session, step)
-        step = _follow_up(place, session, step, now)
+        step = _follow_up(place, session, rule(session, _noticed(session)))
         if step.channel != before:
             session.commit(step.channel, page=session.page, events=step.events, actor=actor)
         else:
@@ -322,10 +320,9 @@ def _take_back_reminders(place: Place, channel: Channel, about: Discussion) -> N
     folder = place.paths.tasks(about.initiator)
     holds = about.reminded_at is not None and about.completed_at is None
     kept = _reminder(channel) if holds else ""
-    try:
+    names: list[str] = []
+    with ignoring(OSError):
         names = os.listdir(folder)
-    except OSError:
-        return
     for name in names:
         if name.startswith(f"{channel.channel_id}.") and name.endswith(_IDLE) and name != kept:
             remove(f"{folder}/{name}")
@@ -336,13 +333,11 @@ def _reminder(channel: Channel) -> str:
     return f"{channel.channel_id}.{channel.cycle}{_IDLE}"
 
 
-def _follow_up(
-    place: Place, session: ChannelSession, step: ChannelStep, now: datetime
-) -> ChannelStep:
-    """Do what the room owes by itself: answers, guide, reminder; queue the run for a summary."""
+def _follow_up(place: Place, session: ChannelSession, step: ChannelStep) -> ChannelStep:
+    """Do what is due of the room itself: answers, guide, reminder; queue the run for a summary."""
+    now = session.now
     for _ in range(_MOST_ROUNDS):
-        step = step.then(floor.settle(step.channel, session.messages, now, rules=session.rules))
-        posted = False
+        step, posted = _settled(session, step), False
         for due in pending(step.channel, now):
             if isinstance(due, Reply | PostGuide):
                 session.post(_by_moderator(step.channel, due, now))
@@ -389,3 +384,57 @@ def _remind(place: Place, channel: Channel, now: datetime) -> ChannelStep:
     files.make_folder(folder)
     files.replace(f"{folder}/{_reminder(channel)}", text.encode("utf-8", "replace"))
     return discussions.reminded(channel, now)
+
+
+# --- Who speaks: shown by the token of a run, or claimed; and what strict trust refuses
+
+
+def prover(place: Place, channel_id: str) -> Prove:
+    """Return what gives a word of a run the proof that it is of that run's agent."""
+    from council.core.rooms.channels import proved
+    from council.store.keys import run_key
+
+    key = run_key(place.paths)
+    return lambda message: proved(key, channel_id, message)
+
+
+def check_shown(place: Place, agent: str) -> None:
+    """Check that nothing has to be believed, where trust is strict.
+
+    Raises:
+        RefusedError: Nothing shows that it is `agent`.
+    """
+    if place.settings.trust == "strict" and not is_shown_run(place, agent):
+        raise RefusedError(
+            f"nothing shows that this is {agent}, and trust is strict",
+            'speak from the run that was started, or set trust = "open" in council.toml',
+        )
+
+
+def report_refusal(place: Place, channel_id: str, agent: str, error: CouncilError) -> None:
+    """Write the event of a refused word or turn; a disk that refuses that hides no refusal."""
+    from council.core.events import Event
+    from council.store.events import append, loose_records
+
+    data = {"name": channel_id, "code": error.code, "message": error.message}
+    event = Event(type="answer.refused", agent=agent, data=data)
+    with ignoring(CouncilError):
+        append(place.paths, loose_records([event], channel_id, place.now()))
+
+
+def origins_of(place: Place, channel_id: str, messages: Iterable[Message]) -> dict[int, str]:
+    """Return the origin of each message by its number; nothing is written.
+
+    Raises:
+        CouncilError: The key of the workspace cannot be read.
+    """
+    from council.core.rooms.channels import PROOF, origin_of
+    from council.store.keys import run_key
+
+    key: bytes | None = None
+    found: dict[int, str] = {}
+    for one in messages:
+        if key is None and PROOF in one.extra and os.path.lexists(place.paths.key):
+            key = run_key(place.paths)
+        found[one.id] = origin_of(key, channel_id, one)
+    return found

@@ -133,7 +133,7 @@ def scan_if_changed(place: Place) -> Scan | None:
 
 
 def source_is_there(place: Place) -> bool:
-    """Tell whether there is a source to scan, so that scanning may be offered (DG-022)."""
+    """Return true if there is a source to scan, so that scanning may be offered (DG-022)."""
     from council.core.rooms.identities import is_source
 
     try:

@@ -27,7 +27,6 @@ from council.core.times import render_instant
 from council.operations.place import Place
 from council.operations.reporting.run_logs import reason_with_output
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import origins_of
 from council.store.rooms.channel_places import ChannelPlaces
 
 TYPE_CHECKING = False
@@ -66,7 +65,7 @@ def standing(place: Place, channel_id: str, *, messages: int = 0) -> Standing:
     channel = rooms.look(place, channel_id, place.now()).channel
     newest = store.newest(channel, messages) if messages > 0 else []
     edits = store.foreseen(channel_id, place.now()) if messages > 0 else []
-    origins = origins_of(place, channel_id, newest)
+    origins = rooms.origins_of(place, channel_id, newest)
     return Standing(channel=channel, messages=newest, edits=edits, origins=origins)
 
 

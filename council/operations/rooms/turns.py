@@ -14,7 +14,6 @@ from council.core.rooms import floor
 from council.core.rooms.channels import ChannelStep, Message, account_of
 from council.operations.place import is_shown_run
 from council.operations.rooms import rooms
-from council.operations.rooms.authorship import check_shown, prover, report_refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def begin(place: Place, channel_id: str, agent: str, run: str) -> ChannelStep:
     def rule(session: ChannelSession, step: ChannelStep) -> ChannelStep:
         begun = floor.begin(step.channel, agent, run, session.newest, session.now, rules=rules)
         if begun.outcome == "begun":
-            check_shown(place, agent)
+            rooms.check_shown(place, agent)
         return step.then(begun)
 
     return _act(place, channel_id, rule, agent)
@@ -74,16 +73,15 @@ def end(
         now = session.now
         ended = floor.end(step.channel, agent, run, text, now, rules=session.rules)
         if ended.outcome in _ENDINGS:
-            check_shown(place, agent)
+            rooms.check_shown(place, agent)
         step = step.then(ended)
-        if (
-            post
-            and step.outcome == "awaiting-delivery"
-            and not floor.is_delivered(step.channel, session.messages)
-        ):
+        is_awaited = post and step.outcome == "awaiting-delivery"
+        if is_awaited and not floor.is_delivered(step.channel, session.messages):
             account = account_of(step.channel, agent)
             said = Message(id=1, at=now, author=account, agent=agent, content=text, run=run)
-            session.post(said, prover(place, channel_id) if is_shown_run(place, agent) else None)
+            session.post(
+                said, rooms.prover(place, channel_id) if is_shown_run(place, agent) else None
+            )
         return step
 
     return _act(place, channel_id, rule, agent)
@@ -98,7 +96,7 @@ def _act(
     try:
         return rooms.act(place, channel_id, rule, actor=agent)
     except RefusedError as error:
-        report_refusal(place, channel_id, agent, error)
+        rooms.report_refusal(place, channel_id, agent, error)
         raise
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.delegation.briefs import Brief, brief_of, checked_brief, file_name
+from council.core.delegation.artifacts import Brief, brief_of, checked_brief, file_name
 from council.core.errors import CouncilError, InvalidStateError, NotFoundError, RefusedError
 from council.core.nesting import read_json
 from council.core.record import Record

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.delegation.policies import Policy, policy_of
+from council.core.delegation.delegation import Policy, policy_of
 from council.store import files
 from council.store.documents.stored import understood
 

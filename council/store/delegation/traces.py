@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import os
 
-from council.core.delegation.briefs import checked_trace
-from council.core.delegation.delegation import Trace
-from council.core.delegation.delegation_records import (
+from council.core.delegation.delegation import (
     SCHEMA_VERSION,
+    Trace,
+    checked_trace,
     sent_from_record,
     sent_to_record,
     trace_from_record,

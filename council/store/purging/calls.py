@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from council.core.delegation.session_keys import workflow_session
+from council.core.delegation.delegation import workflow_session
 from council.core.errors import CouncilError
 from council.core.ids import is_name
 from council.core.reporting.trace_context import is_w3c

@@ -22,8 +22,7 @@ import os
 
 from council.core.errors import InvalidStateError, ignoring
 from council.core.record import Record
-from council.core.rooms.channel_records import message_from_record
-from council.core.rooms.channels import Message
+from council.core.rooms.channels import Message, message_from_record
 from council.store import files
 
 TYPE_CHECKING = False

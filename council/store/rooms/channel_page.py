@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from council.core.conversations.conversation import TaskState
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     TAKES_TURNS,
     Channel,
     Member,
     Mode,
     TurnState,
+    channel_from_record,
     is_concluded,
 )
 from council.core.rooms.due import asked, tasks_of_turn

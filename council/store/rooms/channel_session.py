@@ -18,7 +18,7 @@ import os
 from council.core.errors import ConflictError, CouncilError, NotFoundError
 from council.core.events import Event
 from council.core.ids import sha256_hex
-from council.core.rooms.channels import Channel, Message
+from council.core.rooms.channels import Channel, Message, channel_from_record
 from council.core.times import render_instant
 from council.store import events as event_log
 from council.store import files
@@ -324,8 +324,6 @@ class ChannelSession(Document):
             raise NotFoundError(
                 f"{self.places.live} holds no channel", "remove it, or put its state block back"
             )
-        from council.core.rooms.channel_records import channel_from_record
-
         channel = channel_from_record(page.record)
         if channel.channel_id != self.channel_id:
             raise ConflictError(

@@ -9,8 +9,7 @@ import os
 
 from council.core.errors import ConflictError
 from council.core.record import Record
-from council.core.rooms.channel_records import channel_from_record
-from council.core.rooms.channels import Channel
+from council.core.rooms.channels import Channel, channel_from_record
 from council.store import files
 from council.store.conversations.naming import decoded
 from council.store.documents import journal, live

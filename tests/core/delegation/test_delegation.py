@@ -11,19 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.core.delegation import delegation as rules
-from council.core.delegation.delegation import DEFAULTS, Call, Chain, Refusal, Sent, Trace
-from council.core.delegation.delegation_records import (
-    sent_from_record,
-    sent_to_record,
-    trace_from_record,
-    trace_to_record,
-)
-from council.core.delegation.policies import CALL, MESSAGE, new_policy, policy_of
-from council.core.delegation.session_keys import (
+from council.core.delegation.delegation import (
+    CALL,
+    DEFAULTS,
+    MESSAGE,
+    Call,
+    Chain,
+    Refusal,
+    Sent,
+    Trace,
     checked_session,
     inbox_session,
     named_trace,
+    new_policy,
+    policy_of,
+    sent_from_record,
+    sent_to_record,
     task_hash,
+    trace_from_record,
+    trace_to_record,
     workflow_session,
 )
 from council.core.errors import InvalidInputError, InvalidStateError, RefusedError, UsageError

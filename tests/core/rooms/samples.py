@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from council.core.rooms.channel_records import channel_from_record
 from council.core.rooms.channels import (
     Channel,
     ChannelStep,
@@ -14,6 +13,7 @@ from council.core.rooms.channels import (
     Message,
     MessageKind,
     Mode,
+    channel_from_record,
 )
 from council.core.rooms.floor import begin, end, opened, settle
 

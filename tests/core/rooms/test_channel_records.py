@@ -10,12 +10,15 @@ import pytest
 
 from council.core.conversations.due import Wake
 from council.core.errors import InvalidStateError, NewerVersionError
-from council.core.rooms.channel_records import (
+from council.core.rooms.channels import (
+    Message,
+    MessageKind,
+    Mode,
+    TurnState,
     channel_from_record,
     message_from_record,
     shown,
 )
-from council.core.rooms.channels import Message, MessageKind, Mode, TurnState
 from council.core.rooms.due import pending, task_started
 from council.core.rooms.floor import end
 from tests.core.rooms.samples import MINUTE, NOW, SECOND, Room

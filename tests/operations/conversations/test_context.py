@@ -12,8 +12,8 @@ import pytest
 
 from council.core.conversations.steering import cancel
 from council.operations.conversations.answer import record_answer
-from council.operations.conversations.archive import archive
 from council.operations.conversations.context import context
+from council.operations.conversations.steer import close
 from tests.operations.tables import FOUR, Table
 
 MARKER = "Nobody rendered this.\n"
@@ -141,7 +141,7 @@ def test_of_the_prompts_of_an_archived_conversation_nothing_stays(table: Table):
     assert len(list((folder / "prompts").glob("*.prompt"))) == len(FOUR)
     table.place.conversations.edit("active", lambda state: cancel(state, table.now), now=table.now)
 
-    archive(table.place, table.place.conversations.read("active"))
+    close(table.place, table.place.conversations.read("active"))
 
     kept = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
     assert kept == {"closed.md", "revisions.jsonl", "lock"}

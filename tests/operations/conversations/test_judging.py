@@ -13,8 +13,8 @@ from council.core.deliberation.consensus import replay, verdict
 from council.core.deliberation.judgement import judge
 from council.core.deliberation.played import stances_until
 from council.core.errors import NotFoundError, UsageError
-from council.operations.conversations.archive import archive
 from council.operations.conversations.judging import what_if
+from council.operations.conversations.steer import close
 from council.operations.place import Place
 from tests.core.conversations.samples import convened
 from tests.core.debates import Debate, soft_debate
@@ -63,7 +63,7 @@ def test_an_open_deliberation_is_judged_by_its_closed_rounds(place: Place) -> No
 def test_archived_minutes_are_judged_by_name_slug_and_path(place: Place, how: str) -> None:
     debate = soft_debate()
     opened(place, debate)
-    path = archive(place, place.conversations.read("active"))
+    path = close(place, place.conversations.read("active"))
     found = what_if(place, path if how == "path" else how, threshold=3)
     assert (found.real.type, found.archived, found.path) == ("soft", True, path)
     assert found.changed is not None
@@ -191,7 +191,7 @@ def test_a_council_has_no_stances_and_an_unknown_name_no_verdict(place: Place) -
 
 def test_a_run_asks_for_its_own_conversation_and_gets_no_other(place: Place) -> None:
     opened(place, soft_debate())
-    archive(place, place.conversations.read("active"))
+    close(place, place.conversations.read("active"))
     run = Place(place.root, {"COUNCIL_NAME": "other"}, None)
     with pytest.raises(NotFoundError, match="other"):
         what_if(run)

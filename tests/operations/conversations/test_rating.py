@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from council.core.errors import NotFoundError, UsageError
-from council.operations.conversations.archive import archive
 from council.operations.conversations.metrics import rate
+from council.operations.conversations.steer import close
 from council.operations.place import Place
 from tests.core.debates import soft_debate
 
@@ -22,7 +22,7 @@ def place(workspace: Path) -> Place:
 def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
     debate = soft_debate()
     place.conversations.create(debate.state, now=debate.now)
-    path = archive(place, place.conversations.read("active"))
+    path = close(place, place.conversations.read("active"))
     assert rate(place, "active", 5, "ann").to_record() == {
         "path": path,
         "stars": 5,
@@ -31,6 +31,16 @@ def test_the_newest_is_rated_and_all_its_ratings_are_told(place: Place) -> None:
     }
     rated = rate(place, "should-we-build-a-weather-bot", 4, "bob")
     assert (rated.ratings, rated.mean) == ([5, 4], 4.5)
+
+
+@pytest.mark.req("OP-017")
+@pytest.mark.parametrize("name", ["Tea", "TEA", "Should-We-Build-A-Weather-Bot"])
+def test_minutes_are_known_by_a_name_in_capitals(place: Place, name: str) -> None:
+    debate = soft_debate()
+    place.conversations.create(debate.state.copy(name="tea"), now=debate.now)
+    path = close(place, place.conversations.read("tea"))
+
+    assert rate(place, name, 3, "ann").path == path
 
 
 @pytest.mark.req("DL-093")

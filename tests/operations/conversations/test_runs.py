@@ -13,10 +13,10 @@ import pytest
 
 from council.core.conversations.conversation import EntryKind, Origin
 from council.operations.conversations.answer import record_answer
-from council.operations.conversations.follow import follow, minutes_of
+from council.operations.conversations.follow import follow, minutes_of, resumed
 from council.operations.conversations.steer import archive, cancel
 from council.operations.detach import detach
-from council.operations.heartbeat import launching
+from council.operations.heartbeat import queue as the_queue
 from council.store.slots import Slots
 from tests.operations.tables import (
     FOUR,
@@ -240,7 +240,7 @@ def test_place_is_passed_on_at_once_however_long_whoever_started_the_run_is_held
         detach(*given, **more)  # type: ignore[arg-type]
         all_is_quiet()
 
-    monkeypatch.setattr(launching, "detach", held_up)
+    monkeypatch.setattr(the_queue, "detach", held_up)
     speaks = script(SPEAKS)
     table.seat({"henry": speaks, "sage": speaks, "nova": {}}, max_runs=1)
     table.convene(agents=("henry", "sage", "nova"))
@@ -363,3 +363,13 @@ def test_prompt_of_a_round_holds_what_was_said_in_the_one_before(table: Table):
             assert all(f"{other}-{tour - 1}" in prompt for other in FOUR)
         first = (folder / f"{agent}.1").read_text(encoding="utf-8")
         assert not any(f"{other}-1" in first for other in FOUR)
+
+
+@pytest.mark.req("OP-017")
+@pytest.mark.parametrize("is_over", [False, True])
+def test_what_is_resumed_is_known_by_a_name_in_capitals(table: Table, is_over: bool):
+    table.seat({agent: {} for agent in FOUR}).convene()
+    if is_over:
+        cancel(table.place, "active")
+
+    assert resumed(table.place, "ACTIVE", "").name == "active"

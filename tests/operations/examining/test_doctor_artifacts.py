@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.delegation.briefs import Brief
+from council.core.delegation.artifacts import Brief
 from council.operations.examining.doctor import examine_artifacts
 from council.operations.place import Place
 from council.store.delegation import artifacts, briefs

@@ -15,11 +15,11 @@ import pytest
 
 from council.core.conversations.due import Wake
 from council.core.errors import NotFoundError
-from council.core.rooms.channels import Channel, is_asleep
+from council.core.rooms.channels import is_asleep
 from council.operations.heartbeat.beat import beat, wait
 from council.operations.heartbeat.gate import halt, resume_all
-from council.operations.place import Place
-from council.operations.rooms import channels, discussing, room_prompts
+from council.operations.heartbeat.rooms import ServedRoom
+from council.operations.rooms import channels, discussing
 from council.store.tally import read_tally
 from tests.operations.halls import FAILS, MINUTE, PASSES, Hall, talks, woken
 from tests.operations.tables import (
@@ -412,14 +412,14 @@ def test_a_prompt_for_a_turn_that_went_on_meanwhile_is_not_left_behind(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ):
     hall.seat({"owl": {}, "gecko": {}}).room().post()
-    hand_over = room_prompts.hand_over
+    hand_over = ServedRoom.hand_over
 
-    def late(place: Place, channel: Channel, wake: Wake) -> None:
-        hand_over(place, channel, wake)
+    def late(room: ServedRoom, wake: Wake) -> None:
+        hand_over(room, wake)
         if wake.agent == "owl":
             hall.end("owl", "NO_REPLY")
 
-    monkeypatch.setattr(room_prompts, "hand_over", late)
+    monkeypatch.setattr(ServedRoom, "hand_over", late)
     hall.beat()
 
     assert hall.tasks("owl") == []

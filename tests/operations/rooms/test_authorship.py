@@ -13,9 +13,9 @@ from council.core.conversations.due import Wake
 from council.core.errors import RefusedError
 from council.core.rooms.channels import ChannelStep
 from council.core.trust import run_token
+from council.operations.heartbeat.rooms import turn_prompt
 from council.operations.place import Place
 from council.operations.rooms import channels, discussing, rooms, showing, turns
-from council.operations.rooms.room_prompts import turn_prompt
 from council.store.keys import run_key
 from tests.operations.halls import PASSES, Hall
 from tests.operations.tables import all_is_quiet, script

@@ -8,8 +8,8 @@ import pytest
 
 from council.core.conversations.due import Wake
 from council.core.rooms.room_sight import MOST_CHARS, MOST_MESSAGES
+from council.operations.heartbeat.rooms import turn_prompt
 from council.operations.rooms import rooms
-from council.operations.rooms.room_prompts import turn_prompt
 from tests.operations.conversations.both_ways import made_both_ways
 from tests.operations.halls import GUIDE, Hall
 

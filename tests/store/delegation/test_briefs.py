@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from council.core.delegation.briefs import Brief, brief_of
+from council.core.delegation.artifacts import Brief, brief_of
 from council.core.errors import (
     CouncilError,
     InvalidInputError,
