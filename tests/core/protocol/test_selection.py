@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 
 from council.core.protocol.liveness import expire, used
-from council.core.protocol.selection import Candidate, candidates_of, select
+from council.core.protocol.registry import Entry
+from council.core.protocol.selection import candidates_of, select
 from tests.core.registries import NOW, RULES, joined, team, told
 
 
-def worker(number: int, *capabilities: str, **values: object) -> Candidate:
-    return Candidate(id=f"W{number}", capabilities=capabilities, **values)
+def worker(number: int, *capabilities: str, **values: object) -> Entry:
+    return Entry(id=f"W{number}", capabilities=capabilities, **values)
 
 
 @pytest.mark.req("PR-561")
@@ -66,8 +67,8 @@ def test_equals_come_in_the_order_of_their_numbers():
 @pytest.mark.req("PR-561")
 def test_of_those_that_were_used_the_one_longest_ago_comes_first():
     workers = [
-        worker(1, "plan", last_used=NOW),
-        worker(2, "plan", last_used=NOW - timedelta(hours=1)),
+        worker(1, "plan", used_at=NOW),
+        worker(2, "plan", used_at=NOW - timedelta(hours=1)),
         worker(3, "plan"),
     ]
 
