@@ -62,7 +62,7 @@ from council.core.protocol.exchange import (
 from council.core.protocol.exchange_runs import expire_leases
 from council.core.protocol.hops import cancel_task, conclude
 from council.core.protocol.messages import Message
-from council.core.protocol.questions import WAIT, ask, ask_who, expire, waits_for_choice
+from council.core.protocol.questions import WAIT, ask_who, expire, waits_for_choice
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
 from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import named_in
@@ -257,19 +257,6 @@ def delivered(tx: Transaction, number: int) -> ExchangeStep:
         if attempt and attempt.message == number and attempt.state is TaskState.N:
             tx.change(task, hop, attempt, TaskState.R)
     return tx.step()
-
-
-def ask_user(tx: Transaction, task: str, text: str, options: tuple[str, ...]) -> ExchangeStep:
-    """Put a choice to the user before a task goes on (PR-576); `outcome` is `asked`, or "".
-
-    Nothing happens for a task that is over or that somebody works on.
-    """
-    asked = tx.exchange.tasks.get(task)
-    if asked is None or asked.is_over or any(hop.attempts for hop in asked.hops):
-        return tx.step()
-    ask(tx, asked, text, options)
-    settle(tx)
-    return tx.step("asked")
 
 
 def cancel(tx: Transaction, task: str, *, reason: str = "") -> ExchangeStep:

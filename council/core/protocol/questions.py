@@ -15,7 +15,7 @@ from council.core.conversations.conversation import TaskState
 from council.core.protocol.exchange import NOBODY, Hop, Question, Task
 from council.core.protocol.hops import cancel_hop, end_task
 from council.core.protocol.messages import COORDINATOR, DATA_CHARS, USER, compose, inline, is_inline
-from council.core.protocol.protocol_ids import WORKER, role_of
+from council.core.protocol.selection import candidates_of
 from council.core.protocol.transaction import Transaction
 from council.core.reading_answers.protocol_lines import without_lines
 
@@ -63,14 +63,13 @@ def ask(
 
 def ask_who(tx: Transaction, task: Task) -> None:
     """Ask the user which worker is to do a task that names no capability, if there is any."""
-    here = [one for one in tx.registry.here() if role_of(one.id) == WORKER]
+    here = candidates_of(tx.registry)
     names = [inline(one.agent or one.id, 40) for one in here]
     if not here:
         return
     text = _WHO[tx.exchange.lang == "fr"]
-    told = [
-        f"{name} ({', '.join(one.capabilities)})" for name, one in zip(names, here, strict=True)
-    ]
+    abilities = (", ".join(one.capabilities) for one in here)
+    told = [f"{name} ({caps})" for name, caps in zip(names, abilities, strict=True)]
     question = ask(tx, task, f"{text} {', '.join(told)}", tuple(names))
     question.workers = tuple(one.id for one in here)
 

@@ -6,10 +6,12 @@ one that joined from outside it stands in the entry. `O1` is the coordinator
 itself: it is there before anybody joins, and it is the one who assigns ids.
 
 Values, what can be asked of them, and what is answered: confirmations, refusals,
-words sent unasked. What changes them stands in `registering`, `liveness` and `grouping`.
+words sent unasked; and their JSON form, both ways, in which unknown fields survive and what the
+workspace knows of its own agents is not written. What changes them stands in `registering`,
+`liveness` and `grouping`.
 
-Source: PR-305, PR-404, PR-405, PR-504, PR-507, PR-508, PR-510, PR-512, PR-517, PR-546, A-69,
-`cli.md` section 5.
+Source: PR-305, PR-404, PR-405, PR-504, PR-507, PR-508, PR-510, PR-512, PR-517, PR-546, XC-013,
+A-69, `cli.md` section 5.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from council.core.errors import NewerVersionError
 from council.core.events import Event
+from council.core.ids import is_name
 from council.core.protocol.messages import (
     COORDINATOR,
     REGISTRY_CONTEXT,
@@ -26,8 +30,16 @@ from council.core.protocol.messages import (
     compose,
     inline,
 )
-from council.core.protocol.protocol_ids import ROLES, in_order, role_of
-from council.core.protocol.protocol_rules import V5
+from council.core.protocol.protocol_ids import (
+    GROUP,
+    ROLES,
+    in_order,
+    is_protocol_id,
+    role_of,
+    role_word,
+)
+from council.core.protocol.protocol_rules import V5, VERSIONS
+from council.core.reading import Reader
 from council.core.record import Record
 
 TYPE_CHECKING = False
@@ -55,6 +67,8 @@ UNDECLARED_DEPTH = 4
 HIGHEST_DEPTH = 5
 FULL_LOAD = 100
 REFUSED = "refused"
+# What the file of the registry is called where something is wrong with it.
+WHERE = "protocol registry"
 _UNKNOWN_AGENT = "E41"
 _LAST_NUMBER = 9999
 _REASON_CHARS = 120
@@ -326,3 +340,74 @@ def unknown(
     """Answer a message about somebody who is not registered."""
     reason = f"{protocol_id} is not registered"
     return refused(registry, asked, _UNKNOWN_AGENT, reason, speaks=speaks, id=protocol_id)
+
+
+def registry_to_record(registry: Registry) -> dict[str, Any]:
+    """Return the JSON object of the registry's file."""
+    return {
+        **registry.as_json("schema_version rev"),
+        "agents": {one.id: _entry_to_record(one) for one in registry.entries.values()},
+        **registry.as_json("groups handshakes next_message"),
+        **registry.extra,
+    }
+
+
+def _entry_to_record(one: Entry) -> dict[str, Any]:
+    record = one.to_record()
+    if one.is_own:
+        del record["capabilities"], record["description"]
+    return record
+
+
+def shown(one: Entry, groups: list[str]) -> dict[str, Any]:
+    """Return what people and programs are shown of an agent of an informed registry."""
+    return {"id": one.id, "role": role_word(one.id), **one.to_record(), "groups": groups}
+
+
+def registry_from_record(record: object) -> Registry:
+    """Read the JSON object of the registry's file; everything in it may be missing.
+
+    Raises:
+        NewerVersionError: It is of a newer major version.
+        InvalidStateError: A field has a value it cannot have.
+    """
+    read = Reader(record, WHERE)
+    version = read.whole("schemaVersion", SCHEMA_VERSION, 1)
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError(WHERE, version, SCHEMA_VERSION)
+    return read.make(
+        Registry,
+        entries={key: _entry(key, one) for key, one in read.table("agents").items()},
+        groups=_groups(read),
+        next_message=min(read.whole("nextMessage", 1, 1), _LAST_NUMBER),
+        schema_version=version,
+    )
+
+
+def _groups(read: Reader) -> dict[str, list[str]]:
+    groups = read.table("groups")
+    for name, members in groups.items():
+        if role_of(name) != GROUP or not is_protocol_id(name):
+            raise read.fail(f"groups.{name}", "a group such as G1")
+        if not isinstance(members, list) or not all(
+            isinstance(one, str) and is_protocol_id(one) for one in members
+        ):
+            raise read.fail(f"groups.{name}", "a list of ids such as W1")
+    return groups
+
+
+def _entry(key: str, value: object) -> Entry:
+    read = Reader(value, f"{WHERE}: agents.{key}")
+    if not is_protocol_id(key):
+        raise read.fail("its key", "an id such as W1")
+    depth = read.left.pop("maxDepth", None)
+    if depth is not None and not (type(depth) is int and 0 < depth <= HIGHEST_DEPTH + 1):
+        raise read.fail("maxDepth", f"null or a whole number from 1 to {HIGHEST_DEPTH + 1}")
+    one = read.make(Entry, id=key, max_depth=depth, version=read.text("version") or V5)
+    if one.agent and not is_name(one.agent):
+        raise read.fail("agentId", "a legal agent id, or null")
+    if one.version not in VERSIONS:
+        raise read.fail("version", f"one of {', '.join(VERSIONS)}")
+    if one.load > FULL_LOAD:
+        raise read.fail("load", f"a percentage up to {FULL_LOAD}")
+    return one

@@ -75,7 +75,7 @@ class Done(Record):
 
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of the commands that change the registry."""
-        from council.core.protocol.registry_records import shown
+        from council.core.protocol.registry import shown
 
         entry = self.entry
         return {
