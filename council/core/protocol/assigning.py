@@ -29,7 +29,6 @@ from council.core.protocol.messages import (
 )
 from council.core.protocol.payload import flags_and_pairs
 from council.core.protocol.questions import workers_of
-from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import Selection, candidates_of, select
 from council.core.protocol.transaction import Transaction
 from council.core.reading import written_instant
@@ -97,7 +96,7 @@ def assign(tx: Transaction, task: Task, hop: Hop) -> None:
     again = hop.again
     if again is None or again.due_at > tx.now:
         return
-    if again.worker and _is_available(tx, again.worker):
+    if again.worker and tx.registry.is_active(again.worker):
         _begin(tx, task, hop, again, again.worker, {})
         return
     if again.worker:
@@ -151,11 +150,6 @@ def _explained(found: Selection) -> dict[str, Any]:
     }
 
 
-def _is_available(tx: Transaction, worker: str) -> bool:
-    entry = tx.registry.get(worker)
-    return entry is not None and entry.status is EntryStatus.ACTIVE
-
-
 def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Selection) -> None:
     """Go on where no worker can be asked: wait for one, try the last again, or give up."""
     last = hop.attempt
@@ -173,7 +167,7 @@ def _find_nobody(tx: Transaction, task: Task, hop: Hop, again: Again, found: Sel
         wanted = ", ".join(hop.caps)
         give_up(tx, task, hop, code, f"no worker for {wanted}" if wanted else "no worker")
         return
-    busy = strategy(again.code) == OTHER_WORKER and _is_available(tx, last.worker)
+    busy = strategy(again.code) == OTHER_WORKER and tx.registry.is_active(last.worker)
     if busy and last.retry < tx.rules.max_retries:
         retry_same(tx, task, hop, last, again.code)
         return

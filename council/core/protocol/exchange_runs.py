@@ -24,7 +24,7 @@ from council.core.protocol.exchange import (
     Run,
     Task,
 )
-from council.core.protocol.exchange_owed import RunDue, Work, runs_owed
+from council.core.protocol.exchange_owed import RunDue, Work, runs_due
 from council.core.protocol.registry import Registry
 from council.core.protocol.transaction import Transaction
 
@@ -192,7 +192,7 @@ def _task_of(tx: Transaction, due: RunDue) -> Task | None:
 
 def _is_due(tx: Transaction, due: RunDue) -> bool:
     """Return true if a run that was due some time ago still is."""
-    return any(one.run == due.run for one in runs_owed(tx.exchange))
+    return any(one.run == due.run for one in runs_due(tx.exchange))
 
 
 def _note(tx: Transaction, due: RunDue, state: TaskState, driver: str) -> Run:

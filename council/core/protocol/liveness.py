@@ -100,11 +100,11 @@ def _seen(registry: Registry, entry: Entry, now: datetime, **changes: Any) -> Re
     return registry.with_entry(alive).step(HEARD, entry.id, events=events)
 
 
-def used(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:
-    """Remember that an agent was given work, for the selection to spread it (PR-561)."""
-    entry = registry.entries.get(protocol_id)
-    changed = registry if entry is None else registry.with_entry(entry.copy(used_at=now))
-    return changed.step(HEARD, protocol_id)
+def used(registry: Registry, now: datetime, *protocol_ids: str) -> Registry:
+    """Remember that agents were given work, for the selection to spread it (PR-561)."""
+    known = [registry.entries[one] for one in protocol_ids if one in registry.entries]
+    given = {one.id: one.copy(used_at=now) for one in known}
+    return registry.copy(entries={**registry.entries, **given})
 
 
 def expires_at(entry: Entry, rules: ProtocolRules) -> datetime | None:

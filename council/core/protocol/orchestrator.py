@@ -64,7 +64,6 @@ from council.core.protocol.hops import cancel_task, conclude
 from council.core.protocol.messages import Message
 from council.core.protocol.questions import WAIT, ask_who, expire, waits_for_choice
 from council.core.protocol.receiving import REFUSED, Verdict, refuse_line, take_in
-from council.core.protocol.registry import EntryStatus
 from council.core.protocol.selection import named_in
 from council.core.protocol.sending import send_out
 from council.core.protocol.transaction import Transaction
@@ -385,7 +384,7 @@ def _time_out(tx: Transaction, task: Task) -> None:
             continue
         if attempt.ends_at is not None and tx.now >= attempt.ends_at:
             fail(tx, task, hop, "E21", "no answer in time")
-        elif _is_gone(tx, attempt.worker) and not tx.is_run(task, hop):
+        elif not tx.registry.is_active(attempt.worker) and not tx.is_run(task, hop):
             # It cannot be asked again before it comes back.
             fail(tx, task, hop, "E22", "no sign of life", over=True)
 
@@ -402,11 +401,6 @@ def _give_to_another(tx: Transaction, task: Task) -> None:
             hop=hop, parent=attempt.message,
         )  # fmt: skip
         fail(tx, task, hop, "E20", "the time of the task is over", over=True)
-
-
-def _is_gone(tx: Transaction, worker: str) -> bool:
-    entry = tx.registry.get(worker)
-    return entry is None or entry.status is EntryStatus.UNAVAILABLE
 
 
 def _close_context(tx: Transaction, reason: str) -> None:

@@ -182,6 +182,11 @@ class Registry(Record):
             return entry
         return Entry(id=COORDINATOR) if protocol_id == COORDINATOR else None
 
+    def is_active(self, protocol_id: str) -> bool:
+        """Return true if an agent is registered and can be given work."""
+        entry = self.get(protocol_id)
+        return entry is not None and entry.status is EntryStatus.ACTIVE
+
     def of_agent(self, agent: str) -> Entry | None:
         """Return the entry of an agent, the one that counts before one that it has left."""
         own = [one for one in self.entries.values() if agent and one.agent == agent]

@@ -106,8 +106,7 @@ class Crew:
         """
         told = list(events)
         chosen = tuple(dict.fromkeys(one.agent for one in told if one.type == CHOSEN))
-        for one in chosen:
-            self.registry = used(self.registry, one, self.now).registry
+        self.registry = used(self.registry, self.now, *chosen)
         try:
             if chosen:
                 note_used(self.place, *chosen)

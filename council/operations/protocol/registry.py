@@ -250,9 +250,7 @@ def note_used(place: Place, *protocol_ids: str) -> None:
     """Remember that agents were given work, so that the next task goes to others."""
 
     def rule(registry: Registry) -> RegistryStep:
-        for one in protocol_ids:
-            registry = liveness.used(registry, one, place.now()).registry
-        return RegistryStep(registry=registry, outcome=liveness.HEARD)
+        return liveness.used(registry, place.now(), *protocol_ids).step(liveness.HEARD, "")
 
     changed(place, rule, quick=True)
 

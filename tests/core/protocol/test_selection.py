@@ -82,7 +82,7 @@ def test_the_registry_gives_its_workers_with_load_use_and_status():
     )
     registry = told(registry, "M1|W1>O1|H|-|-|R|-|load=60%;queue=0").registry
     registry = told(registry, "M1|W4>O1|H|-|-|R|-|load=0%;queue=0").registry
-    registry = used(registry, "W2", NOW).registry
+    registry = used(registry, NOW, "W2")
     registry = told(
         registry, "M2|W1>O1|H|-|-|R|-|load=60%;queue=0", NOW + timedelta(hours=1)
     ).registry
