@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from council.core.errors import NotFoundError
 from council.wire import word_texts
-from council.wire.codes import CATEGORIES, CODES, category_of, meaning_of
+from council.wire.codes import CODES, category_of, meaning_of
 from council.wire.data import call_of, references_in
 from council.wire.forms import NAMES, TYPES
 from council.wire.messages import VERSIONS, parse
@@ -138,7 +138,7 @@ def explain_code(code: str, version: str, lang: str = "en") -> dict[str, str]:
     if not meaning:
         known = ", ".join(CODES.get(version, ()))
         raise NotFoundError(f"{version} has no code {code}", f"its codes are: {known}")
-    category = CATEGORIES[category_of(code, version)][lang == "fr"]
+    category = category_of(code, version, lang)
     return {"code": code, "version": version, "meaning": meaning, "category": category}
 
 

@@ -30,15 +30,17 @@ class Fault(Record):
     """One failed check: the code of the version, the rule, the segment counted from 1.
 
     `segment` is None where the message as a whole is at fault; `named` is what it names that
-    does not exist, "" where that is not the fault.
+    does not exist, and `what` says what that is: agent, task, context or reference; both are ""
+    where that is not the fault.
     """
 
-    _keys = "named:-"
+    _keys = "named:- what:-"
 
     code: str
     rule: str
     segment: int | None = None
     named: str = ""
+    what: str = ""
 
 
 class Warned(Record):
