@@ -21,7 +21,7 @@ from council.wire.parsed import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     Render = Callable[[list[str]], str]
 
@@ -131,15 +131,15 @@ def parent_id(given: str) -> str:
     return name
 
 
-def checked(segments: list[str], version: str) -> str:
-    """Return the text of segments that pass the strict check.
+def checked(segments: list[str], version: str, allowed: Container[str] = ()) -> str:
+    """Return the text of segments that pass the strict check but for the warnings `allowed`.
 
     Raises:
         InvalidMessageError: They do not.
     """
     text = RENDER[version](segments)
     found = parse(text, version).strict()
-    errors = list(found.errors)
+    errors = [one for one in found.errors if one.rule not in allowed]
     if version in _BAR and "|" in segments[-1]:
         errors = [_BAR[version]]
     elif not errors and found.segments != segments:

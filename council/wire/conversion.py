@@ -48,15 +48,6 @@ _STAND_INS = {
 _V4_ROUTE_CHARS = 10
 
 
-class RefusedStep(Exception):  # noqa: N818 - it never leaves the conversion
-    """A step meets what the other version has no place for; `is_final` if nothing stands for it."""
-
-    def __init__(self, reason: str, *, is_final: bool = True) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.is_final = is_final
-
-
 class Passage:
     """What one conversion may do, and what it has lost so far."""
 
@@ -64,6 +55,18 @@ class Passage:
         self.lossy = lossy
         self.structural = structural
         self.losses: set[str] = set()
+        self._step = ("", "")
+
+    def begin(self, source: str, target: str) -> None:
+        """Go from one version to its neighbour."""
+        self._step = (source, target)
+
+    def refused(self, reason: str, *, is_final: bool = True) -> ConversionRefusedError:
+        """Return the error of a step that meets what the other version has no place for.
+
+        `is_final` says that nothing stands for it.
+        """
+        return ConversionRefusedError(reason, *self._step, is_final=is_final)
 
     def lose(self, segment: str) -> None:
         """Note that a segment loses something."""
@@ -73,10 +76,10 @@ class Passage:
         """Note a loss that only `lossy` allows.
 
         Raises:
-            RefusedStep: It is not allowed.
+            ConversionRefusedError: It is not allowed.
         """
         if not self.lossy:
-            raise RefusedStep(reason, is_final=False)
+            raise self.refused(reason, is_final=False)
         self.lose(segment)
 
     def in_order(self) -> list[str]:
@@ -101,12 +104,12 @@ class Passage:
         return data[:DATA_CHARS]
 
 
-def _v1_to_v2(segments: list[str], _: Passage) -> list[str]:
+def _v1_to_v2(segments: list[str], passage: Passage) -> list[str]:
     msg, sender, _target, kind, task, data = segments
     if "|" in data:
-        raise RefusedStep("| in V1 data")
+        raise passage.refused("| in V1 data")
     if not task and kind != "ACK":
-        raise RefusedStep("no TASK")
+        raise passage.refused("no TASK")
     return [msg, sender[0], _LETTERS[kind], task or "-", data or "-"]
 
 
@@ -119,7 +122,7 @@ def _v2_to_v1(segments: list[str], _: Passage) -> list[str]:
 def _v2_to_v3(segments: list[str], passage: Passage) -> list[str]:
     msg, role, kind, task, data = segments
     if ">" in data:
-        raise RefusedStep("> in V2 data")
+        raise passage.refused("> in V2 data")
     route = "O1>W1" if role == "O" else "W1>O1"
     if kind == "E":
         data = passage.code(data[:3], "V2", "V3") + data[3:]
@@ -130,14 +133,14 @@ def _v3_to_v2(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, task, pri, state, data = segments
     sender, _, target = route.partition(">")
     if target == "*" or kind == "B":
-        raise RefusedStep("broadcast")
+        raise passage.refused("broadcast")
     ends = [f"{end[0]}{number_of(end)}" for end in (sender, target)]
     if sorted(ends) != ["O1", "W1"]:
-        raise RefusedStep("third agent")
+        raise passage.refused("third agent")
     if sender[0] == "W" and kind == "R":
-        raise RefusedStep("request of a worker")
+        raise passage.refused("request of a worker")
     if task == "-" and kind != "A":
-        raise RefusedStep("no TASK")
+        raise passage.refused("no TASK")
     if pri not in ("-", DEFAULT_PRIORITY):
         passage.lose("PRI")
     if state != "-":
@@ -150,9 +153,9 @@ def _v3_to_v2(segments: list[str], passage: Passage) -> list[str]:
 def _v3_to_v4(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, task, pri, state, data = segments
     sender, _, target = route.partition(">")
-    short_msg = f"M{_in_range(msg, 'MSG', 9999)}"
-    short_task = task if task == "-" else f"T{_in_range(task, 'TASK', 999)}"
-    ends = [_short_agent(sender), target if target == "*" else _short_agent(target)]
+    short_msg = f"M{_in_range(passage, msg, 'MSG', 9999)}"
+    short_task = task if task == "-" else f"T{_in_range(passage, task, 'TASK', 999)}"
+    ends = [one if one == "*" else _short_agent(passage, one) for one in (sender, target)]
     err = "-"
     if kind == "E":
         err, data = passage.code(data[:3], "V3", "V4"), data[4:] or "-"
@@ -165,9 +168,9 @@ def _v4_to_v3(segments: list[str], passage: Passage) -> list[str]:
     sender, _, target = route.partition(">")
     for end in (sender, target):
         if end[0] in "RG":
-            raise RefusedStep(f"role {end[0]}")
+            raise passage.refused(f"role {end[0]}")
         if "." in end:
-            raise RefusedStep("sub-agent")
+            raise passage.refused("sub-agent")
     if target == "W*":
         passage.give_up("ROUTE", "W*")
         target = "*"
@@ -194,13 +197,13 @@ def _v4_to_v5(segments: list[str], passage: Passage) -> list[str]:
 def _v5_to_v4(segments: list[str], passage: Passage) -> list[str]:
     msg, route, kind, tid, pri, state, err, depth, ctx, budget, data = segments
     if number_of(msg) == 0:
-        raise RefusedStep("M0")
+        raise passage.refused("M0")
     if USER in route.split(">"):
-        raise RefusedStep("User endpoint")
+        raise passage.refused("User endpoint")
     if len(route) > _V4_ROUTE_CHARS:
-        raise RefusedStep(f"route above {_V4_ROUTE_CHARS}")
+        raise passage.refused(f"route above {_V4_ROUTE_CHARS}")
     if kind == "D":
-        raise RefusedStep("type D")
+        raise passage.refused("type D")
     if kind in _STAND_INS:
         passage.give_up("TYPE", f"type {kind}")
         kind, flag = _STAND_INS[kind]
@@ -220,30 +223,30 @@ def _draft_to_v4(segments: list[str], passage: Passage) -> list[str]:
     *first, auth, trace, data = segments
     mode = data_mode(data)
     if mode in ("dict", "zip"):
-        raise RefusedStep("dictionary in DATA" if mode == "dict" else "compressed DATA")
+        raise passage.refused("dictionary in DATA" if mode == "dict" else "compressed DATA")
     for name, value in (("AUTH", auth), ("TRACE", trace)):
         if value != "-":
             passage.lose(name)
     return [*first, data]
 
 
-def _in_range(identifier: str, name: str, highest: int) -> int:
+def _in_range(passage: Passage, identifier: str, name: str, highest: int) -> int:
     """Return the number of an id.
 
     Raises:
-        RefusedStep: V4 has no such number.
+        ConversionRefusedError: V4 has no such number.
     """
     number = number_of(identifier)
     if number == 0:
-        raise RefusedStep(f"{name} 0")
+        raise passage.refused(f"{name} 0")
     if not 0 < number <= highest:
-        raise RefusedStep(f"{name} above {highest}")
+        raise passage.refused(f"{name} above {highest}")
     return number
 
 
-def _short_agent(agent: str) -> str:
+def _short_agent(passage: Passage, agent: str) -> str:
     role, highest = _HIGHEST[agent[0]]
-    return f"{agent[0]}{_in_range(agent, role, highest)}"
+    return f"{agent[0]}{_in_range(passage, agent, role, highest)}"
 
 
 STEPS: dict[tuple[str, str], Step] = {
@@ -318,19 +321,14 @@ def convert(
 def _walk(found: Parsed, to: str, passage: Passage) -> list[str]:
     segments = list(found.segments)
     for source, target in _path(found.version, to):
-        try:
-            segments = STEPS[source, target](segments, passage)
-        except RefusedStep as refused:
-            raise ConversionRefusedError(
-                refused.reason, source, target, is_final=refused.is_final
-            ) from None
+        passage.begin(source, target)
+        segments = STEPS[source, target](segments, passage)
     return segments
 
 
 def _path(source: str, target: str) -> Iterator[tuple[str, str]]:
     if source == "V5D":
-        yield "V5D", "V4"
-        source = "V4"
+        yield "V5D", (source := "V4")
     at, end = VERSIONS.index(source), VERSIONS.index(target)
     step = 1 if end > at else -1
     for place in range(at, end, step):

@@ -103,7 +103,10 @@ def validate(
         found = found.strict()
     if context is None or found.errors:
         return found
-    return found.refused_for(missing(found, context))
+    errors = missing(found, context)
+    if not errors:
+        return found
+    return Parsed(found.version, found.text, found.segments, errors, found.notes)
 
 
 def unreadable(shown: str, version: str | None = None) -> Parsed:

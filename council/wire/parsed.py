@@ -136,13 +136,6 @@ class Parsed:
         left = [note for note in self.notes if not note.code]
         return Parsed(self.version, self.text, self.segments, errors, left, self._read)
 
-    def refused_for(self, faults: list[Fault]) -> Parsed:
-        """Return the same reading with `faults` added, itself if there are none."""
-        if not faults:
-            return self
-        errors = [*self.errors, *faults]
-        return Parsed(self.version, self.text, self.segments, errors, self.notes, self._read)
-
     def to_record(self) -> dict[str, Any]:
         """Return the reading as the JSON object of `msg parse` and `msg validate`."""
         return {

@@ -49,11 +49,6 @@ class Verdict(Record):
         return self.used is not None
 
     @property
-    def fault(self) -> Fault | None:
-        """Return the fault to answer with (`desc=auth`), None for a valid signature."""
-        return None if self.valid else REFUSED
-
-    @property
     def errors(self) -> list[dict[str, Any]]:
         """Return what is wrong, each fault as the object that `--json` prints."""
         faults = self.faults or (() if self.valid else (REFUSED,))

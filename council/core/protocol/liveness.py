@@ -12,13 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from council.core.protocol.messages import (
-    COORDINATOR,
-    REGISTRY_CONTEXT,
-    REGISTRY_TASK,
-    Message,
-    compose,
-)
+from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.protocol_rules import ProtocolRules
 from council.core.protocol.registry import (
     FULL_LOAD,
@@ -27,6 +21,7 @@ from council.core.protocol.registry import (
     Registry,
     RegistryStep,
     Reply,
+    of_registry,
     refused,
     unasked,
     unknown,
@@ -144,13 +139,7 @@ def expire(registry: Registry, now: datetime, rules: ProtocolRules) -> RegistryS
     return step
 
 
-def liveness_message(protocol_id: str, load: int, queue: int, number: int = 1) -> Message:
+def liveness_message(protocol_id: str, load: int, queue: int) -> Message:
     """Return the liveness message of an agent."""
     pairs = {"load": f"{load}%", "queue": queue}
-    told: dict[str, Any] = {
-        "number": number,
-        "task": REGISTRY_TASK,
-        "context": REGISTRY_CONTEXT,
-        "priority": "",
-    }
-    return compose(protocol_id, COORDINATOR, "H", pairs=pairs, state="R", **told)
+    return of_registry(protocol_id, COORDINATOR, "H", pairs=pairs, state="R", number=1)

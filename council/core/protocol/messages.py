@@ -74,11 +74,7 @@ class Message(Record):
 
     def pair(self, name: str, default: str = "") -> str:
         """Return the value of a pair; of two with one name the last counts."""
-        found = default
-        for known, value in self.pairs:
-            if known == name:
-                found = value
-        return found
+        return dict(self.pairs).get(name, default)
 
     def saying(self, data: str, **changes: Any) -> Message:
         """Return the message with other DATA, and the flags and pairs that it falls into."""

@@ -313,11 +313,16 @@ def answer_to(message: Message, kind: str, **told: Any) -> Message:
     return compose(COORDINATOR, message.sender, kind, number=number_after(message.number), **told)
 
 
+def of_registry(sender: str, receiver: str, kind: str, **told: Any) -> Message:
+    """Return a message about the registry: in its reserved task and context, of no priority."""
+    told |= {"task": REGISTRY_TASK, "priority": "", "context": REGISTRY_CONTEXT}
+    return compose(sender, receiver, kind, **told)
+
+
 def unasked(registry: Registry, receiver: str, kind: str, **told: Any) -> tuple[Registry, Message]:
     """Return a message that O1 sends of its own, and the registry that has numbered it."""
     number = registry.next_message
-    told |= {"task": REGISTRY_TASK, "priority": "", "context": REGISTRY_CONTEXT}
-    message = compose(COORDINATOR, receiver, kind, number=number, **told)
+    message = of_registry(COORDINATOR, receiver, kind, number=number, **told)
     return registry.copy(next_message=number_after(number)), message
 
 

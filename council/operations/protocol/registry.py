@@ -21,13 +21,7 @@ from council.core.errors import (
 from council.core.ids import is_name
 from council.core.protocol import grouping, liveness
 from council.core.protocol import registering as rules
-from council.core.protocol.messages import (
-    COORDINATOR,
-    REGISTRY_CONTEXT,
-    REGISTRY_TASK,
-    Message,
-    compose,
-)
+from council.core.protocol.messages import COORDINATOR, Message
 from council.core.protocol.protocol_ids import is_filter, is_protocol_id, role_of
 from council.core.protocol.protocol_rules import V5
 from council.core.protocol.registering import Joining, capabilities_of, change_capabilities
@@ -40,6 +34,7 @@ from council.core.protocol.registry import (
     RegistryStep,
     capabilities_in,
     is_capability,
+    of_registry,
     shown,
 )
 from council.core.protocol.registry_messages import chosen, concerns_registry
@@ -153,10 +148,7 @@ def join(place: Place, wish: Joining) -> Done:
         InvalidStateError: The registry, or its `SOUL.md`, is not to be changed by a program.
     """
     told = _as_known(place, wish)
-    asked = compose(
-        told.proposed, COORDINATOR, "J", number=1, task=REGISTRY_TASK, priority="",
-        context=REGISTRY_CONTEXT,
-    ) if told.proposed else None  # fmt: skip
+    asked = of_registry(told.proposed, COORDINATOR, "J", number=1) if told.proposed else None
     version = told.version if told.version and not told.fallback else V5
 
     def rule(registry: Registry) -> RegistryStep:
