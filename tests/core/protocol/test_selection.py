@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 
 from council.core.protocol.liveness import expire, used
-from council.core.protocol.registry import Entry
+from council.core.protocol.registry import Entry, registry_from_record, registry_to_record
 from council.core.protocol.selection import candidates_of, select
 from tests.core.registries import NOW, RULES, joined, team, told
 
@@ -73,6 +74,17 @@ def test_of_those_that_were_used_the_one_longest_ago_comes_first():
     ]
 
     assert select(["plan"], workers).order == ("W3", "W2", "W1")
+
+
+@pytest.mark.req("PR-561")
+def test_workers_that_were_given_work_in_the_same_second_take_turns():
+    registry, chosen = team("plan", "plan", "plan"), []
+    for _ in range(7):
+        chosen += select(["plan"], candidates_of(registry)).first()
+        written = registry_to_record(used(registry, NOW, chosen[-1]))
+        registry = registry_from_record(json.loads(json.dumps(written)))
+
+    assert chosen == ["W1", "W2", "W3", "W1", "W2", "W3", "W1"]
 
 
 @pytest.mark.req("PR-509")
