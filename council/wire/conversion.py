@@ -375,8 +375,7 @@ class Comparison(Record):
     def to_record(self) -> dict[str, Any]:
         """Return the JSON object of `msg diff` for two messages."""
         return {
-            "versions": list(self.versions),
-            "comparedIn": self.compared_in,
+            **self.as_json("versions compared_in"),
             "same": not self.differences,
             "differences": [
                 {"field": name, "before": before, "after": after}

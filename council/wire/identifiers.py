@@ -99,7 +99,8 @@ def ends_with_user(route: str) -> tuple[str, str] | None:
     sender, _, target = route.partition(">")
     if USER in (sender, target):
         other = target if sender == USER else sender
-        return (sender, target) if is_agent(other) and _is_orchestrator(other) else None
+        is_orchestrator = other[:1] == "O" and "." not in other and is_agent(other)
+        return (sender, target) if is_orchestrator else None
     return _ends_of_agents(route)
 
 
@@ -109,10 +110,6 @@ def _ends_of_agents(route: str) -> tuple[str, str] | None:
     if not is_agent(sender) or sender[0] == "G":
         return None
     return (sender, target) if target in ("*", "W*") or is_agent(target) else None
-
-
-def _is_orchestrator(agent: str) -> bool:
-    return agent[0] == "O" and "." not in agent
 
 
 def is_v4_route(text: str) -> bool:

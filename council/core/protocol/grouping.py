@@ -137,7 +137,7 @@ class Relay(Record):
 
 
 def is_for_router(message: Message) -> bool:
-    """Tell whether a message goes to a router."""
+    """Return true if a message goes to a router."""
     return role_of(message.receiver) == ROUTER and is_protocol_id(message.receiver)
 
 

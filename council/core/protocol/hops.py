@@ -200,19 +200,13 @@ def approve(tx: Transaction, task: Task, hop: Hop, source: Attempt, message: Mes
         parent_attempt=source.number, depth=_depth_of(message, hop),
     )  # fmt: skip
     state = TaskState.R if message.state == TaskState.R else TaskState.N
-    delivered = message.copy(depth=part.depth, state=TaskState.N if not message.state else state)
+    delivered = message.copy(depth=part.depth, state=state)
     number = tx.take(delivered, to=(message.receiver,), parent=source.message, hop=part.number)
     why = {"handedOnBy": message.sender, "reason": message.pair("reason")}
-    started_at = tx.now if state is TaskState.R else None
     tx.new_attempt(
-        part,
-        message.receiver,
-        why,
-        state=state,
-        started_at=started_at,
-        message=number,
-        asked=number,
-    )
+        part, message.receiver, why, state=state, message=number, asked=number,
+        started_at=tx.now if state is TaskState.R else None,
+    )  # fmt: skip
     source.asked, source.ends_at = 0, None
     tx.tell(
         "handoff.approved", task, agent=message.sender, hop=part.number, msg=f"M{number}",

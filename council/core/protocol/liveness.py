@@ -40,13 +40,6 @@ _MOST_WAITING = 10**6
 _SECOND = timedelta(seconds=1)
 
 
-def liveness_of(message: Message) -> tuple[int, int] | None:
-    """Return load and queue of an H, None where one of them is no such number."""
-    load = _number(message.pair("load").removesuffix("%"), FULL_LOAD)
-    queue = _number(message.pair("queue", "0"), _MOST_WAITING)
-    return None if load is None or queue is None else (load, queue)
-
-
 def _number(text: str, most: int) -> int | None:
     if not (text.isascii() and text.isdigit()) or len(text) > 7 or int(text) > most:
         return None
@@ -60,25 +53,20 @@ def heard(
     entry = registry.get(message.sender)
     if entry is None or message.sender not in registry.entries:
         return unknown(registry, message, message.sender)
-    told = liveness_of(message)
-    if told is None:
+    load = _number(message.pair("load").removesuffix("%"), FULL_LOAD)
+    queue = _number(message.pair("queue", "0"), _MOST_WAITING)
+    if load is None or queue is None:
         reason = "liveness is load=N%;queue=N with a load of up to 100"
         return refused(registry, message, _BAD_FORM, reason)
     if entry.alive_at is not None and now - entry.alive_at < rules.liveness_cycle:
-        return _dropped(registry, entry, now, rules)
-    load, queue = told
+        next_from = render_instant(entry.alive_at + rules.liveness_cycle)
+        dates = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
+        event = registry.event("liveness.dropped", entry.id, **dates)
+        seconds = int((now - entry.alive_at).total_seconds())
+        reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
+        return registry.step(DROPPED, entry.id, events=[event], reason=reason)
     changes = {"load": load, "queue": queue, "watched": True, "alive_at": now}
     return _seen(registry, entry, now, **changes)
-
-
-def _dropped(registry: Registry, entry: Entry, now: datetime, rules: ProtocolRules) -> RegistryStep:
-    assert entry.alive_at is not None
-    next_from = render_instant(entry.alive_at + rules.liveness_cycle)
-    told = {"heardAt": render_instant(entry.alive_at), "nextFrom": next_from}
-    event = registry.event("liveness.dropped", entry.id, **told)
-    seconds = int((now - entry.alive_at).total_seconds())
-    reason = f"{entry.id} was heard {seconds} s ago; one liveness message counts in a cycle"
-    return registry.step(DROPPED, entry.id, events=[event], reason=reason)
 
 
 def seen(registry: Registry, protocol_id: str, now: datetime) -> RegistryStep:

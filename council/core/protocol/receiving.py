@@ -77,7 +77,9 @@ def take_in(tx: Transaction, message: Message, run: str = "") -> Verdict:
     exchange = tx.exchange
     strange = message.context not in ("", REGISTRY_CONTEXT, exchange.context)
     if strange or not exchange.is_open:
-        return _without_context(tx, message, strange=strange)
+        pairs = {"desc": "unknown session", "ctx": message.context}
+        is_known = not strange and _stands(tx, message)
+        return _repeated(tx, message) if is_known else _refuse(tx, message, "E42", pairs)
     if message.sender == USER:
         return _from_user(tx, message)
     if tx.registry.get(message.sender) is None:
@@ -89,13 +91,6 @@ def take_in(tx: Transaction, message: Message, run: str = "") -> Verdict:
     if task is None or found is None:
         return _refuse(tx, message, "E40", {"desc": "unknown task", "id": message.task})
     return _from_worker(tx, task, *found, message, run)
-
-
-def _without_context(tx: Transaction, message: Message, *, strange: bool) -> Verdict:
-    """Judge what belongs to another context, or to one that is over."""
-    if not strange and _stands(tx, message):
-        return _repeated(tx, message)
-    return _refuse(tx, message, "E42", {"desc": "unknown session", "ctx": message.context})
 
 
 def refuse_line(
@@ -196,24 +191,19 @@ def _from_worker(
         (expected is not None and told is not expected) or (expected is None and told in ENDED)
     ):
         follows = INVALID
-    if follows == DUPLICATE or _was_heard(tx, message, attempt):
-        tx.end_run(run)
+    tx.end_run(run)
+    # A worker may repeat what it said while nothing is asked of it.
+    was_heard = not attempt.asked and message.kind != "S" and _stands(tx, message)
+    if follows == DUPLICATE or was_heard:
         return _repeated(tx, message)
     if follows == INVALID:
-        tx.end_run(run)
         pairs = {"desc": "invalid state", "from": str(attempt.state), "to": str(told)}
         return _refuse(tx, message, INVALID, pairs, task, (hop, attempt))
     if follows == OK and told is TaskState.R:
         tx.change(task, hop, attempt, TaskState.R)
-    tx.end_run(run)
     if message.kind != "X":
         _spend(tx, task, hop, message)
     return _BRANCHES[message.kind](tx, task, hop, attempt, message)
-
-
-def _was_heard(tx: Transaction, message: Message, attempt: Attempt) -> bool:
-    """Tell whether a worker repeats what it said, while nothing is asked of it."""
-    return not attempt.asked and message.kind != "S" and _stands(tx, message)
 
 
 def _repeated(tx: Transaction, message: Message) -> Verdict:

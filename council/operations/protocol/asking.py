@@ -126,22 +126,19 @@ def choose(place: Place, where: str, choice: str) -> Sent:
     kept, wanted = find(place, where)
     exchange = kept.exchange
     context = exchange.context
-    asking = [
-        task
+    asking = {
+        task.id: one.options
         for task in exchange.tasks.values()
-        if (not wanted or task.id == wanted) and any(not one.answer for one in task.questions)
-    ]
+        for one in reversed(task.questions)  # the first one counts
+        if wanted in ("", task.id) and not one.answer
+    }
     if not asking:
         raise NotFoundError(f"nothing is asked in {where}", "see: council msg inbox --as User")
+    task = next(iter(asking))
     if len(asking) > 1:
-        raise ConflictError(
-            f"several tasks ask in {where}: {', '.join(task.id for task in asking)}",
-            f"say which: {context}/{asking[0].id}",
-        )
-    task = asking[0]
-    question = next(one for one in task.questions if not one.answer)
-    options = question.options
-    said = choice.strip()
+        told = f"several tasks ask in {where}: {', '.join(asking)}"
+        raise ConflictError(told, f"say which: {context}/{task}")
+    options, said = asking[task], choice.strip()
     if not said:
         raise InvalidInputError("an empty answer", "say which option, or what you want")
     labels = {label.lower(): f"opt{number}" for number, label in enumerate(options, start=1)}
@@ -153,11 +150,11 @@ def choose(place: Place, where: str, choice: str) -> Sent:
     understood = options[int(said[3:]) - 1] if options else said
     pairs = {"choice": said} if options else {"answer": _fitting(crew, exchange, said)}
     message = compose(
-        USER, COORDINATOR, "C", pairs=pairs, task=task.id, priority=task.priority, state="R",
-        context=context,
+        USER, COORDINATOR, "C", pairs=pairs, task=task, context=context, state="R",
+        priority=exchange.tasks[task].priority,
     )  # fmt: skip
     done = change(crew, context, lambda tx: orchestrator.receive(tx, message))
-    return sent_of("taken", done, task=task.id).copy(answers=[f"understood: {understood}"])
+    return sent_of("taken", done, task=task).copy(answers=[f"understood: {understood}"])
 
 
 def _refuse_in_run(place: Place, doing: str) -> None:

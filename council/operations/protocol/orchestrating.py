@@ -191,7 +191,8 @@ class Lookout:
         waits = [
             [one.owed.priority, one.owed.due_at.isoformat(), one.agent.id if one.agent else ""]
             for one in runs
-            if not _is_refused(exchange, one)
+            # What a bound keeps back wants no place that others wait for as well.
+            if not ((run := exchange.runs.get(one.owed.run)) and run.reason)
         ]
         seen = self.seen.setdefault(name, Beaten(name=exchange.context))
         seen.tasks = {task.id: str(task.state) for task in exchange.tasks.values()}
@@ -213,12 +214,6 @@ class Lookout:
             for one in pending(exchange, self._now)
             if isinstance(one, RunDue)
         ]
-
-
-def _is_refused(exchange: Exchange, due: Due) -> bool:
-    """Tell whether a bound keeps a run back: it wants no place that others wait for as well."""
-    run = exchange.runs.get(due.owed.run)
-    return run is not None and bool(run.reason)
 
 
 def _waiting_for(exchange: Exchange) -> list[str]:
